@@ -128,7 +128,7 @@ def test_a_call_that_writes_where_others_write() -> None:
     inner = consts + CONSTANTS.replace("%n = pto.get_block_num", "") + ADD + copy_out("%h")
     more = f"func.func @one(%h: {F32}) {{\n{inner}return\n}}\n"
     program = compiled(PTRS, CONSTANTS + f"func.call @one(%y) : ({F32}) -> ()\n", more=more)
-    assert ranges(program, [np.zeros(64, np.float32)] * 2, 8, 2) == [(0, 8)]
+    assert ranges(program, [np.zeros(64, np.float32), np.zeros(64, np.float32)], 8, 2) == [(0, 8)]
 
 
 @pytest.mark.parametrize(("by", "cut"), [("%b", 4), ("%c2", 3)])

@@ -6,7 +6,7 @@ import pytest
 
 from ptokit.run.planning.plan import Data, FunctionPlan, Step, values_of
 from ptokit.run.planning.relations import Relations
-from ptokit.run.planning.stores import loaded, loaded_by, stored, stored_by
+from ptokit.run.planning.stores import loaded, stored
 
 from .kernels import PTRS, VIEWS, compiled, load, part, store
 from .test_plan import programs
@@ -80,11 +80,11 @@ def test_steps_touch_what_their_operations_do() -> None:
         for function in program.plan.functions.values():
             for step in function.walk():
                 if step.word == "instruction":
-                    assert (stored_by(step), loaded_by(step)) == (stored(step.op), loaded(step.op))
+                    assert (stored(step), loaded(step)) == (stored(step.op), loaded(step.op))
                 elif step.word == "store_scalar":
-                    assert stored_by(step) == stored(step.op)
+                    assert stored(step) == stored(step.op)
                 elif step.word == "load_scalar":
-                    assert loaded_by(step) == loaded(step.op)
+                    assert loaded(step) == loaded(step.op)
 
 
 def test_every_value_has_one_origin() -> None:

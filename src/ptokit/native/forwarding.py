@@ -15,7 +15,7 @@ from ptokit.isa.meaning.expressions import Count, Extent, Stored, Sum, fetches, 
 from ptokit.isa.meaning.words import Bursts, Lane, Write
 from ptokit.records import dataclass
 from ptokit.run.planning.plan import Operand, Step, constant, walk
-from ptokit.run.planning.stores import stored_by
+from ptokit.run.planning.stores import stored
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Ptr, Scalar
 
@@ -62,7 +62,7 @@ def stands(w: Writer, step: Step) -> tuple[str, int, int] | None:
         if other.write or after is None or after <= at or not inside or not isinstance(meaning(other.step), Lane):
             return None
         last = max(last, after)
-    if any(stored_by(inner) for k in range(at + 1, last + 1) for inner in with_inner(block.steps[k])):
+    if any(stored(inner) for k in range(at + 1, last + 1) for inner in with_inner(block.steps[k])):
         return None
     return mine[0].space, mine[0].first, mine[0].end
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ptokit.ir.core import Value
 from ptokit.run.planning.plan import CONTROL, FunctionPlan, Operand, Plan, Region, Step, values_of
 from ptokit.run.planning.relations import Relations
-from ptokit.run.planning.stores import loaded_by, stored_by
+from ptokit.run.planning.stores import loaded, stored
 from ptokit.types.values import Scalar
 
 
@@ -136,7 +136,7 @@ def _decides(step: Step) -> Sequence[Operand]:
 
 def _touched(step: Step) -> list[Value]:
     """The views and pointers through which a step reads or writes global memory."""
-    return [*stored_by(step), *loaded_by(step)]
+    return [*stored(step), *loaded(step)]
 
 
 def _ends(region: Region, word: str) -> Iterator[Step]:

@@ -16,7 +16,7 @@ import numpy as np
 from ptokit.ir.core import Value
 from ptokit.isa.meaning.words import Bursts, Move
 from ptokit.run.planning.plan import Step
-from ptokit.run.planning.stores import loaded_by, stored_by
+from ptokit.run.planning.stores import loaded, stored
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.values import Scalar
@@ -109,7 +109,7 @@ class Scanner(Writer):
         word = site.instr.meaning_at(site)
         if isinstance(word, Move) and word.combine:
             raise NotNativeError(step.name, "blocks add to the same memory")
-        for kind, touched in ((WRITES, stored_by(step)), (READS, loaded_by(step))):
+        for kind, touched in ((WRITES, stored(step)), (READS, loaded(step))):
             for value in touched:
                 what, checked = self.get(value), Checked(self)
                 checked.need("sge", what.memory.number, 0)

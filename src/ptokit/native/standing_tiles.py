@@ -15,7 +15,7 @@ from ptokit.isa.meaning.expressions import OWN, Element
 from ptokit.isa.meaning.words import Contract, Move
 from ptokit.isa.table import Role
 from ptokit.run.planning.plan import Block, Step, constant
-from ptokit.run.planning.stores import stored_by
+from ptokit.run.planning.stores import stored
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import PartitionView, Ptr
 
@@ -58,20 +58,20 @@ def _last_use(w: Writer, step: Step) -> int | None:
         return None
     until = min((places[other] for other in writers if places[other] > at), default=len(block.steps))
     last = at
-    stored = None
+    end = None  # where it is stored
     for other in users:
         if at < places[other] < until:
-            if _is_store(w, other, dst) and w.relations.places[other][0] is block and stored is None:
-                stored, last = places[other], max(last, places[other])
+            if _is_store(w, other, dst) and w.relations.places[other][0] is block and end is None:
+                end, last = places[other], max(last, places[other])
                 continue
             used = _read_by(w, other, dst, block, places[other])
             if used is None:
                 return None
             last = max(last, used)
-    if tile.spec.loc.name == "Vec" and stored is None:
+    if tile.spec.loc.name == "Vec" and end is None:
         return None
     # A store reads before it writes; nothing may be read behind it.
-    return last if _unchanged(w, step, block, at, last - (stored == last)) else None
+    return last if _unchanged(w, step, block, at, last - (end == last)) else None
 
 
 def _is_store(w: Writer, step: Step, tile: Value) -> bool:
@@ -132,7 +132,7 @@ def _unchanged(w: Writer, step: Step, block: Block, at: int, last: int) -> bool:
         before = w.stands_for.get(source.start)
         source = source if before is None else before
     for inner in (inner for other in block.steps[at + 1 : last + 1] for inner in with_inner(other)):
-        if isinstance(source, View | None) and stored_by(inner):
+        if isinstance(source, View | None) and stored(inner):
             return False
         if isinstance(source, Tile) and any(meets(source, t) for t in _written(w, inner)):
             return False

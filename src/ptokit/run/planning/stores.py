@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
 from ptokit.ir.core import Function, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.isa.table import Instr, Kind, Operand, Role
@@ -12,14 +9,11 @@ from ptokit.types.values import Ptr, Type
 
 from .plan import Step
 
-Group = Callable[[str], Sequence[Any]]
-"""The operands that have a name."""
 
-
-def _through(group: Group, operand: Operand) -> list[Value]:
+def _through(of: Op | Step, operand: Operand) -> list[Value]:
     """What an operand gives of global memory."""
     through = operand.kind in (Kind.VIEW, Kind.PTR, Kind.GROUP) or Kind.PTR in operand.also
-    given = group(operand.name) if through else []
+    given = of.group(operand.name) if through else ()
     whole = operand.kind in (Kind.VIEW, Kind.GROUP)
     return [v for v in given if whole or (is_global(v.type) and _pointer(v.type, operand))]
 
@@ -28,46 +22,33 @@ def _pointer(type: Type, operand: Operand) -> bool:
     return operand.kind is Kind.PTR or isinstance(type, Ptr)
 
 
+def _instr(of: Op | Step) -> Instr | None:
+    return of.instr if isinstance(of, Step) else instr_of(of)
+
+
 def _element(pointer: Value) -> list[Value]:
     return [pointer] if is_global(pointer.type) else []
 
 
-def _written(instr: Instr, group: Group) -> list[Value]:
-    return [value for o in instr.operands if o.role is not Role.IN for value in _through(group, o)]
+def stored(of: Op | Step) -> list[Value]:
+    """The views and pointers an operation or a step writes global memory through."""
+    if of.name in ("pto.store_scalar", "store_scalar"):
+        return _element(of["ptr"])
+    instr = _instr(of)
+    if instr is None:
+        return []
+    return [value for o in instr.operands if o.role is not Role.IN for value in _through(of, o)]
 
 
-def _read(instr: Instr, group: Group, *, updates: bool) -> list[Value]:
-    return [value for o in instr.operands if o.role is not Role.OUT or updates for value in _through(group, o)]
-
-
-def stored(op: Op) -> list[Value]:
-    """The views and pointers an operation writes global memory through."""
-    if op.name == "pto.store_scalar":
-        return _element(op["ptr"])
-    instr = instr_of(op)
-    return [] if instr is None else _written(instr, op.group)
-
-
-def stored_by(step: Step) -> list[Value]:
-    """The views and pointers a step writes global memory through."""
-    if step.word == "store_scalar":
-        return _element(step["ptr"])
-    return [] if step.instr is None else _written(step.instr, step.group)
-
-
-def loaded(op: Op) -> list[Value]:
-    """The views and pointers an operation reads global memory through, atomic updates among them."""
-    if op.name == "pto.load_scalar":
-        return _element(op["ptr"])
-    instr = instr_of(op)
-    return [] if instr is None else _read(instr, op.group, updates=bool(op.attrs.get("atomic")))
-
-
-def loaded_by(step: Step) -> list[Value]:
-    """The views and pointers a step reads global memory through, atomic updates among them."""
-    if step.word == "load_scalar":
-        return _element(step["ptr"])
-    return [] if step.instr is None else _read(step.instr, step.group, updates=bool(step.attrs.get("atomic")))
+def loaded(of: Op | Step) -> list[Value]:
+    """The views and pointers an operation or a step reads global memory through, atomic updates among them."""
+    if of.name in ("pto.load_scalar", "load_scalar"):
+        return _element(of["ptr"])
+    instr = _instr(of)
+    if instr is None:
+        return []
+    updates = bool(of.attrs.get("atomic"))
+    return [value for o in instr.operands if o.role is not Role.OUT or updates for value in _through(of, o)]
 
 
 def stores_last(entry: Function) -> bool:
