@@ -153,7 +153,7 @@ class Dice:
         name = operand.name
         if operand.variadic:
             call.infos[name], call.specs[name] = None, ()
-        elif operand.kind is Kind.TILE and not (getattr(operand, "or_view", False) and self.r.random() < 0.3):
+        elif operand.kind is Kind.TILE and not (Kind.VIEW in operand.also and self.r.random() < 0.3):
             spec = self.spec(likely, size)
             address = self.r.choice([UNKNOWN, UNKNOWN, 0, 64, 4096, 1 << 20, 17])
             call.infos[name] = TileInfo(name, spec, spec.valid_row, spec.valid_col, address)
