@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -23,8 +24,9 @@ from .rows import Rows
 from .source import Source
 from .words import Contract, FixPipe, Move, Word
 
+_MOST = 1024  # combinations of numbers that are remembered for a place
 _F32_MAX = float(np.finfo(np.float32).max)
-_MOST = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": _F32_MAX, "e4m3": 448.0, "e5m2": 57344.0}
+_LARGEST = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": _F32_MAX, "e4m3": 448.0, "e5m2": 57344.0}
 
 
 class Behind(Rows):
@@ -33,23 +35,32 @@ class Behind(Rows):
     def infos(self, machine: Any, operands: tuple[Any, ...], attributes: dict[str, Any]) -> dict[str, Any]:
         found: dict[str, Info | None] = dict(attributes["types"])
         for name, operand in zip(self.names, operands):
-            if isinstance(operand, int | float) and not isinstance(operand, bool):
+            if isinstance(operand, int | float):
                 found[name] = ScalarInfo(name, getattr(found.get(name), "type", ""), operand)
-            elif isinstance(operand, bool):
-                found[name] = ScalarInfo(name, "i1", operand)
         return found
 
     def site(self, machine: Any, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Site:
-        found = super().site(machine, operands, attributes)
-        found.registers = machine.registers
-        return found
+        return replace(super().site(machine, operands, attributes), registers=machine.registers)
 
     def _by_sizes(self) -> Run:
+        """The meaning follows from the numbers alone, or also from registers."""
+        chosen: dict[tuple[int | str, ...], Run] = {}
+
         def run(machine: Any, *operands: Any, **attributes: Any) -> Any:
-            site = self.site(machine, operands, attributes)
-            word = self.instr.meaning_at(site)
-            assert word is not None, self.instr.name
-            return self.written(word, self.types(site))(machine, *operands, **attributes)
+            key = tuple([o.hex() if isinstance(o, float) else o for o in operands if isinstance(o, int | float)])
+            found = chosen.get(key)
+            if found is None:
+                site = self.site(machine, operands, attributes)
+                word = self.instr.meaning_at(replace(site, registers=None))
+                if word is not None:
+                    if len(chosen) >= _MOST:
+                        chosen.clear()
+                    found = chosen[key] = self.written(word, self.types(site))
+                else:
+                    word = self.instr.meaning_at(site)
+                    assert word is not None, self.instr.name
+                    found = self.written(word, self.types(site))
+            return found(machine, *operands, **attributes)
 
         return run
 
@@ -172,5 +183,5 @@ def _finite(x: Factor) -> np.ndarray:
     dtype = x.spec.dtype
     if dtype.value is None:
         return x.codes
-    most = _MOST[dtype.name]
+    most = _LARGEST[dtype.name]
     return np.nan_to_num(x.read_as(F64), nan=0.0, posinf=most, neginf=-most).astype(dtype.value)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ptokit.targets import A5
 from ptokit.types.conv import ConvSpec
-from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, TileType
+from ptokit.types.enums import Pipe, TileType
 
 from ..forms import ALSO, GENERIC, LEVEL2
 from ..machine import Machine, TileOperand
@@ -62,16 +62,7 @@ def _drained(o: Site, words: str) -> Word | None:
 
 
 def textract(
-    m: Machine,
-    dst: TileOperand,
-    src: TileOperand,
-    fp: TileOperand | None,
-    quant: Any,
-    row: int,
-    col: int,
-    *,
-    relu: ReluPreMode = ReluPreMode.NoRelu,
-    mode: AccToVecMode | None = None,
+    m: Machine, dst: TileOperand, src: TileOperand, fp: None, quant: None, row: int, col: int, **_: Any
 ) -> None:
     """Windows of tiles that lie in a memory of an order of its own."""
     rows, cols = dst.vr, dst.vc

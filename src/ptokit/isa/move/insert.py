@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.targets import A5
-from ptokit.types.enums import AccToVecMode, Pipe, ReluPreMode, TileType, TInsertMode
+from ptokit.types.enums import Pipe, TileType, TInsertMode
 
 from ..forms import GENERIC
 from ..machine import Machine, TileOperand
@@ -44,17 +44,7 @@ def _meaning(o: Site) -> Word | None:
 
 
 def tinsert(
-    m: Machine,
-    dst: TileOperand,
-    src: TileOperand,
-    fp: TileOperand | None,
-    quant: Any,
-    row: int,
-    col: int,
-    *,
-    relu: ReluPreMode = ReluPreMode.NoRelu,
-    mode: AccToVecMode | None = None,
-    split: TInsertMode | None = None,
+    m: Machine, dst: TileOperand, src: TileOperand, fp: None, quant: None, row: int, col: int, **_: Any
 ) -> None:
     """ND rows that go to the matrix buffer as they lie in memory.
 

@@ -104,10 +104,8 @@ def tmov(
     quant: Any = None,
     tmp: TileOperand | None = None,
     *,
-    relu: ReluPreMode = ReluPreMode.NoRelu,
-    mode: AccToVecMode | None = None,
-    phase: STPhase = STPhase.Unspecified,
     grp_axis: int = 1,
+    **_: Any,
 ) -> None:
     """Moves that address memory in a way of their own."""
     if tmp is not None or fp is not None:
