@@ -11,6 +11,7 @@ import pytest
 
 from ptokit.isa.site import LanesInfo, Site, VectorInfo
 from ptokit.isa.table import TABLE, BySite
+from ptokit.isa.vmi.shape_rules import VMI_22
 from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES
 
@@ -146,6 +147,38 @@ def test_constants_of_other_spellings(written: str, type: str, wanted: float) ->
     function = TABLE["vmi.constant"].run_at(site)
     assert function is not None
     assert np.asarray(function(None)).astype(np.float64).tolist() == [[wanted] * 8]
+
+
+@pytest.mark.parametrize(
+    ("written", "type", "wanted"),
+    [
+        ("000060C0", "f32", [-3.5] * 8),  # one element for all
+        ("0000803F" * 4 + "000060C0" * 4, "f32", [1.0] * 4 + [-3.5] * 4),
+        ("003E" + "0000" * 7, "f16", [1.5] + [0] * 7),
+        ("FFFE" * 4 + "0100" * 4, "i16", [-257] * 4 + [1] * 4),
+        ("0102030405060780", "i8", [1, 2, 3, 4, 5, 6, 7, -128]),
+        ("05", "i1", [1, 0, 1, 0, 0, 0, 0, 0]),
+        ("FF", "i1", [1] * 8),
+    ],
+)
+def test_constants_as_bytes(written: str, type: str, wanted: list[float]) -> None:
+    """The bytes of all elements, or of one that all have, the lowest first; bits of predicates."""
+    result = LanesInfo("m", 8, "pred", "") if type == "i1" else info(type, 8)
+    value = f'dense<"0x{written}"> : vector<8x{type}>'
+    instr = TABLE["vmi.constant_mask" if type == "i1" else "vmi.constant"]
+    site = Site(instr, A5, {"result": result}, {"value": value})
+    assert VMI_22.check is not None
+    assert not VMI_22.check(site)
+    function = instr.run_at(site)
+    assert function is not None
+    assert np.broadcast_to(np.asarray(function(None)).astype(np.float64), (1, 8)).tolist() == [wanted]
+
+
+@pytest.mark.parametrize("value", ['dense<"0x000060">', 'dense<"0x0000803F000060C0">', "dense<[1.0, 2.0]>"])
+def test_constants_with_other_numbers_of_elements(value: str) -> None:
+    site = Site(TABLE["vmi.constant"], A5, {"result": info("f32", 8)}, {"value": f"{value} : vector<8xf32>"})
+    assert VMI_22.check is not None
+    assert "for 8 lanes" in str(VMI_22.check(site))
 
 
 def test_hexadecimal_constants_in_text() -> None:

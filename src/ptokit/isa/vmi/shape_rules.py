@@ -32,6 +32,7 @@ from .rules import (
     vmi_rule,
     worded,
 )
+from .sites import numbers
 
 _DENSE = re.compile(r"dense<.*> : (?:vector|tensor)<(\d+)x([!\w.]+)>\Z", re.DOTALL)
 _LIST = re.compile(r"array<i64(?:: ([-\d, ]*))?>\Z")
@@ -59,6 +60,10 @@ def VMI_22(o: Site) -> Message:
     wanted = element(result) if isinstance(result, VectorInfo) else "i1"
     if int(found[1]) != result.lanes or found[2] != wanted:
         return f"the value has {found[1]} elements of {found[2]}, %{result.name} {result.lanes} of {wanted}"
+    given = len(numbers(text, result.dtype if isinstance(result, VectorInfo) else None))
+    packed = 0 <= given - result.lanes < 8 and wanted == "i1"  # bits fill their last byte
+    if given not in (1, result.lanes) and not packed:
+        return f"the value lists {given} numbers for {result.lanes} lanes"
     return None
 
 

@@ -17,16 +17,21 @@ from .layouts import lanes_of_register, layout_of, register_granularity, registe
 
 Array = np.ndarray
 _NUMBER = re.compile(r"true|false|-?0x[0-9A-Fa-f]+|-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?", re.ASCII)
+_BLOB = re.compile(r'dense<\s*"0x((?:[0-9A-Fa-f]{2})+)"\s*>', re.ASCII)
 _REGISTER_BYTES = 256
 _BLOCKS = 8
 
 
 def numbers(written: Any, kind: DType | None = None) -> list[Any]:
-    """The numbers of ``dense<[1, 2]> : ..``, ``array<i64: 1, 2>``, ``[1, 2]`` or one number.
+    """The numbers of ``dense<[1, 2]> : ..``, ``dense<"0x0100"> : ..``, ``array<i64: 1, 2>``, ``[1, 2]`` or one number.
 
-    Hexadecimal ones are the bits of a float, where ``kind`` is a float type.
+    Hexadecimal ones are the bits of a float, where ``kind`` is a float type. A string has the bytes of all elements,
+    the lowest byte of each first, or of one that all have; of predicates (no ``kind``) a bit for each.
     """
     text = str(written)
+    blob = _BLOB.match(text)
+    if blob is not None:
+        return _elements(bytes.fromhex(blob[1]), kind)
     if text.startswith("dense<"):
         text = text[len("dense<") : text.rindex(">", 0, text.index(">") + 1)]
     elif text.startswith("array<"):
@@ -34,6 +39,18 @@ def numbers(written: Any, kind: DType | None = None) -> list[Any]:
     else:
         text = text.partition(" :")[0]
     return [_number(word, kind) for word in _NUMBER.findall(text.replace("True", "true").replace("False", "false"))]
+
+
+def _elements(data: bytes, kind: DType | None) -> list[Any]:
+    """The elements that bytes in memory stand for; none if the last one is cut off. Source: MLIR, DenseElementsAttr."""
+    if kind is None:
+        bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
+        return [bool(bits[0])] if data in (b"\x00", b"\xff") else [bool(bit) for bit in bits]
+    if len(data) % kind.size:
+        return []
+    codes = np.frombuffer(data, np.dtype(kind.storage).newbyteorder("<"))
+    values: list[Any] = decode(kind, codes.astype(kind.storage)).tolist()
+    return values
 
 
 def _number(word: str, kind: DType | None) -> bool | int | float:
