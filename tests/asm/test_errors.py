@@ -292,3 +292,8 @@ def test_a_dictionary_where_an_operation_belongs() -> None:
     """Its closing brace is not that of the function."""
     found = errors_in("%r = arith.addi %n, %n : index\n{a = 1 : i32, b}\n%sum = arith.addi %r, %zz : index")
     assert found == [("TEXT-UNEXPECTED", 2, 1), ("TY-9", 3, 23)]
+
+
+def test_a_call_and_a_stack_slot_without_the_types_of_their_operands() -> None:
+    found = errors_in("%m = llvm.alloca %i x f32 : () -> !llvm.ptr\nfunc.call @f(%i) : () -> ()")
+    assert found == [("TEXT-UNEXPECTED", 1, 30), ("TEXT-OPERANDS", 2, 20)]
