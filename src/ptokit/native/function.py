@@ -23,10 +23,11 @@ from ptokit.types.enums import Pipe, TileType
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Scalar
 
-from . import callbacks, control, forwarding, instructions, scalars, standing_tiles, tiles, views
+from . import callbacks, control, direct_stores, forwarding, instructions, scalars, standing_tiles, tiles, views
 from .code import Code, Num
 from .contents import Contents
 from .module import STATE_BLOCKS, STATE_CALLBACK, STATE_HANDLE, STATE_MEMORY, NativeModule
+from .moves import Nest
 from .values import Compound, GmPointer, NotNativeError, Tile, View
 
 MOST_STEPS = 20_000
@@ -204,6 +205,10 @@ class Writer:
     def stands(self, step: Step, tile: Tile, source: Tile | View) -> bool:
         """True if a copy into a tile need not be made: products read the source."""
         return standing_tiles.stands(self, step, tile, source)
+
+    def direct(self, step: Step, tile: Tile, rows: Nest, cols: Nest) -> int | None:
+        """The elements from row to row of a view to which a store's results go at once; None if they do not."""
+        return direct_stores.pitch(self, step, tile, rows, cols)
 
     def settled(self, tile: Operand) -> TileSpec:
         """The type of a tile, with the valid region that it always has."""

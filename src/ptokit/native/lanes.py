@@ -37,7 +37,7 @@ from .primitives import Elements, Maker
 from .rounding import from_double, to_double
 from .scalars import llvm_type
 from .tiles import meets, valid
-from .values import NotNativeError, Tile
+from .values import Direct, NotNativeError, Tile
 from .vectors import constants
 from .views import Checked
 
@@ -180,12 +180,15 @@ class Pending:
         assert isinstance(of, DType)
         return scalar_element(self.w, step[leaf.name], of)
 
+    def taken(self) -> Loop:
+        """The loop, for others to write."""
+        parts, self.parts = self.parts, []
+        return Loop(self.w, parts, self.domain)
+
     def flush(self) -> None:
         """Write the loop."""
-        if not self.parts:
-            return
-        parts, self.parts = self.parts, []
-        Loop(self.w, parts, self.domain).call()
+        if self.parts:
+            self.taken().call()
 
 
 def scalar_element(w: Writer, value: Any, dtype: DType) -> str:
@@ -225,8 +228,8 @@ def _bits_as(w: Writer, dtype: DType, bits: str) -> str:
 class Loop:
     """The loop of one or more instructions, as a function of its own that is called."""
 
-    def __init__(self, w: Writer, parts: list[Part], domain: tuple[Num, Num]) -> None:
-        self.w, self.parts = w, parts
+    def __init__(self, w: Writer, parts: list[Part], domain: tuple[Num, Num], direct: Direct | None = None) -> None:
+        self.w, self.parts, self.direct = w, parts, direct
         self.rows, self.cols = domain
         self.code = Code()
         self.code._names = 0
@@ -235,6 +238,10 @@ class Loop:
         self.pointers: dict[Any, str] = {}
         self.numbers: dict[Any, str] = {}
         self.streams: dict[Any, tuple[int, int, DType]] = {}  # pitches by place
+
+    def towards(self, direct: Direct) -> Loop:
+        """The same loop that writes to global memory what it leaves in a tile."""
+        return Loop(self.w, self.parts, (self.rows, self.cols), direct)
 
     # --- operands ------------------------------------------------------------------------------------------------
 
@@ -332,6 +339,8 @@ class Loop:
         length = self.rows if turned else self.cols
         if not isinstance(length, int) or any(_numbered(part.value) for part in self.parts):
             return False
+        if self.direct is not None and self.direct.pitch != length:
+            return False
         for tile, at in self._all():
             row, col = self.strides(tile, at)
             inner, outer = (row, col) if turned else (col, row)
@@ -350,14 +359,26 @@ class Loop:
         code = self.code
         maker = Maker(code, n, self.w.module.need, self.table)
         seen: dict[Any, Elements] = {}
-        for part in self.parts:
+        for k, part in enumerate(self.parts):
             value = self.value(part, part.value, maker, seen, i, j, turned)
             dtype = part.dst.spec.dtype
-            align = dtype.size
-            code.store(many(n, storage(dtype)), value.narrow, self.address(part.dst, OWN, i, j, turned), align)
+            address = self._destination(k, i, j, turned)
+            if address is not None:
+                code.store(many(n, storage(dtype)), value.narrow, address, dtype.size)
             place = self.place(part.dst, OWN)
             seen = {key: v for key, v in seen.items() if key[:4] != place[:4]}
             seen[(*place, dtype)] = value
+
+    def _destination(self, k: int, i: Num, j: Num, turned: bool) -> str | None:
+        """Where the result of an instruction goes; None for one that a later one of the loop replaces."""
+        dst, direct = self.parts[k].dst, self.direct
+        if direct is None or not _same_place(dst, direct.tile):
+            return self.address(dst, OWN, i, j, turned)
+        if any(_same_place(later.dst, dst) for later in self.parts[k + 1 :]):
+            return None
+        base = self.param("ptr", direct.address, ("direct",))
+        offset = self.code.add(self.code.mul(i, direct.pitch), j)
+        return self.code.at(base, self.code.mul(offset, dst.spec.dtype.size))
 
     def table(self, *key: Any) -> str:
         return self.param("ptr", self.w.table(*key), ("table", *key))

@@ -17,13 +17,14 @@ from ptokit.types.tensor import ROW_COL_AXES
 
 from .code import Code, Num
 from .elements import many
-from .rows import copy_row
+from .rows import LARGE, copy_row
 from .tiles import valid
-from .values import Tile, View
+from .values import Direct, Tile, View
 from .views import Checked, inside, reach
 
 if TYPE_CHECKING:
     from .function import Writer
+    from .lanes import Loop
 
 Axis = tuple[Num, Num]
 """A count and a stride in elements."""
@@ -309,9 +310,11 @@ def _store(w: Writer, step: Step, operands: dict[str, Any]) -> bool:
     ends = _ends(w, view, tile)
     if ends is None or (view.dtype is not tile.spec.dtype and view.dtype.size != tile.spec.dtype.size):
         return False
+    layout, rows, cols = ends
+    pitch = w.direct(step, tile, rows, cols)
+    loop = None if pitch is None else w.pending.taken()
     w.pending.flush()
     w.check(step)
-    layout, rows, cols = ends
     checked = Checked(w)
     inside(checked, view)
     _extent(checked, w, view, layout, tile)
@@ -323,12 +326,33 @@ def _store(w: Writer, step: Step, operands: dict[str, Any]) -> bool:
             copy(w, to, frm, view.dtype.size, turned[0], turned[1], whole=view.memory.size)
 
     source = w.stands_for.get(tile.start)
-    if isinstance(source, View):
+    if loop is not None and pitch is not None:
+        _stored_directly(w, loop, Direct(tile, address_of(w, view), pitch), view, checked, store)
+    elif isinstance(source, View):
         _copied_on(w, view, source, layout, checked, tile, store)
     else:
         w.touch(tile)
         store(reads=True)
     return True
+
+
+def _stored_directly(
+    w: Writer, loop: Loop, to: Direct, view: View, checked: Checked, store: Callable[..., None]
+) -> None:
+    """A store of what a loop computes: at once, or by way of the tile where caches keep nothing of it, or it fails."""
+    code = w.code
+    by_tile = code.value(f"or i1 {checked.any()}, {code.compare('sge', view.memory.size, LARGE)}")
+    slow, fast, done = (code.label(name) for name in ("bytile", "direct", "stored"))
+    code.branch(code.value(f"xor i1 {by_tile}, true"), fast, slow)
+    code.place(slow)
+    loop.call()
+    w.touch(to.tile)
+    store(reads=True)
+    code.jump(done)
+    code.place(fast)
+    loop.towards(to).call()
+    code.jump(done)
+    code.place(done)
 
 
 def _copied_on(

@@ -43,18 +43,18 @@ def stands(w: Writer, step: Step, tile: Tile, source: Tile | View) -> bool:
 
 def _last_use(w: Writer, step: Step) -> int | None:
     """The place in its region of the last operation that reads what a copy stands for; None if it has to be made."""
-    word, dst = _copy(w, step), step.get("dst")
+    word, dst = copied(w, step), step.get("dst")
     if word is None or dst is None or not w.simple_tiles:
         return None
     tile, (block, at) = w.found(dst), w.relations.places[step]
-    if not isinstance(tile, Tile) or tile.shape is not None or tile.parent is not None or not _alone(w, dst, tile):
+    if not isinstance(tile, Tile) or tile.shape is not None or tile.parent is not None or not alone(w, dst, tile):
         return None
     users = w.relations.users[dst]
     places = {other: place for other in users if (place := w.relations.place_in(other, block)) is not None}
     writers = [other for other in users if other.get("dst") is dst]
     if len(places) < len(users) or not users or users[0] not in writers:
         return None
-    if any(_copy(w, other) is None or w.relations.places[other][0] is not block for other in writers):
+    if any(copied(w, other) is None or w.relations.places[other][0] is not block for other in writers):
         return None
     until = min((places[other] for other in writers if places[other] > at), default=len(block.steps))
     last = at
@@ -76,16 +76,16 @@ def _last_use(w: Writer, step: Step) -> int | None:
 
 def _is_store(w: Writer, step: Step, tile: Value) -> bool:
     """True for a store of all of a tile of the vector unit, bit for bit."""
-    word, view = _meaning(w, step), step.get("dst")
+    word, view = meaning(w, step), step.get("dst")
     if view is None or not isinstance(view.type, PartitionView) or not isinstance(tile.type, TileSpec):
         return False
     plain = isinstance(word, Move) and isinstance(word.value, Element) and not word.combine
     return plain and tile.type.loc.name == "Vec" and view.type.dtype is tile.type.dtype
 
 
-def _copy(w: Writer, step: Step) -> Move | None:
+def copied(w: Writer, step: Step) -> Move | None:
     """The meaning of a copy of all of a tile's valid region, bit for bit."""
-    word = _meaning(w, step)
+    word = meaning(w, step)
     if not isinstance(word, Move) or not isinstance(word.value, Element) or word.combine or word.fills:
         return None
     if word.dst != "dst" or word.to != OWN or word.value.at != OWN:
@@ -102,7 +102,7 @@ def _copy(w: Writer, step: Step) -> Move | None:
     return word if sorted(src.type.dims[-2:]) == sorted((dst.type.valid_row, dst.type.valid_col)) else None
 
 
-def _alone(w: Writer, value: Value, tile: Tile) -> bool:
+def alone(w: Writer, value: Value, tile: Tile) -> bool:
     """True if no other tile lies on its bytes."""
     return not any(isinstance(t, Tile) and v is not value and meets(t, tile) for v, t in w.values.items())
 
@@ -111,7 +111,7 @@ def _read_by(w: Writer, step: Step, tile: Value, block: Block, place: int) -> in
     """How long a reader needs a tile: a product until it is there, a copy as long as that one is needed."""
     if not isinstance(tile.type, TileSpec) or tile.type.loc.name not in _CUBE:
         return None
-    word = _meaning(w, step)
+    word = meaning(w, step)
     if isinstance(word, Contract):
         operands: dict[str, Any] = {name: w.found(given) for name in step.names if (given := step.get(name))}
         factors = [name for name in (word.left, word.right) if step.get(name) is tile]
@@ -124,7 +124,7 @@ def _read_by(w: Writer, step: Step, tile: Value, block: Block, place: int) -> in
 
 def _unchanged(w: Writer, step: Step, block: Block, at: int, last: int) -> bool:
     """True if nothing writes the source of a copy up to an operation."""
-    word = _copy(w, step)
+    word = copied(w, step)
     assert word is not None
     assert isinstance(word.value, Element)
     source = w.found(step[word.value.name])
@@ -148,7 +148,7 @@ def _written(w: Writer, step: Step) -> Iterator[Tile]:
                     yield tile
 
 
-def _meaning(w: Writer, step: Step) -> object:
+def meaning(w: Writer, step: Step) -> object:
     return None if step.instr is None else step.instr.meaning_at(w.site(step))
 
 

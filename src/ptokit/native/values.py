@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
@@ -184,6 +184,14 @@ class Tile:
     def kind(self) -> Any:
         above = None if self.parent is None else self.parent.kind
         return Tile, self.spec, self.type, self.shape is None, self.address is None, above
+
+
+class Direct(NamedTuple):
+    """Where the elements of a tile go at once: an address, and the elements there from one row to the next."""
+
+    tile: Tile
+    address: str
+    pitch: int
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,83 @@
+"""Stores of tiles that the loop before them computes: the results go to global memory at once.
+
+That is so if the text shows that the tile holds them for nobody else: all that happens to it stands in one block, the
+first of which writes all of it, and the store comes last.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptokit.ir.core import Value
+from ptokit.isa.meaning.expressions import Element, leaves
+from ptokit.isa.meaning.words import Lane
+from ptokit.run.machine.calls import left_to_check
+from ptokit.run.planning.plan import Step, without_form
+
+from . import standing_tiles
+from .tiles import meets, valid
+from .values import Tile
+
+if TYPE_CHECKING:
+    from .function import Writer
+    from .lanes import Part
+    from .moves import Nest
+
+
+def pitch(w: Writer, step: Step, tile: Tile, rows: Nest, cols: Nest) -> int | None:
+    """The elements from row to row where a store goes, whose results may be written there at once; None of others.
+
+    ``rows``, ``cols``: the loops over tile and view.
+    """
+    parts = w.pending.parts
+    if not any(_is(part, tile) for part in parts) or w.pending.domain != valid(w, tile):
+        return None
+    if any(_seen_otherwise(part, tile) for part in parts) or len(rows) != 1 or len(cols) != 1:
+        return None
+    found = rows[0][2]
+    across = tile.pitches is not None and tile.pitches[1] == 1 and cols[0][1:] == (1, 1) and cols[0][0] != 1
+    assert step.instr is not None
+    assert step.site is not None
+    if not across or not isinstance(found, int) or left_to_check(step.instr, step.site):
+        return None
+    return found if _last(w, step, tile) else None
+
+
+def _is(part: Part, tile: Tile) -> bool:
+    """True if an instruction writes this tile."""
+    return part.dst.start == tile.start and part.dst.spec is tile.spec
+
+
+def _seen_otherwise(part: Part, tile: Tile) -> bool:
+    """True if an instruction touches bytes of a tile as those of another one."""
+    return any(meets(other, tile) and other.spec is not tile.spec for other in (part.dst, *part.operands.values()))
+
+
+def _last(w: Writer, step: Step, tile: Tile) -> bool:
+    """True if nothing reads what the tile holds at a store but the store."""
+    value = without_form(step["src"])
+    giver = w.relations.giver.get(value) if isinstance(value, Value) else None
+    if giver is None or giver.word != "tile" or not w.simple_tiles or tile.shape is not None or tile.parent is not None:
+        return False
+    assert isinstance(value, Value)
+    if not standing_tiles.alone(w, value, tile):
+        return False
+    block, at = w.relations.places[step]
+    users = w.relations.users[value]
+    places = [w.relations.place_in(user, block) for user in users]
+    if any(place is None or place > at for place in places) or any(user.word != "instruction" for user in users):
+        return False
+    first = users[0]
+    return w.relations.places[first][0] is block and first is not step and _writes_all(w, first, value)
+
+
+def _writes_all(w: Writer, step: Step, tile: Value) -> bool:
+    """True for an instruction that writes all of a tile's valid region, and does not read it."""
+    if step.get("dst") is not tile or sum(operand is tile for operand in step.values) != 1:
+        return False
+    word = standing_tiles.meaning(w, step)
+    if isinstance(word, Lane):
+        plain = len(word.writes) == 1 and word.writes[0].name == "dst" and not word.mask
+        read = [leaf.name for leaf in leaves(word.writes[0].value) if isinstance(leaf, Element)]
+        return plain and "dst" not in read
+    return standing_tiles.copied(w, step) is not None
