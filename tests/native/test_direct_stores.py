@@ -134,8 +134,14 @@ def random_body(random: Random) -> list[str]:
             lines.append(random.choice([kept, *made]))
         return lines
 
-    first = [load("t", "A")] * random.randrange(2) + [load("u", "B")] * random.randrange(2)
-    return [*first, "loop", *some(random.randrange(2, 9)), "}", *[store("t", "Z")] * random.randrange(2)]
+    def now_and_then(line: str) -> list[str]:
+        return [line] if random.random() < 0.15 else []
+
+    first, last = random.choice("tu"), random.choice("tu")
+    outside = now_and_then(load("t", "A")), now_and_then(store("t", "Z"))
+    begin = [*now_and_then(halve("t", "u")), load(first, "a"), halve(first, "tu".replace(first, ""))]
+    end = [halve(random.choice("tu"), last), store(last, "y"), *now_and_then(store("u", "z"))]
+    return [*outside[0], "loop", *begin, *some(random.randrange(4)), *end, "}", *outside[1]]
 
 
 def check_random(seed: int) -> None:
