@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptokit.ir.core import Value
-from ptokit.isa.meaning.expressions import Element, leaves
+from ptokit.isa.meaning.expressions import OWN, Element, leaves
 from ptokit.isa.meaning.words import Lane
 from ptokit.run.machine.calls import left_to_check
 from ptokit.run.planning.plan import Step, without_form
@@ -77,7 +77,7 @@ def _writes_all(w: Writer, step: Step, tile: Value) -> bool:
         return False
     word = standing_tiles.meaning(w, step)
     if isinstance(word, Lane):
-        plain = len(word.writes) == 1 and word.writes[0].name == "dst" and not word.mask
-        read = [leaf.name for leaf in leaves(word.writes[0].value) if isinstance(leaf, Element)]
-        return plain and "dst" not in read
+        write = word.writes[0]
+        plain = len(word.writes) == 1 and word.over == write.name == "dst" and write.at == OWN and not word.mask
+        return plain and not any(isinstance(leaf, Element) and leaf.name == "dst" for leaf in leaves(write.value))
     return standing_tiles.copied(w, step) is not None
