@@ -210,7 +210,7 @@ REGISTERS = ("SETFMATRIX", "SET_IMG2COL_RPT", "SET_IMG2COL_PADDING")  # which wr
 def data(instr: Instr) -> bool:
     """True if it has tiles, and its meaning computes elements."""
     return (
-        instr.meaning is not None
+        instr.run is not None
         and not isinstance(instr.meaning, Python | Ordering)
         and any(o.kind is Kind.TILE for o in instr.operands)
         and "MATMUL" not in instr.name

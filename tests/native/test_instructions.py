@@ -33,7 +33,7 @@ def meant(instr: Instr) -> bool:
     """True for tile instructions that may have native code."""
     kinds = {o.kind for o in instr.operands}
     return (
-        instr.meaning is not None
+        instr.run is not None
         and instr.form.syntax == "dps"
         and kinds <= {Kind.TILE, Kind.SCALAR}
         and not instr.produces
