@@ -16,8 +16,8 @@ from ptokit.types.enums import Pipe
 
 from ..atomics import ATOMIC_CONTROL
 from ..checks.placement import SLOPES
-from ..meaning.matrices import Matrix
-from ..meaning.words import FixPipe, Move
+from ..meaning.matrices import FixPipe, Matrix
+from ..meaning.words import Move
 from ..site import Site
 from ..table import Kind, Operand, OperandForm, Role, grammar, listed
 from .control import KEEP_NAN_BIT, NOSAT_BIT

@@ -15,8 +15,8 @@ from ptokit.types.enums import Pipe
 
 from ..meaning.behind import Behind
 from ..meaning.expressions import Element
-from ..meaning.matrices import Matrix
-from ..meaning.words import FixPipe, Meaning, Move
+from ..meaning.matrices import FixPipe, Matrix
+from ..meaning.words import Meaning, Move
 from ..site import ScalarInfo, Site
 from ..table import Attr, Instr, Kind, Operand, OperandForm, Role, TextForm, instruction
 from ..unknown import known

@@ -19,10 +19,10 @@ from ..site import Info, ScalarInfo, Site
 from .contract import F64, product, scaled, total_of
 from .execute import Run
 from .expressions import Element, Expr
-from .matrices import Factor, Matrix, read, write
+from .matrices import Factor, FixPipe, Matrix, read, write
 from .rows import Rows
 from .source import Source
-from .words import Contract, FixPipe, Move, Word
+from .words import Contract, Move, Word
 
 _MOST = 1024  # combinations of numbers that are remembered for a place
 _F32_MAX = float(np.finfo(np.float32).max)

@@ -1,4 +1,4 @@
-"""Matrices behind pointers: where their elements lie, and the NumPy forms of reading and writing them."""
+"""Matrices behind pointers: where their elements lie, what a fix-pipe makes of them, reading and writing with NumPy."""
 
 from __future__ import annotations
 
@@ -71,6 +71,28 @@ class Matrix:
     def behind(self, col: int) -> int:
         """Bytes from the pointer to the first row of a block."""
         return self.first + (col // self.block * self.step if self.block else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class FixPipe:
+    """What becomes of an element of an accumulator on its way to memory: scale, ReLU, conversion, bound, in this order.
+
+    ``mode`` is a word of the text (`numerics.scaling`); `words` its parameter word, or one for each column. ``slopes``:
+    of the ReLUs that have one. ``clip``: the bound above. ``nosat``, ``sat``: floats beyond the largest become
+    infinite, or it; with `keep_nan` NaN stays. ``combine``: with what is in memory; None: as the control register says.
+    ``halves``: both vector cores get one, of the rows (``split_m``) or columns; else core `sub` gets all.
+    """
+
+    mode: str = "no_convert"
+    words: Matrix | int = 0
+    relu: str = "no_relu"
+    slopes: Matrix | float | None = None
+    clip: float | None = None
+    saturation: str | None = None
+    keep_nan: bool = False
+    combine: Combine | None = None
+    halves: str = ""
+    sub: int = 0
 
 
 def read(m: Machine, matrix: Matrix, given: Mapping[str, Any]) -> np.ndarray:

@@ -17,9 +17,8 @@ from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import AccToVecMode, AtomicType, ReluPreMode
 
-from ..machine import Combine
 from .expressions import OWN, Count, Element, Expr, Index
-from .matrices import Matrix
+from .matrices import FixPipe, Matrix
 
 if TYPE_CHECKING:
     from ..site import Site
@@ -201,28 +200,6 @@ class Fill:
     col: Count
     end_col: Count
     bits: int
-
-
-@dataclass(frozen=True, slots=True)
-class FixPipe:
-    """What becomes of an element of an accumulator on its way to memory: scale, ReLU, conversion, bound, in this order.
-
-    ``mode`` is a word of the text (`numerics.scaling`); `words` its parameter word, or one for each column. ``slopes``:
-    of the ReLUs that have one. ``clip``: the bound above. ``nosat``, ``sat``: floats beyond the largest become
-    infinite, or it; with `keep_nan` NaN stays. ``combine``: with what is in memory; None: as the control register says.
-    ``halves``: both vector cores get one, of the rows (``split_m``) or columns; else core `sub` gets all.
-    """
-
-    mode: str = "no_convert"
-    words: Matrix | int = 0
-    relu: str = "no_relu"
-    slopes: Matrix | float | None = None
-    clip: float | None = None
-    saturation: str | None = None
-    keep_nan: bool = False
-    combine: Combine | None = None
-    halves: str = ""
-    sub: int = 0
 
 
 @dataclass(frozen=True, slots=True)
