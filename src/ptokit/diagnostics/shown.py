@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import linecache
 import os
 import re
@@ -46,11 +45,13 @@ def text_of(diagnostics: Sequence[Diagnostic], *, color: bool = False, labels: L
 
 def html_of(diagnostics: Sequence[Diagnostic], *, labels: Labels | None = None) -> str:
     """`text_of` in colour, and how many there are, as preformatted HTML."""
+    from html import escape  # takes its time
+
     lines = [text_of(diagnostics, color=True, labels=labels)] if diagnostics else []
     text = "\n".join((*lines, summary(diagnostics) or ("" if lines else "no findings")))
     parts, end = [], 0
     for found in _PAINTED.finditer(text):
         style = _STYLES.get(found[1], "")
-        parts += [html.escape(text[end : found.start()]), f'<span style="{style}">{html.escape(found[2])}</span>']
+        parts += [escape(text[end : found.start()]), f'<span style="{style}">{escape(found[2])}</span>']
         end = found.end()
-    return f"<pre>{''.join(parts)}{html.escape(text[end:])}</pre>"
+    return f"<pre>{''.join(parts)}{escape(text[end:])}</pre>"

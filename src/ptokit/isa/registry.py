@@ -48,16 +48,14 @@ class Registry(dict[str, T], Generic[T]):
     They come in the order of the modules, whichever were imported first.
     """
 
-    complete = False
-
     def __missing__(self, name: str) -> T:
-        if _bring(name) and (found := super().get(name)) is not None:
-            return found
-        raise KeyError(name)
+        if (found := self.get(name)) is None:
+            raise KeyError(name)
+        return found  # type: ignore[no-any-return]
 
     def get(self, name: str, default: Any = None) -> Any:
         found = super().get(name)
-        if found is None and not self.complete and _bring(name):
+        if found is None and _bring(name):
             found = super().get(name)
         return default if found is None else found
 
@@ -68,32 +66,23 @@ class Registry(dict[str, T], Generic[T]):
         """Those of the modules that have been imported."""
         return list(super().values())
 
-    def _completed(self) -> None:
-        if self.complete:
-            return
+    def _complete(self) -> dict[str, T]:
         bring_all()
         place = {name: at for at, name in enumerate(modules())}
-        inside = sorted(super().items(), key=lambda item: place.get(item[0].removeprefix(_FULL), len(place)))
-        self.clear()
-        self.update(inside)
-        self.complete = True
+        return dict(sorted(super().items(), key=lambda item: place.get(item[0].removeprefix(_FULL), len(place))))
 
     def __iter__(self) -> Iterator[str]:
-        self._completed()
-        return super().__iter__()
+        return iter(self._complete())
 
     def __len__(self) -> int:
-        self._completed()
+        bring_all()
         return super().__len__()
 
     def keys(self) -> Any:
-        self._completed()
-        return super().keys()
+        return self._complete().keys()
 
     def values(self) -> Any:
-        self._completed()
-        return super().values()
+        return self._complete().values()
 
     def items(self) -> Any:
-        self._completed()
-        return super().items()
+        return self._complete().items()
