@@ -139,8 +139,7 @@ BLOCK_RULES = (
         "TGATHERB works on Vec tiles with elements of 1, 2 or 4 bytes; dst is row-major on a2a3 and cpu.",
         "dst.dtype.size in (1, 2, 4) and (not dst.dtype.packed)",
         "{dst} has element type {dst.dtype}; TGATHERB moves elements of 1, 2 or 4 bytes",
-        lambda o: not_vec(o, "dst", "src", "offset") if o.target.is_a(A5) else None,
-        lambda o: boxed_or_columns(o, "dst"),
+        lambda o: None if o.target.is_a(A5) else boxed_or_columns(o, "dst"),
         lambda o: not_vec(o, "dst", "src", "offset"),
     ),
     _block("GATHB-02", "u32", "i16")(
