@@ -204,6 +204,7 @@ KINDS = (Kind.TILE, Kind.SCALAR)
 
 
 BY_INDEX = ("TGATHER", "TSCATTER")  # which elements is said by a tile: tests/native/test_gathers.py
+DRAINS = ("TMOV_FP", "TEXTRACT_FP", "TINSERT_FP")  # of accumulators: tests/isa/test_move_values.py
 REGISTERS = ("SETFMATRIX", "SET_IMG2COL_RPT", "SET_IMG2COL_PADDING")  # which write no tile
 
 
@@ -215,7 +216,7 @@ def data(instr: Instr) -> bool:
         and any(o.kind is Kind.TILE for o in instr.operands)
         and "MATMUL" not in instr.name
         and "GEMV" not in instr.name
-        and instr.name not in (*BY_INDEX, *REGISTERS)
+        and instr.name not in (*BY_INDEX, *DRAINS, *REGISTERS)
     )
 
 
