@@ -14,6 +14,7 @@ import pytest
 
 import ptokit.isa.all  # noqa: F401 - fills the table
 from ptokit.isa.check import broken_rules
+from ptokit.isa.meaning import words as meaning_words
 from ptokit.isa.meaning.expressions import (
     COLUMN,
     OWN,
@@ -155,6 +156,9 @@ def expected(word: Any, elements: Elements) -> dict[str, np.ndarray]:
             row, end_row, col, end_col = (elements.size(n) for n in (f.row, f.end_row, f.col, f.end_col))
             tile = after[word.dst]
             tile[row:end_row, col:end_col] = np.array(f.bits, f"u{tile.itemsize}").view(tile.dtype)
+    elif isinstance(word, meaning_words.Single) and word.value:
+        assert elements.numbers[word.offset] == 0  # where that lies, whatever the layout is
+        after[word.tile][0, 0] = element(elements.types[word.tile], elements.numbers[word.value])
     return after
 
 
