@@ -64,7 +64,7 @@ def work_case(entry: dict[str, Any], _: Sequence[bytes]) -> dict[str, Any]:
     return work(read_case(entry)).as_json()
 
 
-def _reported(case: Case, bad: Status, findings: Iterable[Diagnostic], digest: str = "") -> Result:
+def _reported(case: Case, bad: Status, findings: Iterable[Diagnostic]) -> Result:
     """Passed without errors, else `bad`."""
     found = list(findings)
     errors = [d for d in found if d.severity is Severity.ERROR]
@@ -75,7 +75,7 @@ def _reported(case: Case, bad: Status, findings: Iterable[Diagnostic], digest: s
         message = f"{at}{errors[0].message} [{errors[0].rule}]{more}"
     status = bad if errors else Status.PASSED
     rules = tuple(sorted({d.rule for d in found}))
-    return Result(case.id, status, message, rules, tuple(d.as_json() for d in found[:KEPT]), digest)
+    return Result(case.id, status, message, rules, tuple(d.as_json() for d in found[:KEPT]))
 
 
 # --- programs and arguments ------------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ class Session(Trace):
     def enter(self, region: Region) -> None:
         """An eager session has no regions: loops are those of Python."""
 
-    def leave(self, region: Region, location: Location | None = None) -> None:
+    def leave(self, region: Region) -> None:
         """And none to leave."""
 
     def argument_pointer(self, name: str, array: Any, element: DType) -> Pointer:

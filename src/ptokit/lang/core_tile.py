@@ -15,7 +15,7 @@ from ptokit.types.codecs import decode, encode
 from ptokit.types.enums import TileType
 
 from .core_held import held
-from .core_rules import CONTENTS
+from .rules import CONTENTS
 from .tiles import Tile
 from .trace import current
 from .where import refusal

@@ -145,3 +145,10 @@ PIPE = _rule(
     "pto.TPipe(0, pto.Direction.DIR_C2V, 8192, 2, c2v_consumer_buf=0)",
     "pto.TPipe(0, pto.Direction.DIR_C2V, 8192, 2)",
 )
+CONTENTS = _rule(
+    "LANG-CONTENTS",
+    "What is put into a tile has the shape of its valid region, and numbers that its element type holds.",
+    "Floats are rounded to the element type; an integer has no nearest value that would not surprise.",
+    "t.set(numpy.zeros((16, 64)))  # a 16x64 f16 tile",
+    "t.set([300])  # a u8 tile",
+)

@@ -191,7 +191,7 @@ class Trace:
         if len(self.regions) > SHALLOW:
             make_room()
 
-    def leave(self, region: Region, location: Location | None = None) -> None:
+    def leave(self, region: Region) -> None:
         """Stop recording into `region`. Refuses if a loop inside was left early (LANG-CONTROL)."""
         if self.region is not region:
             inner = self.region
@@ -214,10 +214,8 @@ class Trace:
 
     def add_result(self, op: Op, type: Type, name: str) -> Value:
         """A further result of an operation of this region, known after the regions inside of it."""
-        value = Value(type, self.unique(name), op, op.location)
-        op.results.append(value)
-        self._homes[value] = self.region
-        return value
+        op.results.append(self.result(type, name, op))
+        return op.results[-1]
 
     def finish(self, file: str | None) -> Module:
         """Close the function and return its module, without arithmetic that nothing uses."""
