@@ -1,13 +1,29 @@
 """``python -m ptokit`` is the ``ptokit`` command."""
 
+from __future__ import annotations
+
 import os
 import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
 
 INTERRUPTED = 130
 
 
 def _leave(number: int, frame: object) -> None:
     os._exit(INTERRUPTED)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Raise `KeyboardInterrupt`; but not inside of an import, which libraries would report as an error of their own."""
+    inner = frame
+    while inner is not None:
+        if inner.f_code.co_filename.startswith("<frozen importlib"):
+            _leave(number, frame)
+        inner = inner.f_back
+    raise KeyboardInterrupt
 
 
 _interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -26,7 +42,7 @@ def main() -> None:
     from ptokit.cli import main as command
 
     if _interruptible:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         command.main()
     finally:
