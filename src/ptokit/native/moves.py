@@ -88,8 +88,8 @@ def tile_axes(tile: Tile, rows: Num, cols: Num) -> tuple[list[Axis], list[Axis]]
     if (
         not isinstance(rows, int)
         or not isinstance(cols, int)
-        or rows % ir
-        or cols % ic
+        or (rows > ir and rows % ir)
+        or (cols > ic and cols % ic)
         or store.rows % ir
         or store.cols % ic
     ):
@@ -97,7 +97,8 @@ def tile_axes(tile: Tile, rows: Num, cols: Num) -> tuple[list[Axis], list[Axis]]
     inner_row, inner_col = (ic, 1) if store.slayout.name == "RowMajor" else (1, ir)
     box = ir * ic
     outer_row, outer_col = (store.cols * ir, box) if store.row_major else (box, store.rows * ic)
-    return [(rows // ir, outer_row), (ir, inner_row)], [(cols // ic, outer_col), (ic, inner_col)]
+    by_row: list[Axis] = [(max(1, rows // ir), outer_row), (min(rows, ir), inner_row)]
+    return by_row, [(max(1, cols // ic), outer_col), (min(cols, ic), inner_col)]
 
 
 def source_axes(w: Writer, source: Tile | View, rows: int, cols: int) -> tuple[list[Axis], list[Axis]] | None:
