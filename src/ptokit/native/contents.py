@@ -9,7 +9,7 @@ Range = tuple[int, int]
 
 
 class Contents:
-    """Follows the operations in the order of the text."""
+    """Follows the steps in the order of the text."""
 
     def __init__(self) -> None:
         self.written: list[Range] = []  # by now, on every path

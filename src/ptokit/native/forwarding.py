@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Access:
-    """Bytes [first, end) of a buffer that an operation may touch."""
+    """Bytes [first, end) of a buffer that a step may touch."""
 
     step: Step
     space: str

@@ -1,4 +1,4 @@
-"""A kernel as one LLVM function: its blocks, loops and calls; what an operation does is in the modules beside it.
+"""A kernel as one LLVM function: its blocks, loops and calls; what a step does is in the modules beside it.
 
 Functions that are called are written in the place of the call. Values that loops and branches carry have memory on the
 stack, which LLVM turns into registers.

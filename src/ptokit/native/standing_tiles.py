@@ -42,7 +42,7 @@ def stands(w: Writer, step: Step, tile: Tile, source: Tile | View) -> bool:
 
 
 def _last_use(w: Writer, step: Step) -> int | None:
-    """The place in its region of the last operation that reads what a copy stands for; None if it has to be made."""
+    """The place in its region of the last step that reads what a copy stands for; None if it has to be made."""
     word, dst = copied(w, step), step.get("dst")
     if word is None or dst is None or not w.simple_tiles:
         return None
@@ -123,7 +123,7 @@ def _read_by(w: Writer, step: Step, tile: Value, block: Block, place: int) -> in
 
 
 def _unchanged(w: Writer, step: Step, block: Block, at: int, last: int) -> bool:
-    """True if nothing writes the source of a copy up to an operation."""
+    """True if nothing writes the source of a copy up to a step."""
     word = copied(w, step)
     assert word is not None
     assert isinstance(word.value, Element)

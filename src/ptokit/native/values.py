@@ -21,7 +21,7 @@ from .code import Num
 
 
 class NotNativeError(Exception):
-    """What cannot be compiled: the operation, in words, and why."""
+    """What cannot be compiled: the step, in words, and why."""
 
     def __init__(self, what: str, why: str = "") -> None:
         self.what, self.why = what, why
