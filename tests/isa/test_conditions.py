@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ptokit.diagnostics import Doubt
-from ptokit.diagnostics.conditions import Conditions, Need, first, need
+from ptokit.diagnostics.conditions import Conditions, Need, When, first, need
 from ptokit.isa import all as all_instructions
 from ptokit.isa.checks import compiling
 from ptokit.isa.checks.seen import seen
@@ -73,6 +73,9 @@ OPEN = info("open", valid=(-1, -1))
         (("if dst.vr == 16", "dst.vc == 1", "x", "dst.vr == 1", "y"), {"dst": B}, None),
         (("if dst.vr == 8", "dst.vc == 128", "x", "dst.vr == 1", "y"), {"dst": B}, "y"),
         (("dst.vc == 128", "x", lambda o: "found"), {"dst": B}, "found"),
+        (("if dst.vr == 8", lambda o: None, lambda o: "found"), {"dst": B}, "found"),
+        (("if dst.vr == 8", lambda o: "found"), {"dst": A}, None),
+        (("if dst.vr == 8", lambda o: "found"), {"dst": OPEN}, None),
         (("target.name == 'a2a3'", "{instr.name} on {target.name}"), {"dst": B}, "TADD on a5"),
     ],
 )
@@ -122,7 +125,10 @@ def _stated() -> dict[Conditions, list[Instr]]:
 STATED = _stated()
 
 
-def _texts(part: Need) -> Iterator[str]:
+def _texts(part: Need | When) -> Iterator[str]:
+    if isinstance(part, When):
+        yield part.asked
+        return
     where = {name: f"({text})" for name, text in part.where}
     must, _, asked = compiling.clauses(part.condition)
     yield from (text for text in (must, asked, part.asked, part.doubt) if text)
@@ -131,7 +137,7 @@ def _texts(part: Need) -> Iterator[str]:
         yield "f" + repr(re.sub(r"(?<!\{)\{%(\w+)\}", r"{\1}", message))
 
 
-def _unknown(part: Need, check: Conditions, instrs: list[Instr]) -> set[str]:
+def _unknown(part: Need | When, check: Conditions, instrs: list[Instr]) -> set[str]:
     names, other, maybe = dict[str, None](), {"o", "t", "name"}, set[str]()
     called: set[str] = set()
     for text in _texts(part):
@@ -148,8 +154,8 @@ def test_conditions_name_only_what_there_is() -> None:
     wrong = {}
     for check, instrs in STATED.items():
         for part in check.parts:
-            if isinstance(part, Need) and (unknown := _unknown(part, check, instrs)):
-                wrong[part.condition] = unknown
+            if isinstance(part, Need | When) and (unknown := _unknown(part, check, instrs)):
+                wrong[str(part)] = unknown
     assert not wrong
     assert len(STATED) > 250
 

@@ -15,7 +15,7 @@ module of the rule. It is Python, compiled when the first site asks (`isa.checks
 - Behind ``if`` stands what must be known to be so. ``for t in data`` asks the same of several tiles: ``data`` are
   destinations and sources, ``sources`` the latter, ``tiles`` also scratch; ``for t in (src0, src1)`` names them.
 - ``lanes = 256 // src.dtype.size`` before a condition names an expression for those that follow, and their messages;
-  ``if known(src.vc)`` is what must be known to be so for all that follow.
+  ``if known(src.vc)`` is what must be known to be so for all that follow, functions too.
 
 Messages show values in braces. ``{dst}`` is the name of an operand, ``{%dst}`` that of the value in its place; the
 finding is about the operands that are so named.
@@ -51,6 +51,15 @@ class Need:
     asked: str = ""  # what it states before that must be known, too
 
 
+@dataclass(frozen=True, eq=False)
+class When:
+    """A function of a site that is asked only where ``asked`` is known to hold."""
+
+    check: Check
+    where: tuple[tuple[str, str], ...]
+    asked: str
+
+
 need = Need
 Part = str | Need | Check
 
@@ -59,7 +68,7 @@ Part = str | Need | Check
 class Conditions:
     """What a rule looks at, one after the other; what is found first is reported. ``module`` has the names."""
 
-    parts: tuple[Need | Check, ...]
+    parts: tuple[Need | When | Check, ...]
     module: Mapping[str, Any]
     sentence: str = ""  # of rules that are made of them
 
@@ -82,7 +91,7 @@ def conditions(parts: tuple[Part, ...], module: Mapping[str, Any]) -> Conditions
     return Conditions(tuple(_paired(parts)), module)
 
 
-def _paired(parts: tuple[Part, ...]) -> Iterator[Need | Check]:
+def _paired(parts: tuple[Part, ...]) -> Iterator[Need | When | Check]:
     where: tuple[tuple[str, str], ...] = ()
     asked = ""
     rest = iter(parts)
@@ -95,5 +104,7 @@ def _paired(parts: tuple[Part, ...]) -> Iterator[Need | Check]:
                 asked = part.removeprefix("if ")
             else:
                 yield Need(part, str(next(rest)), where=where, asked=asked)
+        elif isinstance(part, Need):
+            yield replace(part, where=where, asked=asked)
         else:
-            yield replace(part, where=where, asked=asked) if isinstance(part, Need) and (where or asked) else part
+            yield When(part, where, asked) if asked else part

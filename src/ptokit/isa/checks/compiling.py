@@ -13,7 +13,7 @@ from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
 
 from ptokit.diagnostics import Doubt
-from ptokit.diagnostics.conditions import Check, Conditions, Found, Need
+from ptokit.diagnostics.conditions import Check, Conditions, Found, Need, When
 
 from .seen import seen
 from .words import PYTHON, WORDS
@@ -51,7 +51,7 @@ class _Part(NamedTuple):
     Operands must be there, but those of which the condition itself asks whether they are (``maybe``).
     """
 
-    need: Need
+    need: Need | When
     each: str
     asked: str
     broken: str
@@ -70,13 +70,13 @@ def compiled(check: Check, instr: Named) -> Check:
 
 @cache
 def _read(check: Conditions) -> tuple[tuple[str, ...], tuple[_Part | Check, ...]]:
-    parts = tuple(_part(each) if isinstance(each, Need) else each for each in check.parts)
+    parts = tuple(_part(each) if isinstance(each, Need | When) else each for each in check.parts)
     names = dict.fromkeys(name for part in parts if isinstance(part, _Part) for name in part.names)
     return tuple(names), parts
 
 
-def _part(need: Need) -> _Part:
-    must, each, asked = clauses(_expanded(need.condition, need))
+def _part(need: Need | When) -> _Part:
+    must, each, asked = clauses(_expanded(need.condition, need)) if isinstance(need, Need) else ("False", "", "")
     asked = " and ".join(f"({known})" for known in (_expanded(need.asked, need), asked) if known)
     tree = _parsed(must)
     names: dict[str, None] = {}
@@ -87,7 +87,7 @@ def _part(need: Need) -> _Part:
     return _Part(need, each, asked, opposite(tree, must), found, frozenset(maybe))
 
 
-def _expanded(text: str, need: Need) -> str:
+def _expanded(text: str, need: Need | When) -> str:
     """An expression with what its names stand for."""
     for name, expression in reversed(need.where):
         if name in text:
@@ -167,7 +167,9 @@ def _function(check: Conditions, parts: tuple[_Part | Check, ...], kinds: tuple[
         if isinstance(part, _Part):
             if all(kind[name] or name in part.maybe for name in part.names):
                 lines += _statement(part, number, kind)
-                has[f"_say{number}"] = partial(said, part.need, check.module)
+                asked = part.need
+                say = partial(said, asked, check.module) if isinstance(asked, Need) else asked.check
+                has[f"_say{number}"] = say
         else:
             lines += [f" found = _check{number}(o)", " if found: return found"]
             has[f"_check{number}"] = part
@@ -190,6 +192,8 @@ def _statement(part: _Part, number: int, kind: Mapping[str, str]) -> Iterator[st
         names = re.findall(r"\w+", part.each)
         yield f" for name, t in {_EACH.get(part.each) or f'tiles_named(o, *{names})'}:"
         yield f"  if {test}: return _say{number}(o, name, t)"
+    elif isinstance(part.need, When):
+        yield f" if {test} and (found := _say{number}(o)): return found"
     else:
         yield f" if {test}: return _say{number}(o)"
 

@@ -157,9 +157,10 @@ EW_AS_13 = _newer(
     "EW-AS-13", "TSelSOp", targets=("a2a3",), accepted="a 1x64 tmp for 16x64", rejected="a 1x32 tmp for 16x64"
 )(
     "tsels on a2a3: tmp is row-major, of dst's type, with room for a row of src.",
-    lambda o: differ(o, "dst", "tmp") if o.tmp is not None else None,
-    lambda o: _rows(o) if o.tmp is not None else None,
-    lambda o: small(o, "tmp", o.src.cols * o.dst.dtype.size) if o.tmp is not None else None,
+    "if tmp is not None",
+    lambda o: differ(o, "dst", "tmp"),
+    _rows,
+    lambda o: small(o, "tmp", o.src.cols * o.dst.dtype.size),
 )
 
 EW_AS_08 = _asm("EW-AS-08", accepted="f16 scalar, f16 src", rejected="f32 scalar, f16 src")(

@@ -35,8 +35,9 @@ RULES = (
         "Index tiles are of one integer type of 8, 16 or 32 bits; the result counts are one column.",
         "didx.vc == 1 if idx0",
         "{didx} has {didx.vc} valid columns; there is one count per row",
-        lambda o: not_of(o, I6, *_INDICES, "didx") if o.has("idx0") else None,
-        lambda o: differ(o, "idx0", "idx1", "didx") if o.has("idx0") else None,
+        "if idx0 is not None",
+        lambda o: not_of(o, I6, *_INDICES, "didx"),
+        lambda o: differ(o, "idx0", "idx1", "didx"),
     ),
     _rule("CONC-A23-01", "16 and 16 columns into 32", "16 and 24 columns into 32", targets=ALL_TARGETS)(
         "The valid columns of the sources together are those of dst; on a2a3 they must fit its columns.",

@@ -245,8 +245,9 @@ A5_RULES = (
     TMOV_A5_S1,
     _rule("A1", "f32 to f16", "i32 to f32", source="move-gather-scatter 5.4, 7")(
         "From acc: src Nz, dst ND, DN or Nz, and a pair of types of the table.",
-        lambda o: acc_layouts(o, ("ND", "DN", "Nz")) if _from_acc(o) else None,
-        lambda o: acc_types(o, A5_ACC_TYPES) if _from_acc(o) else None,
+        "if _from_acc(o)",
+        lambda o: acc_layouts(o, ("ND", "DN", "Nz")),
+        lambda o: acc_types(o, A5_ACC_TYPES),
     ),
     _rule("A2", "f16 32x16 ND", "DN of 4 rows")(
         "From acc: lines of dst are a multiple of 32 bytes apart.",

@@ -156,9 +156,10 @@ A3 = (
     ),
     rule("STORE-A3-08", "i8 g = (1, 2, 3, 16, 32) and valid 48x64", "i8 g = (1, 4, 3, 16, 16) and valid 48x64")(
         "From an Nz tile: g3 = 16, g4 = 32 bytes of elements, Rv = g2*g3, Cv = g0*g1*g4, g1 < 4096.",
-        lambda o: broken_block(o.dst, o.dst.dtype.c0) if engine(o) is NZ else None,
-        lambda o: disagrees(o.src, o.dst, NZ) if engine(o) is NZ else None,
-        lambda o: too_many(o.dst, 1, 4096) if engine(o) is NZ else None,
+        "if engine(o) is NZ",
+        lambda o: broken_block(o.dst, o.dst.dtype.c0),
+        lambda o: disagrees(o.src, o.dst, NZ),
+        lambda o: too_many(o.dst, 1, 4096),
     ),
     STORE_A3_09,
     rule("STORE-A3-22", "atomic_add on i16", "atomic_add on u16")(atomic_types),
