@@ -550,6 +550,14 @@ CASES = [
         "15 rows cannot be split in two",
     ),
     (
+        "TMOV-A5-A6",
+        "TMOV",
+        ("a5",),
+        "vec f32 16x16 ND <- acc f32 16x16 Nz; mode=DualModeSplitM",
+        "vec f32 16x16 ND <- acc f32 16x16 Nz; mode=DualModeSplitN",
+        "16 columns of f32 are split in two",
+    ),
+    (
         "TMOV-A5-Z1",
         "TMOV",
         ("cpu", "a5"),

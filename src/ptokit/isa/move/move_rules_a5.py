@@ -280,6 +280,7 @@ A5_RULES = (
         "if dual(o) and src.loc is Acc",
         "src.vr % 2 == 0 if mode is AccToVecMode.DualModeSplitM",
         "{src.vr} rows cannot be split in two",
+        "if mode is AccToVecMode.DualModeSplitN",
         "src.vc % 2 == 0",
         "{src.vc} columns cannot be split in two",
         "src.vc % 32 == 0 if dst.dtype.size == 4",
