@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 LOADED = "from ptokit.isa.table import BY_OPERATION, BY_TEXT, TABLE\nimport sys\n"
 
@@ -65,3 +67,19 @@ def test_a_name_brings_what_else_is_written_so() -> None:
     )
     assert apart == complete
     assert sum(map(bool, complete.values())) > 5
+
+
+@pytest.mark.parametrize(
+    "way", ["len(CATALOGUE)", "list(CATALOGUE)", "CATALOGUE.items()", "catalogue()", "'VMI-03' in CATALOGUE"]
+)
+def test_the_catalogue_is_complete_for_who_looks_through_it(way: str) -> None:
+    code = (
+        "from ptokit.diagnostics import CATALOGUE, catalogue\n"
+        "TABLE['TADD']\n"
+        "assert CATALOGUE.has_imported('EW-03') and not CATALOGUE.has_imported('VMI-03')\n"
+        f"{way}\n"
+        "before = CATALOGUE.imported()\n"
+        "import ptokit.isa.all\n"
+        "print(CATALOGUE.imported() == before, list(CATALOGUE) == sorted(r.id for r in before))"
+    )
+    assert fresh("-c", LOADED + code) == ["True True"]

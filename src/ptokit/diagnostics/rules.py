@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from ptokit.records import dataclass
+from ptokit.records.on_demand import OnDemand
 
 from .conditions import Check, Conditions, Part, conditions
 from .evidence import EVIDENCE, REFUSING, Evidence
@@ -81,18 +82,35 @@ class RuleDecorator(Protocol):
     def __call__(self, check: Part | None, /, *parts: Part) -> Rule: ...
 
 
-CATALOGUE: dict[str, Rule] = {}
 FURTHER: list[Callable[[], object]] = []
 """Functions that define the rules of a table whose parts are imported when they are needed."""
 
 
+class _Catalogue(OnDemand[Rule]):
+    """Rules by id."""
+
+    def bring(self, name: str) -> bool:
+        self.bring_all()
+        return True
+
+    def bring_all(self) -> None:
+        for define_more in FURTHER:
+            define_more()
+
+    def place(self, name: str) -> str:
+        return name
+
+
+CATALOGUE = _Catalogue()
+
+
 def define(id: str, what: str, **fields: Any) -> Rule:
     """Add a rule to the catalogue and return it; `fields` are those of `Rule`. An id can be defined once."""
-    if id in CATALOGUE:
+    if CATALOGUE.has_imported(id):
         raise ValueError(f"rule {id} is defined twice")
     default = (Evidence.ASSEMBLER,) if fields.get("scope") is Scope.ASSEMBLER else EVIDENCE.get(id, ())
-    CATALOGUE[id] = Rule(id, what, **{"evidence": default, **fields})
-    return CATALOGUE[id]
+    made = CATALOGUE[id] = Rule(id, what, **{"evidence": default, **fields})
+    return made
 
 
 def rule(id: str, accepted: str = "", rejected: str = "", *, what: str = "", **fields: Any) -> RuleDecorator:
@@ -146,19 +164,12 @@ _NAMED = {"CPU": ("cpu",), "A3": ("a2a3",), "A23": ("a2a3",), "A5": ("a5",)}
 
 def lookup(id: str) -> Rule:
     """The rule with this id (case does not matter). Raises `KeyError`."""
-    found = CATALOGUE.get(id.upper())
-    return found if found is not None else _complete()[id.upper()]
+    return CATALOGUE[id.upper()]
 
 
 def catalogue() -> list[Rule]:
     """All rules, by id."""
-    return [rule for _, rule in sorted(_complete().items())]
-
-
-def _complete() -> dict[str, Rule]:
-    for define_more in FURTHER:
-        define_more()
-    return CATALOGUE
+    return list(CATALOGUE.values())
 
 
 def merged(bound: Sequence[Rule]) -> tuple[Rule, ...]:
