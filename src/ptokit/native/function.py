@@ -21,7 +21,7 @@ from ptokit.run.planning.relations import Relations
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe, TileType
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import Scalar
+from ptokit.types.values import Align, Scalar
 
 from . import callbacks, control, direct_stores, forwarding, instructions, scalars, standing_tiles, tiles, views
 from .code import Code, Num
@@ -230,6 +230,12 @@ class Writer:
     def configures(self) -> bool:
         """True if the program sets registers of copies to other numbers than 1, which would mean nothing."""
         return any(_configures(step) for function in self.plan.functions.values() for step in walk(function.body))
+
+    @cached_property
+    def streams(self) -> bool:
+        """True if the program has unaligned streams, which alone read what operations on registers keep."""
+        steps = (step for function in self.plan.functions.values() for step in walk(function.body))
+        return any(isinstance(v.type, Align) for step in steps for v in (*step.values, *step.results))
 
     def element(self, pointer: GmPointer, start: Num, *, write: bool) -> bool:
         """One element of global memory is met, `start` bytes behind its first one; false if that is not to happen."""

@@ -13,9 +13,9 @@ from ptokit.isa.meaning.expressions import OWN, Expr, Fetched, Stored, children,
 from ptokit.isa.meaning.words import Advance, Lane, Need, Write
 from ptokit.isa.table import Instr, Kind
 from ptokit.run.memory.local import SPACES
-from ptokit.run.planning.plan import Operand, Step, constant, walk
+from ptokit.run.planning.plan import Operand, Step, constant
 from ptokit.types.dtypes import DType
-from ptokit.types.values import Align, LogicalMask, Ptr, VReg
+from ptokit.types.values import LogicalMask, Ptr, VReg
 from ptokit.types.values import Scalar as ScalarType
 
 from . import between_lanes
@@ -41,7 +41,7 @@ def supported(w: Writer, instr: Instr, word: Lane, step: Step, operands: dict[st
     for result in step.results:
         if not isinstance(result.type, VECTORS | Ptr | ScalarType):
             return False
-    if word.keeps and _streams(w):
+    if word.keeps and w.streams:
         return False
     needs = [need for need in word.needs if not need.remark]  # of the others only observers are told
     if not all(known(need.number, step, operands, types) and placed(need.number, types) for need in needs):
@@ -63,12 +63,6 @@ def supported(w: Writer, instr: Instr, word: Lane, step: Step, operands: dict[st
 
 def _expressions(write: Write) -> list[Expr]:
     return [e for e in (write.value, write.place, write.where) if e is not None]
-
-
-def _streams(w: Writer) -> bool:
-    """True if the program has unaligned streams, which alone read what operations on registers keep."""
-    steps = (step for function in w.plan.functions.values() for step in walk(function.body))
-    return any(isinstance(v.type, Align) for step in steps for v in (*step.values, *step.results))
 
 
 def _is_pointer(instr: Instr, name: str) -> bool:
@@ -230,8 +224,8 @@ class _Lanes(Values):
         return LocalPointer(pointer.space, checked.add(pointer.address, by), pointer.dtype)
 
     def loaded(self, e: Stored) -> Elements:
-        code, kind = self.w.code, storage(e.dtype)
         """Elements side by side, or one of them in all lanes."""
+        code, kind = self.w.code, storage(e.dtype)
         address, _ = self.memory[_key(e, e.span)]
         places = lanes_at(e.at, self.lanes, e.pitch)
         if len(set(places)) == 1:
