@@ -10,7 +10,7 @@ from ptokit.run.planning.plan import Block, Operand, Region, Step, constant
 from ptokit.types.values import Scalar
 
 from . import scalars
-from .values import NotNativeError
+from .values import NotNativeError, Tile
 
 if TYPE_CHECKING:
     from .function import Writer
@@ -27,6 +27,7 @@ class Carrier:
         self.types = [target.type for target in self._of(targets)]
         self.slots: list[list[str]] | None = None
         self.like: list[Any] = []
+        self.regions: set[str] | None = None  # memory of valid regions that exists when the values are given
 
     def _of(self, operands: Sequence[Operand]) -> list[Operand]:
         return [operand for operand, kept in zip(operands, self.kept) if kept]
@@ -38,6 +39,8 @@ class Carrier:
             self.slots = [carry(w, what, type, None) for what, type in zip(found, self.types)]
             return
         for what, like, type, slots in zip(found, self.like, self.types, self.slots):
+            if self.regions is not None and not self.regions.issuperset(_regions(what)):
+                raise NotNativeError("yield", "a loop hands the tile to its next turn, which makes another one there")
             if not isinstance(type, Scalar) and what.kind != like.kind:
                 raise NotNativeError("yield", f"two ways give values of different forms as {type}")
             carry(w, what, type, slots)
@@ -49,6 +52,16 @@ class Carrier:
             raise NotNativeError("yield", "no way gives a value")
         for target, like, type, slots in zip(wanted, self.like, self.types, self.slots or ()):
             w.set(target, carried(w, like, type, slots))
+        # What is stored from now on is for the next turn of a loop. It begins with the same memory for its own tiles.
+        if any(map(_regions, self.like)):
+            self.regions = {region for what in w.values.values() for region in _regions(what)}
+
+
+def _regions(what: Any) -> list[str]:
+    """The memory of the valid regions of a tile, and of those that it is a window of."""
+    if not isinstance(what, Tile):
+        return []
+    return [*([] if what.shape is None else [what.shape]), *_regions(what.parent)]
 
 
 def carry(w: Writer, what: Any, type: Any, slots: list[str] | None) -> list[str]:
