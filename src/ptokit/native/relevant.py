@@ -62,9 +62,7 @@ class Relevant:
                     self._flow(before, values)
                 for end in _ends(step.regions[0], "condition"):
                     self._flow(step.results, end.operands[1:])
-                    self._flow(after, end.operands[1:])
-                self._flow(step.results, after)  # one place in memory carries both
-                self._flow(after, step.results)
+                self._flow(after, step.results)  # native code carries them where it carries the results
             case "call":
                 self._calls.setdefault(step.callee, []).append(step)
                 callee = self.plan.functions.get(step.callee)
