@@ -30,7 +30,7 @@ from .code import Num
 from .module import Action, CallSite
 from .scalars import FLOATS, llvm_type
 from .tiles import valid
-from .values import LAYOUTS, GmPointer, LocalPointer, NotNativeError, Register, Tile, View
+from .values import LAYOUTS, GmPointer, LocalPointer, NotNativeError, Register, Slots, Tile, View
 from .workers import memory_at
 
 if TYPE_CHECKING:
@@ -106,6 +106,9 @@ class Packing:
             return self._view(what)
         if isinstance(what, Tile):
             return self._tile(what)
+        if isinstance(what, Slots):
+            tiles = [self._tile(tile) for tile in what.tiles]
+            return lambda worker, words: [tile(worker, words) for tile in tiles]
         return self._register(what)
 
     def _register(self, what: Register) -> Decode:

@@ -10,7 +10,7 @@ from ptokit.run.planning.plan import Block, Operand, Region, Step, constant
 from ptokit.types.values import Scalar
 
 from . import scalars
-from .values import NotNativeError, Tile
+from .values import NotNativeError, Slots, Tile
 
 if TYPE_CHECKING:
     from .function import Writer
@@ -58,7 +58,9 @@ class Carrier:
 
 
 def _regions(what: Any) -> list[str]:
-    """The memory of the valid regions of a tile, and of those that it is a window of."""
+    """The memory of the valid regions of tiles, and of those that they are windows of."""
+    if isinstance(what, Slots):
+        return [region for tile in what.tiles for region in _regions(tile)]
     if not isinstance(what, Tile):
         return []
     return [*([] if what.shape is None else [what.shape]), *_regions(what.parent)]

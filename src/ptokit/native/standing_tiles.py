@@ -159,6 +159,8 @@ def simple(w: Writer) -> bool:
     for step in w.function.walk():
         if any(len(region) > 1 for region in step.regions):
             return False
+        if step.word == "tiles":
+            return False
         if step.word in ("rebind", "alias", "window"):
             if any(isinstance(v.type, TileSpec) and v.type.loc.name != "Vec" for v in step.values):
                 return False

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ptokit.isa.checks.placement import broken_placement
+from ptokit.run.machine.tile_words import slot_bytes
 from ptokit.run.planning.plan import Data, Step
 from ptokit.types.layout import element_offset, windowed
 from ptokit.types.tile import DYNAMIC, TileSpec
 
 from .code import Num
-from .values import NotNativeError, Tile
+from .values import NotNativeError, Slots, Tile
 from .views import Checked
 
 if TYPE_CHECKING:
@@ -20,18 +21,53 @@ if TYPE_CHECKING:
 
 def tile(w: Writer, step: Step) -> None:
     """A tile; where its address and valid region are known nothing is left to do at run time."""
-    stated, spec, address, shape = step["type"].value, w.settled(step.result), None, None
+    address = None if step.get("addr") is None else w.number(step["addr"])
+    if address is None and step.get("site") is None:
+        raise NotNativeError(step.name, "a loop hands the tile to its next turn, which allocates another one")
+    w.set(step.result, _allocated(w, step, w.settled(step.result), address))
+
+
+def _allocated(w: Writer, step: Step, spec: TileSpec, address: Num | None, slot: int = 0) -> Tile:
+    shape = None
     if spec.dynamic:
         shape = w.code.slot("[2 x i64]", 16)
         _set_valid(w, step, spec, shape, w.number(step["valid_row"]), w.number(step["valid_col"]))
-    if step.get("addr") is not None:
-        address = w.number(step["addr"])
-        start = at_address(w, step, spec, address)
-    elif step.get("site") is not None:
-        start = w.module.area(step, spec.nbytes)
+    if address is None:
+        start: Num = w.module.area((step, slot), spec.nbytes)
     else:
-        raise NotNativeError(step.name, "a loop hands the tile to its next turn, which allocates another one")
-    w.set(step.result, Tile(start, spec, shape, address, step.result.name, stated=stated))
+        start = at_address(w, step, spec, address)
+    return Tile(start, spec, shape, address, step.result.name, stated=step["type"].value)
+
+
+def multi_buffer(w: Writer, step: Step) -> None:
+    """Tiles of one type, one behind the other from an address on, or each in memory of its own."""
+    spec, sites = step["type"].value, step.group("site")
+    tiles: list[Tile] = []
+    for k in range(len(sites)):
+        address = None  # that of the first is not negative and inside the buffer, once it has been checked
+        if step.get("addr") is not None:
+            address = w.code.add(w.number(step["addr"]), k * slot_bytes(spec))
+        tiles.append(_allocated(w, step, spec, address, k))
+    w.set(step.result, Slots(tuple(tiles)))
+
+
+def slot_of(w: Writer, step: Step) -> None:
+    """One tile of a multi-buffer."""
+    slots, (index,) = w.get(step.operands[0]), map(w.number, step.group("indices"))
+    checked = Checked(w)
+    checked.need("sge", index, 0)
+    checked.need("slt", index, len(slots.tiles))
+    w.refuse_if(checked.any(), step)
+    first, *others = slots.tiles
+    if isinstance(index, int):
+        w.set(step.result, slots.tiles[index] if 0 <= index < len(slots.tiles) else first)
+        return
+    found = [leaf for _, leaf in first.leaves()]
+    for k, other in enumerate(others, 1):
+        here = w.code.compare("eq", index, k)
+        leaves = zip(other.leaves(), found)
+        found = [w.code.value(f"select i1 {here}, {kind} {leaf}, {kind} {old}") for (kind, leaf), old in leaves]
+    w.set(step.result, first.rebuilt(found))
 
 
 def at_address(w: Writer, step: Step, spec: TileSpec, address: Num) -> Num:
@@ -192,6 +228,8 @@ def meets(a: Tile, b: Tile) -> bool:
 
 WORDS: dict[str, Callable[[Writer, Step], None]] = {
     "tile": tile,
+    "tiles": multi_buffer,
+    "element": slot_of,  # arrays have elements, too, but are not native
     "rebind": rebind,
     "alias": alias,
     "window": window,

@@ -186,6 +186,24 @@ class Tile:
         return Tile, self.spec, self.type, self.shape is None, self.address is None, above
 
 
+@dataclass(frozen=True)
+class Slots:
+    """The tiles of a multi-buffer, all of one type."""
+
+    tiles: tuple[Tile, ...]
+
+    def leaves(self) -> list[tuple[str, Num]]:
+        return [leaf for tile in self.tiles for leaf in tile.leaves()]
+
+    def rebuilt(self, leaves: Sequence[Any]) -> Slots:
+        each = len(leaves) // len(self.tiles)
+        return Slots(tuple(tile.rebuilt(leaves[k * each :][:each]) for k, tile in enumerate(self.tiles)))
+
+    @property
+    def kind(self) -> Any:
+        return Slots, len(self.tiles), self.tiles[0].kind
+
+
 class Direct(NamedTuple):
     """Where the elements of a tile go at once: an address, and the elements there from one row to the next."""
 
@@ -216,4 +234,4 @@ class Register:
 
 LAYOUTS: list[Layout | None] = [None, *Layout]
 
-Compound = GmPointer | LocalPointer | View | Tile | Register
+Compound = GmPointer | LocalPointer | View | Tile | Slots | Register
