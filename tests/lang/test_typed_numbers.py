@@ -98,3 +98,35 @@ def test_interpreted_numbers_are_those_of_the_compiled_kernel() -> None:
 @pytest.mark.campaign
 def test_many_interpreted_numbers_are_those_of_the_compiled_kernel() -> None:
     compare(range(100, 1100))
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("n << 70", "RUN-SHIFT"),
+        ("n >> -1", "RUN-SHIFT"),
+        ("1 << (n + 100)", "RUN-SHIFT"),
+        ("m << 32", "RUN-SHIFT"),
+        ("m << 2**40", "LANG-SCALAR"),
+        ("2**70 << n", "LANG-SCALAR"),
+        ("n + 2**70", "LANG-SCALAR"),
+        ("2**64 - n", "LANG-SCALAR"),
+        ("n * 1.5", "LANG-SCALAR"),
+        ("n // 0", "LANG-SCALAR"),
+        ("n // (n - 5)", "RUN-DIV-ZERO"),
+        ("n % (n - 5)", "RUN-DIV-ZERO"),
+        ("u % 512", "LANG-SCALAR"),
+        ("u + -1", "LANG-SCALAR"),
+        ("pto.cast(u < 300, pto.i32)", "LANG-SCALAR"),
+        ("u % 256", ""),
+        ("n + (2**64 - 1)", ""),
+        ("n // (2**64 - 1)", ""),
+        ("pto.cast(n - 6 == 2**64 - 1, pto.i32)", ""),
+    ],
+)
+def test_numbers_that_do_not_fit_are_refused_as_in_the_compiled_kernel(text: str, rule: str) -> None:
+    head = "def f(y: pto.Ptr[pto.i64], z: pto.Ptr[pto.f32], n: pto.index, m: pto.i32, u: pto.u8):"
+    kernel = pto.kernel(target="a5")(made(f"{head}\n    y[0] = pto.cast({text}, pto.i64)\n"))
+    compiled = left(kernel, [5, 3, 7])
+    assert compiled[0] == rule
+    assert left(kernel.interpret, [5, 3, 7]) == compiled

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +19,10 @@ class Index(int):
     """An integer of the kernel: arithmetic wraps as its type does, comparisons give conditions that ``~`` negates."""
 
     type = INDEX
+    checked: ClassVar[Callable[[str, Any, Any], Any]]
+    """What an operator gives where Python alone does not tell; `scalar` sets both."""
+    constant: ClassVar[Callable[[int, ScalarType], Any]]
+    """A Python integer as a number of a type, refused if it does not fit."""
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -76,15 +81,35 @@ def type_of(x: object) -> ScalarType | None:
     return next((ScalarType(name) for name, kind in FLOAT_TYPES.items() if type(x) is kind), None)
 
 
+_DIVISIONS = ("__floordiv__", "__mod__")
+_SHIFTS = ("__lshift__", "__rshift__")
+
+
+def _as_python(name: str, kind: ScalarType, a: int, b: int) -> bool:
+    """Whether Python computes what the kernel does, apart from wrapping: the numbers are of the type, and b may be
+    divided or shifted by."""
+    if any(not isinstance(x, Index) and (type(x) is not int or wrapped(x, kind) != x) for x in (a, b)):
+        return False
+    return b != 0 if name in _DIVISIONS else 0 <= b < width(kind.name) if name in _SHIFTS else True
+
+
 def _arithmetic(name: str) -> Any:
     method = getattr(int, name)
+    reflected = name.startswith("__r") and name != "__rshift__"
+    straight = name.replace("__r", "__", 1) if reflected else name
 
     def compute(self: Index, *others: Any) -> Any:
-        result = method(self, *others)
-        if result is NotImplemented:
-            return result
-        kind = wider(self.type, others[0].type) if others and isinstance(others[0], Index) else self.type
-        return _integers(kind)(wrapped(result, kind))
+        kind = self.type
+        if others:
+            other = others[0]
+            if isinstance(other, Index):
+                kind = wider(kind, other.type)
+            elif not isinstance(other, int | float | np.generic):
+                return method(self, other)
+            a, b = (other, self) if reflected else (self, other)
+            if not _as_python(straight, kind, a, b):
+                return Index.checked(straight, a, b)
+        return _integers(kind)(wrapped(method(self, *others), kind))
 
     return compute
 
@@ -93,6 +118,8 @@ def _comparison(base: type, name: str) -> Any:
     method = getattr(base, name)
 
     def compare(self: Any, other: Any) -> Any:
+        if type(other) is int and isinstance(self, Index) and wrapped(other, self.type) != other:
+            other = Index.constant(other, self.type)
         result = method(self, other)
         return result if result is NotImplemented else np.bool_(result)
 

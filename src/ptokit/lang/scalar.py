@@ -254,7 +254,7 @@ def materialize(x: Any, type: ScalarType) -> Value:
         _check_range(x, type)
         if type.is_float:
             return trace.constant(float(x), type)
-        return trace.constant(x, type)
+        return trace.constant(wrapped(x, type), type)  # 2**64 - 1 is the index -1
     if isinstance(x, float) and type.is_float:
         return trace.constant(x, type)
     raise refusal(rules.SCALAR, f"{x!r} is not a number of type {type}")
@@ -367,10 +367,33 @@ def integer(name: str, what: str, a: Any, b: Any) -> Scalar:
     if common_type(a, b, what).is_float:
         hint = "use / for floats" if what == "//" else "convert the float: pto.cast(x, pto.index)"
         raise refusal(rules.SCALAR, f"{what} needs integers", hint=hint)
-    divisor = plain(b)
-    if name in ("arith.floordivsi", "arith.ceildivsi") and isinstance(divisor, int) and divisor == 0:
+    if name in ("arith.floordivsi", "arith.ceildivsi") and number_type(b) is None and plain(b) == 0:
         raise refusal(rules.SCALAR, f"{what} by zero")
     return binary(name, what, a, b)
+
+
+_EAGER = {
+    "add": ("arith.addi", "+"),
+    "sub": ("arith.subi", "-"),
+    "mul": ("arith.muli", "*"),
+    "floordiv": ("arith.floordivsi", "//"),
+    "and": ("arith.andi", "&"),
+    "or": ("arith.ori", "|"),
+    "xor": ("arith.xori", "^"),
+    "lshift": ("arith.shli", "<<"),
+    "rshift": ("arith.shrsi", ">>"),
+}
+
+
+def _constant(x: int, type: ScalarType) -> Any:
+    """A Python integer as a number of the type. Refuses what does not fit (LANG-SCALAR)."""
+    return number(materialize(x, type))
+
+
+def _checked(name: str, a: Any, b: Any) -> Any:
+    """What a Python operator, ``__add__``, gives for integers of an eager session, with all checks of a kernel."""
+    operator = name.strip("_")
+    return _modulo(a, b) if operator == "mod" else integer(*_EAGER[operator], a, b)
 
 
 def _modulo(a: Any, b: Any) -> Any:
@@ -454,3 +477,7 @@ def _compare(predicate: str, a: Any, b: Any) -> Scalar:
         predicate = predicate.replace("s", "u")
     attrs = {"predicate": predicate}
     return Scalar(current(what).emit(name, operands, attrs, [I1]).result)
+
+
+Index.checked = staticmethod(_checked)
+Index.constant = staticmethod(_constant)
