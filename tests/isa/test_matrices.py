@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import ptokit.isa.all  # noqa: F401
 from ptokit.isa.atomics import ATOMIC_CONTROL
-from ptokit.isa.meaning.matrices import Matrix, read, write
+from ptokit.isa.meaning.matrices import Matrix, reader, write
 from ptokit.isa.meaning.words import Contract, Move, Refusal
 from ptokit.isa.site import PtrInfo, ScalarInfo, Site
 from ptokit.isa.table import TABLE
@@ -53,7 +53,7 @@ def test_elements_lie_where_the_formula_says(matrix: Matrix, blocks: int) -> Non
     pointer = {"p": LocalPointer("l1", 64, matrix.dtype)}
     where = 64 + places(matrix)[..., None] + np.arange(matrix.dtype.size)
     wanted = np.ascontiguousarray(memory[:, where]).reshape(blocks, matrix.rows, -1).view(matrix.dtype.value)
-    found = read(chunk, matrix, pointer)
+    found = reader(matrix)(chunk, pointer)
     assert np.array_equal(found.transpose(0, 2, 1) if matrix.turned else found, wanted, equal_nan=matrix.dtype.is_float)
 
     before, values = memory.copy(), wanted[:, ::-1].copy()

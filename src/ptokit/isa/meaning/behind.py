@@ -19,7 +19,7 @@ from ..site import Info, ScalarInfo, Site
 from .contract import F64, product, scaled, total_of
 from .execute import Run
 from .expressions import Element, Expr
-from .matrices import Factor, FixPipe, Matrix, read, write
+from .matrices import Factor, FixPipe, Matrix, Reader, reader, write
 from .rows import Rows
 from .source import Source
 from .words import Contract, Move, Word
@@ -73,21 +73,23 @@ class Behind(Rows):
 
 
 def _moved(move: Move, names: tuple[str, ...]) -> Run:
+    if move.rows <= 0 or move.cols <= 0:  # type: ignore[operator]
+        return lambda *_, **__: None
     *sources, dst = move.behind
+    read = [reader(src) for src in sources]
+    tables = _tables(move.drain)
     of = _values(move.value, names, tuple((matrix.name, matrix.dtype) for matrix in move.behind))
 
     def run(m: Machine, *operands: Any, **_: Any) -> None:
-        if move.rows <= 0 or move.cols <= 0:  # type: ignore[operator]
-            return
         given = dict(zip(names, operands))
         if not sources:
             values = of(None, *operands)
             write(m, dst, given, np.broadcast_to(values, (max(1, values.size), dst.rows, dst.cols)))
             return
         (src,) = sources
-        values = read(m, src, given)[:, :, : dst.cols]
+        values = read[0](m, given)[:, :, : dst.cols]
         if move.drain is not None:
-            _drained(m, values, src, dst, move.drain, given)
+            _drained(m, values, src, dst, move.drain, tables, given)
             return
         values = of(values, *operands)
         rows, cols = dst.rows // dst.bands - src.rows // src.bands, dst.cols - values.shape[2]
@@ -112,9 +114,22 @@ def _values(value: Expr, names: tuple[str, ...], types: tuple[tuple[str, DType],
     return made
 
 
-def _drained(m: Machine, x: np.ndarray, src: Matrix, dst: Matrix, d: FixPipe, given: Mapping[str, Any]) -> None:
+def _tables(d: FixPipe | None) -> tuple[Reader | None, ...]:
+    """What reads the words and slopes of a fix-pipe, where those lie in memory."""
+    return () if d is None else tuple(reader(at) if isinstance(at, Matrix) else None for at in (d.words, d.slopes))
+
+
+def _drained(
+    m: Machine,
+    x: np.ndarray,
+    src: Matrix,
+    dst: Matrix,
+    d: FixPipe,
+    tables: tuple[Reader | None, ...],
+    given: Mapping[str, Any],
+) -> None:
     words: Any
-    words, slopes = (read(m, at, given) if isinstance(at, Matrix) else at for at in (d.words, d.slopes))
+    words, slopes = (at if read is None else read(m, given) for read, at in zip(tables, (d.words, d.slopes)))
     y = narrowed(
         x,
         src.dtype,
@@ -154,18 +169,19 @@ def _drained(m: Machine, x: np.ndarray, src: Matrix, dst: Matrix, d: FixPipe, gi
 
 def _contracted(c: Contract, names: tuple[str, ...]) -> Run:
     at = {matrix.name: matrix for matrix in c.behind}
+    read = {name: reader(matrix) for name, matrix in at.items()}
 
     def run(m: Machine, *operands: Any, **_: Any) -> None:
         given = dict(zip(names, operands))
-        a, b = (Factor.of(at[name].dtype, read(m, at[name], given)) for name in (c.left, c.right))
-        start = read(m, at[c.start], given) if c.start else None
+        a, b = (Factor.of(at[name].dtype, read[name](m, given)) for name in (c.left, c.right))
+        start = read[c.start](m, given) if c.start else None
         if start is not None:
             start = np.pad(start, ((0, 0), (0, 0), (0, b.vc - start.shape[2])))
         if c.finite and a.spec.dtype.is_float:
             a, b = (Factor(x.spec, _finite(x), x.vr, x.vc) for x in (a, b))
         with np.errstate(over="ignore", invalid="ignore"):
             if c.left_scale:
-                scales = (Factor.of(at[s].dtype, read(m, at[s], given)) for s in (c.left_scale, c.right_scale))
+                scales = (Factor.of(at[s].dtype, read[s](m, given)) for s in (c.left_scale, c.right_scale))
                 left_scale, right_scale = scales
                 left, right = scaled(a, left_scale, b, right_scale)  # type: ignore[arg-type]
                 total = total_of(m, left, right, start)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from ptokit.types.codecs import decode, pack_nibbles, unpack_nibbles
 from ptokit.types.dtypes import DType
 
 from ..machine import Combine, Machine, Row
+
+Reader = Callable[[Machine, Mapping[str, Any]], np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,23 +97,36 @@ class FixPipe:
     sub: int = 0
 
 
-def read(m: Machine, matrix: Matrix, given: Mapping[str, Any]) -> np.ndarray:
-    """The elements, (blocks or 1, rows, cols), in the type's NumPy dtype, or codes where it has none."""
-    place, dtype, bands = matrix.place(m, given), matrix.dtype, matrix.bands
+def reader(matrix: Matrix) -> Reader:
+    """The function that reads the elements: (blocks or 1, rows, cols) in the type's NumPy dtype, or codes without one.
+
+    What follows from the matrix alone is computed here and not at each call.
+    """
+    dtype, bands = matrix.dtype, matrix.bands
     rows = matrix.rows // bands
-    found = [np.empty((1, matrix.rows, 0), dtype.value or dtype.storage)]
+    nibbles = dtype.packed or dtype.bits == 4
+    kind = dtype.value or dtype.storage
+    parts: list[tuple[int, Any, int, Any, Any]] = []
     for first, blocks, width in matrix.parts(matrix.cols):
-        begin = matrix.behind(first)
+        begin, outer = matrix.behind(first), ((bands, matrix.band_step), (blocks, matrix.step))
         if width == 1 and matrix.row == dtype.size:  # columns without gaps
-            raw = m.fetch(place, begin, ((bands, matrix.band_step), (blocks, matrix.step)), rows * dtype.size)
-            values = _values(dtype, raw).transpose(0, 1, 3, 2)
+            parts.append((begin, outer, rows * dtype.size, None, (0, 1, 3, 2)))
         else:
-            axes = ((bands, matrix.band_step), (blocks, matrix.step), (rows, matrix.row))
-            raw = m.fetch(place, begin, axes, dtype.nbytes(width), needed=_needed(matrix, first, blocks, width))
-            values = _values(dtype, raw).transpose(0, 1, 3, 2, 4)
-        found.append(values.reshape(len(raw), matrix.rows, math.prod(values.shape[3:])))
-    values = np.concatenate(found[1:], axis=2) if len(found) > 2 else found[-1]
-    return values.transpose(0, 2, 1) if matrix.turned else values
+            needed = _needed(matrix, first, blocks, width)
+            parts.append((begin, (*outer, (rows, matrix.row)), dtype.nbytes(width), needed, (0, 1, 3, 2, 4)))
+
+    def read(m: Machine, given: Mapping[str, Any]) -> np.ndarray:
+        place, found = matrix.place(m, given), []
+        for begin, axes, nbytes, needed, order in parts:
+            raw = m.fetch(place, begin, axes, nbytes, needed=needed)
+            values = (unpack_nibbles(raw) if nibbles else raw.view(kind)).transpose(order)
+            found.append(values.reshape(len(raw), matrix.rows, math.prod(values.shape[3:])))
+        if not found:
+            found = [np.empty((1, matrix.rows, 0), kind)]
+        values = np.concatenate(found, axis=2) if len(found) > 1 else found[0]
+        return values.transpose(0, 2, 1) if matrix.turned else values
+
+    return read
 
 
 def _needed(matrix: Matrix, first: int, blocks: int, width: int) -> Any:
@@ -123,11 +138,6 @@ def _needed(matrix: Matrix, first: int, blocks: int, width: int) -> Any:
         return (), 0
     whole = min(blocks, cols // width)
     return ((max(1, whole), matrix.step), (rows, matrix.row)), matrix.dtype.nbytes(width if whole else cols)
-
-
-def _values(dtype: DType, raw: np.ndarray) -> np.ndarray:
-    raw = np.ascontiguousarray(raw)
-    return unpack_nibbles(raw) if dtype.packed or dtype.bits == 4 else raw.view(dtype.value or dtype.storage)
 
 
 def write(
