@@ -85,7 +85,7 @@ def _section(kind: str) -> Scope:
     trace = current(f"pto.{kind}_section")
     if trace.kind:
         message = f"pto.{kind}_section stands where an interpreted kernel cannot pass over it"
-        hint = "write `with pto.cube_section():` in the kernel, or in a function that it calls by its name"
+        hint = f"write `with pto.{kind}_section():` in the kernel, or in a function that it calls by its name"
         raise refusal(rules.CONTROL, message, hint=hint)
     region = Region("section", trace.region, here())
     trace.emit(f"pto.section.{kind}").regions.append(region.block)
