@@ -146,7 +146,7 @@ class Search:
                 return Mask(o.bits or min(32, dtype.bits))
             case Kind.ALIGN:
                 return Align()
-            case Kind.VECTOR:
+            case Kind.VECTOR | Kind.LOGICAL:
                 return LogicalVector(64, dtype)
             case Kind.LANES:
                 return LogicalMask(64)
@@ -203,8 +203,10 @@ class Search:
                 return LogicalVector(pick([64, 128, 256, 32]), dtype)
             case Kind.LANES:
                 return LogicalMask(pick([64, 128, 256, 32]))
+            case Kind.LOGICAL:
+                return pick([LogicalVector(64, dtype), LogicalMask(64)])
             case Kind.PART:
-                return pick([VReg(64, DTYPES["f32"]), Mask(32), LogicalVector(64, dtype), LogicalMask(64)])
+                return pick([VReg(64, DTYPES["f32"]), Mask(32)])
             case _:
                 return self.first(o, dtype)
 

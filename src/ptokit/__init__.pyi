@@ -3978,7 +3978,7 @@ def pge_b16(pattern: Literal['PAT_ALL', 'PAT_ALLF', 'PAT_VL1', 'PAT_VL2', 'PAT_V
     pattern: str, default None
 
     Pipe: PIPE_V.
-    Rules: PRD-A5-01, PRD-A5-02.
+    Rules: ATTR-1, PRD-A5-01, PRD-A5-02.
     Source: vector-path 5.
     """
 
@@ -3991,7 +3991,7 @@ def pge_b32(pattern: Literal['PAT_ALL', 'PAT_ALLF', 'PAT_VL1', 'PAT_VL2', 'PAT_V
     pattern: str, default None
 
     Pipe: PIPE_V.
-    Rules: PRD-A5-01, PRD-A5-02.
+    Rules: ATTR-1, PRD-A5-01, PRD-A5-02.
     Source: vector-path 5.
     """
 
@@ -4004,7 +4004,7 @@ def pge_b8(pattern: Literal['PAT_ALL', 'PAT_ALLF', 'PAT_VL1', 'PAT_VL2', 'PAT_VL
     pattern: str, default None
 
     Pipe: PIPE_V.
-    Rules: PRD-A5-01, PRD-A5-02.
+    Rules: ATTR-1, PRD-A5-01, PRD-A5-02.
     Source: vector-path 5.
     """
 
@@ -4235,7 +4235,7 @@ def ppack(src: Predicate, part: Literal['LOWER', 'HIGHER'] | None = ...) -> Pred
     part: str, default None
 
     Pipe: PIPE_V.
-    Rules: PRD-A5-01.
+    Rules: ATTR-1, PRD-A5-01.
     Source: vector-path 5.
     """
 
@@ -4276,7 +4276,7 @@ def pset_b16(pattern: Literal['PAT_ALL', 'PAT_ALLF', 'PAT_VL1', 'PAT_VL2', 'PAT_
     pattern: str, default None
 
     Pipe: PIPE_V.
-    Rules: PRD-A5-01, PRD-A5-02.
+    Rules: ATTR-1, PRD-A5-01, PRD-A5-02.
     Source: vector-path 5.
     """
 
@@ -4289,7 +4289,7 @@ def pset_b32(pattern: Literal['PAT_ALL', 'PAT_ALLF', 'PAT_VL1', 'PAT_VL2', 'PAT_
     pattern: str, default None
 
     Pipe: PIPE_V.
-    Rules: PRD-A5-01, PRD-A5-02.
+    Rules: ATTR-1, PRD-A5-01, PRD-A5-02.
     Source: vector-path 5.
     """
 
@@ -4302,7 +4302,7 @@ def pset_b8(pattern: Literal['PAT_ALL', 'PAT_ALLF', 'PAT_VL1', 'PAT_VL2', 'PAT_V
     pattern: str, default None
 
     Pipe: PIPE_V.
-    Rules: PRD-A5-01, PRD-A5-02.
+    Rules: ATTR-1, PRD-A5-01, PRD-A5-02.
     Source: vector-path 5.
     """
 
@@ -4380,7 +4380,7 @@ def punpack(src: Predicate, part: Literal['LOWER', 'HIGHER'] | None = ...) -> Pr
     part: str, default None
 
     Pipe: PIPE_V.
-    Rules: PRD-A5-01.
+    Rules: ATTR-1, PRD-A5-01.
     Source: vector-path 5.
     """
 
@@ -4897,6 +4897,7 @@ def simt_launch(sizes: _Number | Sequence[_Number], args: _Number | Pointer | Se
     callee: str, default None
 
     Pipe: PIPE_V.
+    Rules: ATTR-1.
     Source: PTOAS e32488c9, micro-isa 17.
     """
 
@@ -4908,7 +4909,7 @@ def sprclr(register: str) -> None:
     register: str, default None
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-04.
+    Rules: ATTR-1, VEC-A5-04.
     Source: vector-path 4.8.
     """
 
@@ -4922,7 +4923,7 @@ def sprsti(dst: Pointer | GlobalTensor | Partition, offset: _Number = ..., regis
     register: str, default None
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-04, MIC-06, MIC-07.
+    Rules: ATTR-1, PTR-A5-01, VEC-A5-04, MIC-06, MIC-07.
     Source: PTOAS e32488c9, micro-isa 3.
     """
 
@@ -4936,7 +4937,7 @@ def sprsts(dst: Pointer | GlobalTensor | Partition, offset: _Number = ..., regis
     register: str, default None
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-04, MIC-06, MIC-07.
+    Rules: ATTR-1, PTR-A5-01, VEC-A5-04, MIC-06, MIC-07.
     Source: PTOAS e32488c9, micro-isa 3.
     """
 
@@ -5316,7 +5317,7 @@ def vcmp(src0: Register, src1: Register, seed: Predicate = ..., cmp: Literal['eq
     cmp: str, default None
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, PRD-A5-01, MIC-01.
+    Rules: ATTR-1, VEC-A5-07, VEC-A5-06, VEC-A5-05, PRD-A5-01, MIC-01.
     Source: vector-path 6.5.
     """
 
@@ -5332,7 +5333,7 @@ def vcmps(src: Register, scalar: _Number, seed: Predicate = ..., cmp: Literal['e
     cmp: str, default None
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-05, PRD-A5-01, MIC-04.
+    Rules: ATTR-1, VEC-A5-07, VEC-A5-06, VEC-A5-05, PRD-A5-01, MIC-04.
     Source: vector-path 6.5.
     """
 
@@ -5395,7 +5396,7 @@ def vdintlvv2(src0: Register, src1: Register, part: Literal['LOWER', 'HIGHER'] |
     part: str, default None
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-08, PRD-A5-01, MIC-01.
+    Rules: ATTR-1, VEC-A5-07, VEC-A5-06, VEC-A5-08, PRD-A5-01, MIC-01.
     Source: vector-path 6.8.
     """
 
@@ -5533,7 +5534,7 @@ def vintlvv2(src0: Register, src1: Register, part: Literal['LOWER', 'HIGHER'] | 
     part: str, default None
 
     Pipe: PIPE_V.
-    Rules: VEC-A5-07, VEC-A5-06, VEC-A5-08, PRD-A5-01, MIC-01.
+    Rules: ATTR-1, VEC-A5-07, VEC-A5-06, VEC-A5-08, PRD-A5-01, MIC-01.
     Source: vector-path 6.8.
     """
 
@@ -5593,7 +5594,7 @@ def vldsx2(src: Pointer | GlobalTensor | Partition, offset: _Number = ..., dist:
     dist: str, default None
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, VEC-A5-04, MIC-01, MIC-06, MIC-07.
+    Rules: ATTR-1, PTR-A5-01, VEC-A5-07, VEC-A5-06, VEC-A5-04, MIC-01, MIC-06, MIC-07.
     Source: vector-path 4.2.
     """
 
@@ -6329,7 +6330,7 @@ def vstsx2(low: Register, high: Register, dst: Pointer | GlobalTensor | Partitio
     dist: str, default None
 
     Pipe: PIPE_V.
-    Rules: PTR-A5-01, VEC-A5-07, VEC-A5-06, VEC-A5-04, MIC-01, MIC-07.
+    Rules: ATTR-1, PTR-A5-01, VEC-A5-07, VEC-A5-06, VEC-A5-04, MIC-01, MIC-07.
     Source: vector-path 4.2.
     """
 

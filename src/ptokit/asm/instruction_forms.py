@@ -32,6 +32,7 @@ PLACEHOLDERS = {
     Kind.PIPE: "!pto.pipe",
     Kind.VECTOR: "!vector",
     Kind.LANES: "!lanes",
+    Kind.LOGICAL: "!vector",
     Kind.PART: "!register",
 }
 """What stands for the type of an operand; a number has the element type f32 where the table tells no other."""

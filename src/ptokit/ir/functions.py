@@ -33,6 +33,8 @@ def check_functions(module: Module, surveys: Surveys, found: Diagnostics) -> Non
         if function.body is not None:
             for op in surveys[function].named("func.call"):
                 _call(module, op, found)
+            for op in surveys[function].named("pto.simt_launch"):
+                _launch(module, op, found)
             _sections(function, surveys[function], found)
     _recursion(module, surveys, found)
 
@@ -55,9 +57,30 @@ def _sections(function: Function, survey: Survey, found: Diagnostics) -> None:
 
 def _call(module: Module, op: Op, found: Diagnostics) -> None:
     callee = module.function(op.attrs["callee"])
-    if callee is not None and callee.body is None:
+    if callee is not None:
+        _has_body(callee, op, found)
+
+
+def _has_body(callee: Function, op: Op, found: Diagnostics) -> None:
+    if callee.body is None:
         note = Note(f"@{callee.name} is declared here", callee.location)
         found.error("FN-CALL", f"@{callee.name} has no body to run", op.location, notes=[note])
+
+
+def _launch(module: Module, op: Op, found: Diagnostics) -> None:
+    """FN-LAUNCH; a launch that names no function breaks ATTR-1."""
+    name = op.attrs.get("callee")
+    if name is None:
+        return
+    callee = module.function(name.removeprefix("@"))
+    if callee is None:
+        found.error("FN-LAUNCH", f"there is no function @{name.removeprefix('@')}", op.location)
+    elif len(callee.params) != len(op.group("args")):
+        message = f"@{callee.name} takes {len(callee.params)} arguments, and is given {len(op.group('args'))}"
+        note = Note(f"@{callee.name} is defined here", callee.location)
+        found.error("FN-LAUNCH", message, op.location, notes=[note])
+    else:
+        _has_body(callee, op, found)
 
 
 def _recursion(module: Module, surveys: Surveys, found: Diagnostics) -> None:

@@ -1,6 +1,6 @@
 """Rules about views, allocation and functions that the reference assembler's verifier states (assembly 13.3, 14)."""
 
-from ptokit.diagnostics import Rule, Scope, Severity, define
+from ptokit.diagnostics import Evidence, Rule, Scope, Severity, define
 
 
 def _rule(id: str, what: str, rejected: str, accepted: str, section: str = "13.3", why: str = "") -> Rule:
@@ -266,6 +266,14 @@ define(
     why="Where a tile is taken, it is TC-1; some instructions have a rule of the assembler of their own about it.",
     rejected="get_tensor_view_dim %tile, %i",
     accepted="get_tensor_view_dim %view, %i",
+)
+define(
+    "FN-LAUNCH",
+    "The function that threads are launched with is one of the module, and gets as many arguments as it takes.",
+    source="PTOAS VPTO.cpp SimtLaunchOp",
+    evidence=(Evidence.ASSEMBLER,),
+    rejected='pto.simt_launch "nosuch" <<<%x, %y, %z>>> () : () -> ()',
+    accepted='pto.simt_launch "body" <<<%x, %y, %z>>> () : () -> ()',
 )
 define(
     "FN-CALL",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import UnionType
 from typing import Any
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Scope, Severity, lookup
@@ -64,7 +65,7 @@ _CHECKS = {
     **STRUCTURE_CHECKS,
     "pto.tsync": tsync,
 }
-_KINDS: dict[Kind, type] = {
+_KINDS: dict[Kind, type | UnionType] = {
     Kind.TILE: TileInfo,
     Kind.VIEW: ViewInfo,
     Kind.SCALAR: ScalarInfo,
@@ -73,6 +74,7 @@ _KINDS: dict[Kind, type] = {
     Kind.ALIGN: AlignInfo,
     Kind.VECTOR: VectorInfo,
     Kind.LANES: LanesInfo,
+    Kind.LOGICAL: VectorInfo | LanesInfo,
 }
 
 
@@ -250,7 +252,7 @@ class _Checker:
         lowered tile, of which few rules speak (assembly 13, "Bypass").
         """
         wrong = opaque = False
-        for operand in site.instr.operands:
+        for operand in (*site.instr.operands, *site.instr.produces):
             info, taken = site.operands.get(operand.name), _KINDS.get(operand.kind)
             rule = site.instr.form.misfits.get(operand.name, "TC-1" if operand.kind is Kind.TILE else "OPERAND-KIND")
             if isinstance(info, ViewInfo) and info.whole and self.takes_slice(op, operand, site) and not lowered:
@@ -266,7 +268,7 @@ class _Checker:
             if Kind.VREG in operand.also and isinstance(info, VregInfo | VectorInfo):
                 continue
             opaque = opaque or not isinstance(info, LoweredInfo)
-            if not is_memref(op[operand.name].type):
+            if not is_memref(_value(op, operand).type):
                 self.wrong_kind(rule, op, operand, f"a {operand.kind}")
                 wrong = True
         return wrong, opaque
@@ -276,10 +278,19 @@ class _Checker:
         return self.text and operand.name in site.instr.form.misfits and op.name not in _CHECKS
 
     def wrong_kind(self, rule: str, op: Op, operand: Operand, taken: str) -> None:
-        given = op[operand.name]
+        given = _value(op, operand)
         message = f"{operand.name} of {op.name} is {taken}, %{given.name} has type {given.type}"
         found = Diagnostic(rule, Severity.ERROR, message, op.location, notes=_defined_at([given]))
-        self.marks.report(found, op, operand.name, type=True)
+        self.marks.report(found, op, operand.name if operand.name in op.operands else f"%{given.name}", type=True)
+
+
+def _value(op: Op, operand: Operand) -> Value:
+    """The value of an operand, or of a result."""
+    if (given := op.get(operand.name)) is not None:
+        return given
+    instr = instr_of(op)
+    assert instr is not None
+    return op.results[instr.produces.index(operand)]
 
 
 def _name_of(op: Op, value: Value | None) -> str:

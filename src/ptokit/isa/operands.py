@@ -37,7 +37,8 @@ class Kind(StrEnum):
     GROUP = "group"  # of devices: !pto.group
     VECTOR = "vector"  # logical: !pto.vmi.vreg
     LANES = "lanes"  # its predicate: !pto.vmi.mask
-    PART = "part"  # a register or predicate of either level
+    LOGICAL = "logical vector or predicate"  # !pto.vmi.vreg or !pto.vmi.mask
+    PART = "register or predicate"  # that holds a part of a logical one: !pto.vreg or !pto.mask
     PIPE = "pipe"  # between cores: !pto.pipe
 
 
@@ -215,6 +216,7 @@ class Attr:
     long: bool = False  # of an integer: it has 64 bits in text
     beside: bool = False  # a string behind the types of ``ins``; older texts have it in the dictionary
     optional: bool = False  # may be left out, though it has no default
+    required: bool = False  # without it the instruction means nothing
     register: str = ""  # the operand that gives the value where only a run knows it
     stated: bool = False  # text says it even where it has its default
     members: type[IntEnum] | None = None  # of an integer: what Python calls its values

@@ -19,6 +19,7 @@ from ptokit.types.enums import Pipe
 
 from .access import Access as Access
 from .access import Footprint as Footprint
+from .checks.attributes import REQUIRED
 from .checks.compiling import compiled
 from .forms import CALLED as CALLED
 from .forms import LEVEL2
@@ -182,7 +183,7 @@ class Instr:
     @cached_property
     def text_only(self) -> bool:
         """True for operations that kernels in Python do not have: those on logical vectors and of threads too."""
-        logical = (Kind.VECTOR, Kind.LANES, Kind.PART)
+        logical = (Kind.VECTOR, Kind.LANES, Kind.LOGICAL)
         return (
             not self.form.in_python or self.threaded or any(o.kind in logical for o in (*self.operands, *self.produces))
         )
@@ -287,6 +288,8 @@ def instruction(instr: Instr, derived: Callable[[Instr], Any] = Derived) -> Inst
     if TABLE.setdefault(instr.name, instr) is not instr:
         raise ValueError(f"instruction {instr.name} is defined twice")
     settle = object.__setattr__  # nobody has it yet
+    if any(attr.required for attr in instr.attrs):
+        settle(instr, "rules", (REQUIRED, *instr.rules))
     if isinstance(instr.meaning, Python | Ordering) and not instr.threaded:
         settle(instr, "run", instr.meaning.run)
     elif instr.run is None and not isinstance(instr.meaning, Shown | Unrun | None):

@@ -39,6 +39,7 @@ _WORDS = {
     Kind.ALIGN: "the state of a stream",
     Kind.VECTOR: "a logical vector",
     Kind.LANES: "a logical predicate",
+    Kind.LOGICAL: "a logical vector or predicate",
     Kind.PART: "a register",
     Kind.PIPE: "a pipe between cores",
 }

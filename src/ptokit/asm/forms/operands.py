@@ -49,7 +49,8 @@ _KINDS: dict[Kind, tuple[type, ...]] = {
     Kind.PIPE: (Opaque,),
     Kind.VECTOR: (LogicalVector,),
     Kind.LANES: (LogicalMask,),
-    Kind.PART: (VReg, Mask, LogicalVector, LogicalMask),
+    Kind.LOGICAL: (LogicalVector, LogicalMask),
+    Kind.PART: (VReg, Mask),
 }
 
 

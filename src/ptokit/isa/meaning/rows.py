@@ -124,6 +124,8 @@ def _computable(e: Expr, types: Mapping[str, DType]) -> bool:
     """False where an operation would compute with codes: some verifiers let that pass."""
     if isinstance(e, Apply) and e.op != "select" and _is_code(type_of(e.args[-1], types)):
         return False
+    if isinstance(e, Folded) and _is_code(type_of(e, types)):
+        return False
     return all(_computable(child, types) for child in children(e))
 
 

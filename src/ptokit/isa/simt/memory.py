@@ -166,7 +166,7 @@ instruction(
             Operand("sizes", Role.IN, Kind.SCALAR, variadic=3, type="i32", agreed=True),
             Operand("args", Role.INOUT, Kind.SCALAR, variadic=1, also=(Kind.PTR,)),
         ),
-        (Attr("callee", str, None, "callee"),),
+        (Attr("callee", str, None, "callee", required=True),),
         pipe=Pipe.V,
         run=_launch,
         form=grammar("N(callee) D(sizes) ~( %args* ) {} : ( T(args) ) -> ( )"),

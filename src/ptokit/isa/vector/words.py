@@ -102,12 +102,22 @@ def out_number(name: str, type: str) -> Operand:
     return Operand(name, Role.OUT, Kind.SCALAR, type=type)
 
 
-def token(name: str, default: str | None = None, *, before: str = "", words: Iterable[str] = (), key: str = "") -> Attr:
+def token(
+    name: str,
+    default: str | None = None,
+    *,
+    before: str = "",
+    words: Iterable[str] = (),
+    key: str = "",
+    optional: bool = False,
+) -> Attr:
     """A string among the operands, such as ``"DINTLV_B32"``; ``before``: the operand it precedes.
 
-    ``key``: of the generic form, where that is not the name.
+    ``key``: of the generic form, where that is not the name. One without a default is required, unless ``optional``.
     """
-    return Attr(name, str, default, key or name, token=True, before=before, words=tuple(words))
+    required = default is None and not optional
+    key = key or name
+    return Attr(name, str, default, key, token=True, before=before, words=tuple(words), required=required)
 
 
 def word(name: str, default: str | None = None, words: Iterable[str] = ()) -> Attr:

@@ -220,7 +220,7 @@ vmi(
     "Where lhs and rhs compare so.",
     "lhs:v rhs:v seed:m",
     "result:m",
-    text("cmp"),
+    text("cmp", required=True),
     PMODE,
     meaning=lambda o: predicate(_compared(o, o.cmp, _LHS, _RHS), "seed"),
 )
@@ -229,7 +229,7 @@ vmi(
     "Where src and a number compare so.",
     "src:v scalar:s seed:m",
     "result:m",
-    text("cmp"),
+    text("cmp", required=True),
     PMODE,
     meaning=lambda o: predicate(
         _compared(o, o.cmp, Element("src"), number_in(o, "scalar", "src")), "seed", lanes=o.src.lanes

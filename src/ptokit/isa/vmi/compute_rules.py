@@ -9,7 +9,9 @@ from ..checks.operands import Message
 from ..site import Site
 from .convert_rules import CONVERSION, LEGACY, VMI_16
 from .rules import (
+    VMI_03,
     VMI_06,
+    Logical,
     elements,
     masked,
     number_like,
@@ -25,7 +27,8 @@ _F2, _F3, _I3 = "f16 f32", "f16 bf16 f32", "i8 i16 i32"
 _SIGNED = "si8 si16 si32"
 _ANY = "float int"
 _PMODE = worded(pmode="merge zero")
-_CMP = worded(cmp="eq ne lt le gt ge oeq one olt ole ogt oge", pmode="merge zeroing")
+_FLOAT_WORDS = "eq ne lt le gt ge oeq one olt ole ogt oge"
+_CMP = worded(cmp=_FLOAT_WORDS, pmode="merge zeroing")
 _INT_CMP = worded(cmp="eq ne lt le gt ge", pmode="merge zeroing")
 
 VMI_33 = vmi_rule("VMI-33", "pto.vmi.vand of two predicates", "pto.vmi.vand of two predicates with a mask or pmode")(
@@ -77,7 +80,15 @@ def _with_number(types: str) -> tuple[Rule, ...]:
 
 
 def _logic(sources: str) -> tuple[Rule, ...]:
-    return (*_chosen("int", sources), VMI_33, same_predicates(f"{sources} result"))
+    def alike(o: Site) -> Message:
+        found = [i for name in (*sources.split(), "result") if isinstance(i := o.operands.get(name), Logical)]
+        other = next((i for i in found if type(i) is not type(found[0])), None)
+        if other is None:
+            return None
+        return f"of %{found[0].name} and %{other.name}, one is a predicate and one is not"
+
+    together = same_predicates(f"{sources} result")
+    return (*_chosen("int", sources), bound(VMI_03, alike), VMI_33, together)
 
 
 VMI_35 = vmi_rule("VMI-35", "pto.vmi.vshls by an i16", "pto.vmi.vshls by an i32")(
@@ -102,8 +113,18 @@ COMPUTE: dict[str, tuple[Rule, ...]] = {
     "relu": _lanes("si32 f16 f32", "source"),
     "not": _lanes(_I3, "source"),
     "fma": _lanes(_F3, "lhs rhs acc"),
-    "cmpf": (elements("lhs", _F3), *same_vectors("lhs rhs"), masked("lhs", "result")),
-    "cmpi": (elements("lhs", _I3), *same_vectors("lhs rhs"), masked("lhs", "result")),
+    "cmpf": (
+        worded(predicate=_FLOAT_WORDS),
+        elements("lhs", _F3),
+        *same_vectors("lhs rhs"),
+        masked("lhs", "result"),
+    ),
+    "cmpi": (
+        worded(predicate="eq ne ult ule ugt uge slt sle sgt sge"),
+        elements("lhs", _I3),
+        *same_vectors("lhs rhs"),
+        masked("lhs", "result"),
+    ),
     "select": (*same_vectors("true_value false_value result"), masked("result")),
     **LEGACY,
     "bitcast": _BITCAST,

@@ -176,7 +176,7 @@ vmi(
     "active_elems_per_group:index",
     "result:m",
     GROUPS,
-    number("group_size"),
+    number("group_size", required=True),
     meaning=_first("active_elems_per_group"),
 )
 for _name in ("pset", "pge"):
@@ -266,4 +266,4 @@ vmi(
     meaning=_SAME,
 )
 vmi("unpack", "The registers of a vector.", "source:b", "", form=OPEN_RESULTS, run=BySite(sites.unpack))
-vmi("pack", "A vector of registers.", "parts:b*", "result:b", form=IN_GENERIC_FORM, run=BySite(sites.pack))
+vmi("pack", "A vector of registers.", "parts:r*", "result:b", form=IN_GENERIC_FORM, run=BySite(sites.pack))

@@ -102,7 +102,9 @@ def VMI_24(o: Site) -> Message:
 )
 def VMI_25(o: Site) -> Message:
     """A predicate of groups has their lanes."""
-    count, size = o.attrs.get("num_groups") or 0, o.attrs.get("group_size") or 0
+    count, size = o.attrs.get("num_groups"), o.attrs.get("group_size")
+    if count is None or size is None:
+        return None
     for result in predicates(o, ["result"]):
         if count <= 0 or size <= 0 or count * size != result.lanes:
             return f"{count} groups of {size} lanes are not the {result.lanes} of %{result.name}"
@@ -112,7 +114,9 @@ def VMI_25(o: Site) -> Message:
 @vmi_rule("VMI-26", 'pto.vmi.pge "PAT_VL8" of 64xpred', 'pto.vmi.pge "PAT_VL80" of 64xpred; pto.vmi.pset "PAT_H"')
 def VMI_26(o: Site) -> Message:
     """pset takes PAT_ALL, and pge PAT_VL with a number of lanes that the predicate has."""
-    pattern = o.attrs.get("pattern") or ""
+    pattern = o.attrs.get("pattern")
+    if pattern is None:
+        return None
     if o.instr.text == "vmi.pset":
         return None if pattern == "PAT_ALL" else f"the pattern is '{pattern}'"
     count = pattern.removeprefix("PAT_VL")

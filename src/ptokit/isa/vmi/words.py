@@ -34,7 +34,7 @@ SOURCE = "PTOAS e32488c9, vmi-isa"
 _MISFITS = {"": "VMI-02"}
 IN_GENERIC_FORM = TextForm("generic", misfits=_MISFITS)
 OPEN_RESULTS = TextForm("generic-results", misfits=_MISFITS)
-_KINDS = {"v": Kind.VECTOR, "m": Kind.LANES, "b": Kind.PART, "p": Kind.PTR}
+_KINDS = {"v": Kind.VECTOR, "m": Kind.LANES, "b": Kind.LOGICAL, "r": Kind.PART, "p": Kind.PTR}
 
 
 def _operand(word: str, role: Role) -> Operand:
@@ -53,19 +53,19 @@ def _operand(word: str, role: Role) -> Operand:
     return Operand(name, role, _KINDS[kind], optional, word.endswith("*"), also=(Kind.VIEW,) if kind == "p" else ())
 
 
-def number(name: str) -> Attr:
+def number(name: str, *, required: bool = False) -> Attr:
     """A whole number in the dictionary."""
-    return Attr(name, int, None, name, long=True)
+    return Attr(name, int, None, name, long=True, required=required)
 
 
-def text(name: str, *words: str) -> Attr:
+def text(name: str, *words: str, required: bool = False) -> Attr:
     """A string in the dictionary."""
-    return Attr(name, str, None, name, words=words)
+    return Attr(name, str, None, name, words=words, required=required)
 
 
 def token(name: str, before: str = "") -> Attr:
-    """A string among the operands."""
-    return Attr(name, str, None, name, token=True, before=before)
+    """A string among the operands, which is required."""
+    return Attr(name, str, None, name, token=True, before=before, required=True)
 
 
 def unit(name: str) -> Attr:
@@ -75,7 +75,7 @@ def unit(name: str) -> Attr:
 
 PMODE = text("pmode", "merge", "zero")
 GROUP = number("group")
-GROUPS = number("num_groups")
+GROUPS = number("num_groups", required=True)
 ROUNDING = text("rounding")
 SATURATE = text("saturate")
 

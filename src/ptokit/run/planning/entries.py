@@ -19,11 +19,7 @@ def choose_entry(module: Module, name: str | None) -> Function:
         wanted = name.removeprefix("@")
         function = module.function(wanted) or module.function(wanted.partition("+")[0])
         if function is not None and function.body is not None:
-            if function.of_threads:
-                message = f"@{function.name} is what threads execute, no kernel"
-                hint = "name the function that launches them"
-                raise DiagnosticError(Diagnostic("RUN-ENTRY", Severity.ERROR, message, function.location, hint))
-            return _whole(module, function)
+            return _whole(module, _kernel(function))
         halves = [f for f in module.functions if f.body is not None and stem(f) == wanted]
         if len(halves) == 2:
             return pair(*halves)
@@ -39,7 +35,16 @@ def choose_entry(module: Module, name: str | None) -> Function:
         raise DiagnosticError(
             Diagnostic("RUN-ENTRY", Severity.ERROR, message, at, "name one with --entry, or mark one with pto.entry")
         )
-    return kernels[0]
+    return _kernel(kernels[0])
+
+
+def _kernel(function: Function) -> Function:
+    """The function itself. Raises `DiagnosticError` if threads execute it, which others launch."""
+    if function.of_threads:
+        message = f"@{function.name} is what threads execute, no kernel"
+        hint = "name the function that launches them"
+        raise DiagnosticError(Diagnostic("RUN-ENTRY", Severity.ERROR, message, function.location, hint))
+    return function
 
 
 def _whole(module: Module, function: Function) -> Function:

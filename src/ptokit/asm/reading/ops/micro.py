@@ -43,7 +43,8 @@ _KINDS: dict[Kind, Any] = {
     Kind.SCALAR: Scalar,
     Kind.VECTOR: LogicalVector,
     Kind.LANES: LogicalMask,
-    Kind.PART: (VReg, Mask, LogicalVector, LogicalMask),
+    Kind.LOGICAL: (LogicalVector, LogicalMask),
+    Kind.PART: (VReg, Mask),
 }
 
 

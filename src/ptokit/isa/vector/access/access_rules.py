@@ -25,7 +25,7 @@ def known_token(modes: Collection[str], attr: str = "dist") -> Rule:
 
     def check(o: Site) -> tuple[str, str] | None:
         token = getattr(o, attr)
-        if token in modes:
+        if token is None or token in modes:
             return None
         return f"there is no mode '{token}'", suggest(str(token), modes) or f"one of {', '.join(modes)}"
 

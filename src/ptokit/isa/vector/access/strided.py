@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ptokit.diagnostics import ALL_TARGETS, Severity, define, family
 from ptokit.types.dtypes import DType, dtype, i64, u8
 
@@ -115,11 +113,7 @@ def VEC_09(o: Site) -> Message:
     return None if o.stride is None else f"what {o.instr.name} with {o.stride} addresses is published nowhere"
 
 
-_KNOWN = known_token(STRIDES, "stride")
-_RULES = (
-    replace(_KNOWN, check=lambda o: None if o.stride is None or _KNOWN.check is None else _KNOWN.check(o)),
-    VEC_09,
-)
+_RULES = (known_token(STRIDES, "stride"), VEC_09)
 
 
 def _strided(o: Site) -> tuple[DType, Expr | None]:
@@ -145,7 +139,7 @@ VSLD = micro(
     None,
     *_RULES,
     meaning=_loaded,
-    attrs=(token("stride"),),
+    attrs=(token("stride", optional=True),),
     source="4.5",
 )
 
@@ -165,6 +159,6 @@ VSST = micro(
     None,
     *_RULES,
     meaning=_stored,
-    attrs=(token("stride"),),
+    attrs=(token("stride", optional=True),),
     source="4.5",
 )
