@@ -142,15 +142,15 @@ class Semaphores(Generic[T]):
 
     def take(self, core: int, event: int) -> Parts[T] | None:
         """Consume one count; None if there is none."""
-        count = self._counts.get((core, self._own(core, event)))
+        count = self._counts.get((core, self.own(core, event)))
         return count.popleft() if count else None
 
     def owe(self, core: int, event: int) -> None:
         """Go on without a count; the next signal makes up for it."""
-        key = core, self._own(core, event)
+        key = core, self.own(core, event)
         self._owed[key] = self._owed.get(key, 0) + 1
 
-    def _own(self, core: int, event: int) -> int:
+    def own(self, core: int, event: int) -> int:
         """The id as the core counts it: the second vector core of a5 may wait by the id that the cube raises for it."""
         single = self.target is not None and not self.target.waits_hold_core
         return event % SECOND_CORE if single and self.cores[core].kind == "vector" else event

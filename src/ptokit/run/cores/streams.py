@@ -95,7 +95,8 @@ def run_streams(
             return False
         forced = stream.chunk.go_on()
         if forced:
-            passed[stream.index, stream.chunk.awaited] = program.waits_at(stream), stream.waits_for
+            event = semaphores.own(stream.index, stream.chunk.awaited)
+            passed[stream.index, event] = program.waits_at(stream), stream.waits_for
         return forced
 
     streams = clusters(program, chunks, semaphores, devices, span)
