@@ -33,7 +33,6 @@ _OPPOSITE: dict[type[ast.cmpop], str] = {
 _EACH = {"data": "o.data_tiles", "sources": "o.sources", "tiles": "all_tiles(o)"}
 _MAYBE = re.compile(r"(?<![\w.])(\w+) is (?:not )?None")
 _LOCAL = frozenset(("o", "t", "name"))
-_LOCAL = frozenset(("o", "t", "name"))
 
 
 class Named(Protocol):
