@@ -79,7 +79,7 @@ def parse_with(
         diagnostics.error(rules.SIZE, f"the text has {len(text)} characters, more than {MAX_TEXT}", Location(shown))
         return result
     text = line_ends(text)
-    with _COLLECTOR.paused():
+    with _collector_paused():
         if "#" in text and "func.func" not in text:  # a listing
             text = _HASH_COMMENT.sub(lambda m: " " * len(m[0]), text)
         tokens = Tokens(" " + text[1:] if text[:1] == "\ufeff" else text)
@@ -99,40 +99,16 @@ _MODULE_WORDS = ("module", "builtin.module", MODULE_WORD)
 _HASH_COMMENT = re.compile(r"^[ \t]*#(?=[ \t\r\n]|\Z)[^\n]*", re.MULTILINE)
 
 
-class _Collector:
-    """Keeps the garbage collector out while texts are read: it takes 40 % of the time, and reading makes no garbage.
-
-    What was read then counts as old, or the next collection would go through all of it. Old garbage is collected after
-    `_MOST_OLD` objects.
-    """
-
-    def __init__(self) -> None:
-        self._old = 0  # objects that were young when reading ended, since all were looked at
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Collect nothing inside."""
-        enabled = gc.isenabled()
-        gc.disable()
-        try:
-            yield
-        finally:
-            if enabled:
-                self._resume()
-
-    def _resume(self) -> None:
-        self._old += gc.get_count()[0]
-        if self._old > _MOST_OLD:
-            gc.collect()
-            self._old = 0
-        elif not gc.get_freeze_count():  # else the program has frozen objects of its own
-            gc.freeze()
-            gc.unfreeze()
-        gc.enable()
-
-
-_MOST_OLD = 300_000
-_COLLECTOR = _Collector()
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Keep the garbage collector out: reading makes no garbage it could find, and it takes 40 % of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class _File:
