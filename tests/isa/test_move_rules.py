@@ -558,6 +558,14 @@ CASES = [
         "16 columns of f32 are split in two",
     ),
     (
+        "TMOV-A5-A6",
+        "TMOV",
+        ("a5",),
+        "vec f32 16x8 ND <- vec f32 16x8 ND; mode=DualModeSplitN",
+        "vec f32 16x8 ND <- acc f32 16x8 Nz; mode=DualModeSplitN",
+        "8 columns of f32 are split in two",
+    ),
+    (
         "TMOV-A5-Z1",
         "TMOV",
         ("cpu", "a5"),

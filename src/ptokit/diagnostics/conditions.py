@@ -15,7 +15,7 @@ module of the rule. It is Python, compiled when the first site asks (`isa.checks
 - Behind ``if`` stands what must be known to be so. ``for t in data`` asks the same of several tiles: ``data`` are
   destinations and sources, ``sources`` the latter, ``tiles`` also scratch; ``for t in (src0, src1)`` names them.
 - ``lanes = 256 // src.dtype.size`` before a condition names an expression for those that follow, and their messages;
-  ``if known(src.vc)`` is what must be known to be so for all that follow, functions too.
+  ``if known(src.vc)`` is what must be known to be so for all that follow, functions too, up to the next such line.
 
 Messages show values in braces. ``{dst}`` is the name of an operand, ``{%dst}`` that of the value in its place; the
 finding is about the operands that are so named.

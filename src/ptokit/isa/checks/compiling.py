@@ -31,7 +31,6 @@ _OPPOSITE: dict[type[ast.cmpop], str] = {
     ast.NotIn: "in",
 }
 _EACH = {"data": "o.data_tiles", "sources": "o.sources", "tiles": "all_tiles(o)"}
-_MAYBE = re.compile(r"(?<![\w.])(\w+) is (?:not )?None")
 _LOCAL = frozenset(("o", "t", "name"))
 
 
