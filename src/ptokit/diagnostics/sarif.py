@@ -17,7 +17,7 @@ from ptokit.records import dataclass
 
 from .finding import Diagnostic, Severity
 from .location import Location
-from .rules import Rule, lookup
+from .rules import CATALOGUE, Rule
 from .source import end_column, file_lines
 from .suggestions import replacement
 
@@ -109,9 +109,8 @@ def _spelling(d: Diagnostic, root: Path) -> dict[str, Any] | None:
 
 
 def _rule(id: str) -> dict[str, Any]:
-    try:
-        rule = lookup(id)
-    except KeyError:
+    rule = CATALOGUE.get(id)
+    if rule is None:
         return {"id": id}
     out: dict[str, Any] = {"id": id, "shortDescription": {"text": rule.what}}
     if rule.why:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from ptokit.diagnostics import Doubt, Severity, family
+from ptokit.diagnostics.conditions import need
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import TileType
 
@@ -211,8 +212,7 @@ COLUMN_RULES = (
         Decision: A warning: the library does not check the size.
         """,
         "if known(src.vc)",
-        "tmp.dtype is src.dtype",
-        "{tmp} has element type {tmp.dtype}, {src} has {src.dtype}",
+        need("tmp.dtype is src.dtype"),
         "group = 256 // src.dtype.size if src.vc >= 256 // src.dtype.size else _blocks(src.vc, src.c0)",
         "regions = 3 if src.dtype.size == 2 and (not dst_val is not None) else 2",
         "tmp.spec.numel >= regions * group",

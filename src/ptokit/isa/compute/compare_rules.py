@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import Severity, family
+from ptokit.diagnostics.conditions import need
 from ptokit.targets import A2A3, A5, Target
 
 from ..checks.assembler import assembler_rule
@@ -118,8 +119,7 @@ TILE_RULES = (
     EW_A3_03,
     rule("EW-A5-02", "16x64 and 16x64", "16x64 and 16x128")(
         "TCMP of 4-byte types has equal columns in both sources on a5.",
-        "src0.cols == src1.cols if src0.dtype.size == 4",
-        "{src0} has {src0.cols} columns, {src1} has {src1.cols}; a5 swaps their pitches",
+        need("src0.cols == src1.cols if src0.dtype.size == 4", "; a5 swaps their pitches"),
     ),
     EW_A5_06,
     EW_CPU_04,
@@ -176,12 +176,10 @@ SELECT_RULES = (
 
         Decision: The library compares dst with either source; all must agree here.
         """,
-        "t.dtype is dst.dtype for t in data if name not in ('dst', 'mask')",
-        "{t} has element type {t.dtype}, {dst} has {dst.dtype}",
+        need("t.dtype is dst.dtype for t in data if name not in ('dst', 'mask')"),
         "mask.cols * mask.dtype.bits >= dst.vc",
         "{mask} has {mask.cols * mask.dtype.bits} bits per row, {dst} has {dst.vc} valid columns",
-        "mask.vr >= dst.vr",
-        "{mask} has {mask.vr} valid rows, {dst} has {dst.vr}",
+        need("mask.vr >= dst.vr"),
     ),
 )
 """Rules that TSEL and TSELS share."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from ptokit.diagnostics import Doubt, Scope, family
-from ptokit.diagnostics.conditions import first
+from ptokit.diagnostics.conditions import first, need
 from ptokit.targets import A2A3
 from ptokit.types.enums import TileType
 
@@ -284,8 +284,7 @@ COLUMN_RULES = (
     CRED_COM_01,
     rule("CRED-CPU-01", "16x64 into 1x64", "16x128 into 1x64", source=COLUMNS)(
         "src and dst have equal columns on cpu; the simulator's type list.",
-        "src.cols == dst.cols",
-        "{src} has {src.cols} columns, {dst} has {dst.cols}; {instr.name} on cpu wants equal columns",
+        need("src.cols == dst.cols", "; {instr.name} on cpu wants equal columns"),
         _cpu_types,
     ),
     rule("CRED-A3-01", "TCOLMAX i16", "TCOLMAX bf16", source=COLUMNS)(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from ptokit.diagnostics import Doubt, Severity, family
-from ptokit.diagnostics.conditions import first, shared
+from ptokit.diagnostics.conditions import first, need, shared
 from ptokit.targets import A5, Target
 from ptokit.types.dtypes import DType, is_dtype
 from ptokit.types.enums import TileType
@@ -90,8 +90,7 @@ def EW_CPU_01(o: Site) -> Message:
 
 equal_types = shared(
     "Destination and sources have one element type.",
-    "t.dtype is dst.dtype for t in sources",
-    "{t} has element type {t.dtype}, {dst} has {dst.dtype}",
+    need("t.dtype is dst.dtype for t in sources"),
 )
 
 

@@ -94,11 +94,11 @@ def _load(sizes: str, of_shape: Callable[..., Move], steps: str, of_fields: Call
     """A load that states a shape and its start, or the fields of the hardware; ``sizes``: rows, and those along K."""
 
     def meaning(o: Site) -> Move | None:
-        shaped = o.has(sizes.split()[0])
-        found = given(o, f"{sizes} start_row start_col" if shaped else steps)
+        by_shape = o.has(sizes.split()[0])
+        found = given(o, f"{sizes} start_row start_col" if by_shape else steps)
         if found is None:
             return None
-        return of_shape(o, *found[:2], (found[2] or 0, found[3] or 0)) if shaped else of_fields(o, found)
+        return of_shape(o, *found[:2], (found[2] or 0, found[3] or 0)) if by_shape else of_fields(o, found)
 
     return meaning
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import Severity, define, family
+from ptokit.diagnostics.conditions import need
 from ptokit.targets import A5
 
 from ..checks.operands import DEVICES
@@ -84,8 +85,7 @@ RULES = (
         "if by_index(o)",
         "dst.dtype.size in (2, 4) and idx.dtype in _32",
         "{dst.dtype} by {idx.dtype}: a2a3 gathers 2- and 4-byte elements by 32-bit indices",
-        "tmp.dtype is idx.dtype",
-        "{tmp} has element type {tmp.dtype}, {idx} has {idx.dtype}",
+        need("tmp.dtype is idx.dtype"),
     ),
     _rule("TGATH-A23-02", "two tiles", "dst at the address of src")(
         "By index, dst does not overlap src on a2a3.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from ptokit.diagnostics.conditions import need
 from ptokit.targets import A5
 
 from ..checks.assembler import assembler_rule
@@ -106,13 +107,13 @@ def _by_rows(o: Site, s: TileInfo, d: TileInfo, third: TileInfo) -> Message:
     if srows != 1 and s.cols != scols:
         return f"{o:src} has {s.cols} columns, {scols} of them valid: its exponents do not lie one after the other"
     blocks = -(-rows // 16)
-    for name, t, need in (
+    for name, t, needed in (
         ("src", s, 16 * blocks * cols),
         ("dst", d, 16 * blocks * cols),
         ("tmp", third, 64 + blocks * cols),
     ):
-        if t.spec.nbytes < need:
-            return f"{o:{name}} has {t.spec.nbytes} bytes, not {need}"
+        if t.spec.nbytes < needed:
+            return f"{o:{name}} has {t.spec.nbytes} bytes, not {needed}"
     return None
 
 
@@ -184,8 +185,7 @@ ASSEMBLER_FP_RULES = (
         "tmov.fp: src of 32-bit elements and Nz, fp a scaling tile.",
         "src.dtype.name in ('f32', 'i32', 'u32')",
         "{src} has element type {src.dtype}, not f32 or a 32-bit integer",
-        "fp.loc is Scaling",
-        "{fp} is a {fp.loc.text} tile, not scaling",
+        need("fp.loc is Scaling"),
         "src.layout_name == 'Nz'",
         "{src} is blayout={src.blayout.text}, slayout={src.slayout.text}; not col_major, row_major",
     ),
