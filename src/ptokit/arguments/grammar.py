@@ -41,22 +41,27 @@ _RANK_QUERIES = tuple(query.value for query in RankQuery)
 class Argument:
     """One argument: its text, and a function that makes the value (a new one at each call).
 
-    ``make`` raises `DiagnosticError` if a file cannot be used, `MemoryError` if an array does not fit.
+    ``make`` raises `DiagnosticError` if a file cannot be used, `MemoryError` if an array does not fit. ``file`` is the
+    file that it reads, with ``{rank}`` in its name where each rank has its own; "" where it reads none. ``changes``:
+    the kernel changes the file.
     """
 
     text: str
     make: Callable[[], Value]
+    file: str = ""
+    changes: bool = False
 
 
 def parse_argument(text: str, position: int) -> Argument:
     """Read one argument; `position` counts from 0. Raises `ArgumentSyntaxError`."""
     if text.startswith("mmap:"):
-        return Argument(text, mapped(text.removeprefix("mmap:")))
+        path, changes, make = mapped(text.removeprefix("mmap:"))
+        return Argument(text, make, path, changes)
     if text.endswith(".npy") and "{rank}" in text:
         each = Each(lambda rank: load_array(text.replace("{rank}", str(rank))))
-        return Argument(text, lambda: each)
+        return Argument(text, lambda: each, text)
     if text.endswith(".npy"):
-        return Argument(text, lambda: load_array(text))
+        return Argument(text, lambda: load_array(text), text)
     word, *rest = text.split(":")
     if rest and word in GENERATORS:
         return Argument(text, GENERATORS[word](rest, position))

@@ -22,16 +22,19 @@ from .npy import NATIVE, open_array
 from .rules import ARGUMENT_FILE
 
 
-def mapped(text: str) -> Callable[[], np.ndarray]:
-    """What makes the array that `text`, without ``mmap:``, stands for. Raises `ArgumentSyntaxError`."""
+def mapped(text: str) -> tuple[str, bool, Callable[[], np.ndarray]]:
+    """Of `text`, without ``mmap:``: the file, whether a kernel changes it, what makes the array.
+
+    Raises `ArgumentSyntaxError`.
+    """
     found = re.fullmatch(r"(.+?\.npy)(?::(rw|[^:]+:[^:]+))?", text)
     if found is None:
         raise ArgumentSyntaxError("expected mmap:PATH.npy, mmap:PATH.npy:rw or mmap:PATH.npy:DTYPE:SHAPE")
     path, rest = found[1], found[2]
     if rest in (None, "rw"):
-        return lambda: open_array(path, "r" if rest is None else "r+")
+        return path, rest == "rw", lambda: open_array(path, "r" if rest is None else "r+")
     element, shape = dtype_and_shape(rest.split(":"))
-    return lambda: _create(path, np.dtype(element.value or element.storage), stored_shape(element, shape))
+    return path, True, lambda: _create(path, np.dtype(element.value or element.storage), stored_shape(element, shape))
 
 
 def _create(path: str, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:

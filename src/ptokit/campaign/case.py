@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, field, fields
 from enum import StrEnum
+from functools import cached_property, lru_cache
 from typing import Any
 
+from ptokit.arguments.generators import ArgumentSyntaxError
+from ptokit.arguments.grammar import parse_argument
 from ptokit.records import dataclass
 from ptokit.types.choices import Action as Action
+
+from .contents import ABSENT, digest, digest_of_file
+from .sources import digest_of_function
+
+Inputs = Mapping[str, Mapping[str, str]]
+"""Digests of what a case reads besides its text: ``files``, ``functions`` and ``reads``, by name."""
+
+UNKNOWN = ""
+"""The key of a result whose inputs changed while it was made; no case has it."""
 
 
 class Status(StrEnum):
@@ -28,7 +39,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Case:
-    """All that decides the result of a case, besides the version of ptokit.
+    """All that decides the result of a case, besides ptokit itself and the contents of files and functions it names.
 
     ``id`` is its name within the campaign; ``program`` the file, as shown, and ``text`` what is in it. ``target`` is by
     default the one that the text states, or ``default_target`` where it states none. ``args`` are in
@@ -63,10 +74,72 @@ class Case:
         """The case as an object of JSON."""
         return asdict(self)
 
+    @cached_property
+    def files(self) -> tuple[str, ...]:
+        """The files that it names."""
+        found = [file for file in map(_file, self.args or ()) if file]
+        return tuple(dict.fromkeys([*found, *filter(None, self.expected)]))
+
+    def inputs(self) -> Inputs:
+        """What its files and functions hold now."""
+        functions = {self.function: digest_of_function(self.function)} if self.function else {}
+        return {"files": {file: digest_of_file(file) for file in self.files}, "functions": functions}
+
     @property
     def key(self) -> str:
-        """A digest of all that decides its result."""
-        return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()
+        """All that decides its result now, by content; see `key_of`."""
+        return self.key_of(self.inputs())
+
+    def key_of(self, inputs: Inputs) -> str:
+        """The key of a result made from these inputs: an object of JSON.
+
+        It has ``options``, a digest of all that the case says itself, ``texts``, and the inputs: of each its digest.
+        """
+        return json.dumps({**self._own, **{kind: found for kind, found in inputs.items() if found}}, sort_keys=True)
+
+    def changed(self, key: str, *, elsewhere: bool = False) -> list[str]:
+        """What has changed since a result with that key was made, by name; nothing where the result is still good.
+
+        ``elsewhere``: what is not here counts as unchanged, since the work may have been done where it is.
+        """
+        if key == UNKNOWN:
+            return ["what it read, while it was worked on"]
+        try:
+            then: dict[str, Any] = {"files": {}, "functions": {}, "reads": {}, **json.loads(key)}
+            reads = {file: digest_of_file(file) for file in then["reads"]}
+            now: dict[str, Any] = {**self._own, **self.inputs(), "reads": reads}
+            if then.keys() != now.keys():
+                return ["the way to tell"]
+            found = [] if then["options"] == now["options"] else ["its options"]
+            for part in ("texts", "files", "functions", "reads"):
+                old, new = dict(then[part]), now[part]
+                names = [name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)]
+                found += [name for name in names if not (elsewhere and new.get(name) == ABSENT)]
+            return found
+        except (ValueError, TypeError, RecursionError):  # another version wrote it
+            return ["the way to tell"]
+
+    @cached_property
+    def _own(self) -> dict[str, Any]:
+        """What it says itself; texts, which are the large part, by themselves."""
+        rest = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("text", "other")}
+        texts = {self.program: _text(self.text)}
+        if self.other:
+            texts[f"the other version of {self.program}"] = _text(self.other)
+        return {"options": digest(json.dumps(rest, sort_keys=True, default=dict)), "texts": texts}
+
+
+def _file(text: str) -> str:
+    """The file that an argument names, or ""."""
+    try:
+        return parse_argument(text, 0).file
+    except ArgumentSyntaxError:  # the work will say so
+        return ""
+
+
+@lru_cache(maxsize=16)
+def _text(text: str) -> str:
+    return digest(text)
 
 
 def read_case(entry: Mapping[str, Any]) -> Case:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import socket
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,8 @@ from ptokit.workers.executors import open_executor
 from ptokit.workers.task import Answer, How, Task
 
 from .case import Case, Result, Status, read_result
+from .contents import remembered
+from .sources import forget
 from .spec import Spec
 from .store import Store
 
@@ -39,43 +43,59 @@ def run_campaign(
     many workers an executor that is given has. ``progress(done, total)`` is called as results come. Interrupted, the
     file keeps what came, and the next call goes on from there. Raises `DiagnosticError`.
     """
+    forget()
     cases = list(spec.cases())
-    about = {
+    with Store(out) as store:
+        run, done = store.begin(spec.name, _about(spec), cases)
+        left = {case.id: case for case in cases if case.id not in done}
+        progress(len(done), len(cases))
+        if left:
+            count, keys = len(done), {id: case.key for id, case in left.items()}
+            with open_executor(executor, jobs) as (opened, workers):
+                for answers in drive(map(_task, left.values()), opened, workers):
+                    keys.update((a.id, a.value["key"]) for a in answers if a.how is How.DONE)
+                    store.add(run, keys, map(_result, answers))
+                    count += len(answers)
+                    progress(count, len(cases))
+        store.finish(run, cases)
+    return run
+
+
+def _about(spec: Spec) -> dict[str, str]:
+    """What decides the results of all cases alike, and where the run began."""
+    return {
         "ptokit": __version__,
-        "rules and targets": data_version(),
+        "code": code_version(),
         "numpy": np.__version__,
+        **{name: version for name in ("ml_dtypes", "llvmlite") if (version := _version(name))},
         "python": platform.python_version(),
+        **({"backend": os.environ["PTOKIT_BACKEND"]} if os.environ.get("PTOKIT_BACKEND") else {}),
         "seeds": ", ".join(map(str, spec.seeds)),
         "host": socket.gethostname(),
         "spec": spec.name,
     }
-    with Store(out) as store:
-        run, done = store.begin(spec.name, about, cases)
-        left = [case for case in cases if case.id not in done]
-        progress(len(done), len(cases))
-        if left:
-            count, keys = len(done), {case.id: case.key for case in left}
-            with open_executor(executor, jobs) as (opened, workers):
-                for answers in drive(map(_task, left), opened, workers):
-                    store.add(run, keys, map(_result, answers))
-                    count += len(answers)
-                    progress(count, len(cases))
-        store.finish(run)
-    return run
 
 
 @cache
-def data_version() -> str:
-    """A digest of what ptokit knows of targets and instructions: the sources of both."""
+def code_version() -> str:
+    """A digest of the code of ptokit."""
     state = hashlib.sha256()
-    for package in ("isa", "targets"):
-        for path in sorted((Path(__file__).parents[1] / package).rglob("*.py")):
-            state.update(path.read_bytes())
+    package = Path(__file__).parents[1]
+    for path in sorted(package.rglob("*.py")):
+        state.update(f"{path.relative_to(package).as_posix()}\0".encode() + path.read_bytes())
     return state.hexdigest()[:12]
 
 
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
 def _task(case: Case) -> Task:
-    return Task(case.id, "ptokit.campaign.work:work_case", case.as_json(), (), case.seconds, case.memory)
+    given = {"case": case.as_json(), "known": remembered(case.files)}
+    return Task(case.id, "ptokit.campaign.work:work_case", given, (), case.seconds, case.memory)
 
 
 _WITHOUT_RESULT = {How.FAILED: Status.CRASHED, How.TIMEOUT: Status.TIMEOUT, How.LOST: Status.LOST}
@@ -83,6 +103,6 @@ _WITHOUT_RESULT = {How.FAILED: Status.CRASHED, How.TIMEOUT: Status.TIMEOUT, How.
 
 def _result(answer: Answer) -> Result:
     if answer.how is How.DONE:
-        return replace(read_result(answer.value), host=answer.host, attempt=answer.attempt)
+        return replace(read_result(answer.value["result"]), host=answer.host, attempt=answer.attempt)
     status, a = _WITHOUT_RESULT[answer.how], answer
     return Result(a.id, status, a.message, seconds=a.seconds, host=a.host, attempt=a.attempt)

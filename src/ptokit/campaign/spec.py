@@ -227,9 +227,12 @@ def _set(entry: Mapping[str, Any], number: int) -> ArgumentSet:
     args = read.texts("args") if "args" in entry else None
     for position, text in enumerate(args or ()):
         try:
-            parse_argument(text, position)
+            changes = parse_argument(text, position).changes
         except ArgumentSyntaxError as error:
             raise ValueError(f"set {number + 1}: args: {error}") from None
+        if changes:
+            why = "a case that changes a file changes what the next one reads"
+            raise ValueError(f"set {number + 1}: args: {text!r}: {why}; write mmap:PATH.npy, or zeros:DTYPE:SHAPE")
     bound = read.take("tolerance", {})
     if not isinstance(bound, dict):
         raise ValueError(f"set {number + 1}: tolerance is not a table")

@@ -1,7 +1,7 @@
 """The file of results: SQLite, one row a case and run, written as results come.
 
 A file holds the runs of a campaign one after the other. A run that was interrupted goes on where it stopped: a case is
-done again only where its result is missing, or where something that decides it has changed (`Case.key`).
+done again only where its result is missing, or where something that decides it has changed (`Case.changed`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,18 @@ APPLICATION = 0x70746F31
 """What the header of the file says about who made it."""
 
 VERSION = 1
+
+AGAIN = "worked on again"
+"""What a run says of cases whose inputs changed before it went on: how many, and which inputs."""
+
+MOVED = "changed meanwhile"
+"""The same of inputs that changed while the run worked on the cases, or are not the same where the work was done."""
+
+NAMED = 5
+"""Inputs that a run names."""
+
+_UNDECIDED = dict.fromkeys(("host", AGAIN, MOVED), "")
+"""What a run says that decides no result."""
 
 _TABLES = """
 CREATE TABLE runs (
@@ -102,26 +114,39 @@ class Store:
     def begin(self, name: str, about: Mapping[str, Any], cases: Iterable[Case]) -> tuple[int, set[str]]:
         """The number of the run that these cases belong to, and the ids of those that are done.
 
-        The last run goes on if it was not finished and says the same `about` itself, on whatever host.
+        The last run goes on if it was not finished and says the same `about` itself, on whatever host. Results of cases
+        that are gone or changed are dropped; the run then says what is worked on again (`AGAIN`).
         """
-        text = json.dumps(about, sort_keys=True)
+        cases = list(cases)
         with self._refusing(), self._db:
             last = self._db.execute("SELECT run, about, finished FROM runs ORDER BY run DESC LIMIT 1").fetchone()
-            if last is not None and not last[2] and {**json.loads(last[1]), "host": ""} == {**about, "host": ""}:
+            before = json.loads(last[1]) if last is not None and not last[2] else {}
+            if before and {**before, **_UNDECIDED} == {**about, **_UNDECIDED}:
                 run = last[0]
             else:
                 run = (last[0] if last is not None else 0) + 1
-                self._db.execute("INSERT INTO runs (run, name, about) VALUES (?, ?, ?)", (run, name, text))
+                self._db.execute("INSERT INTO runs (run, name, about) VALUES (?, ?, ?)", (run, name, _json(about)))
             self._db.execute("DELETE FROM cases WHERE run = ?", (run,))
             rows = ((run, i, c.id, c.key, c.program, c.target, c.action.value) for i, c in enumerate(cases))
             self._db.executemany("INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-            self._db.execute(
-                "DELETE FROM results WHERE run = ?1 AND NOT EXISTS (SELECT 1 FROM cases c WHERE c.run = ?1"
-                " AND c.id = results.id AND c.key = results.key)",
-                (run,),
-            )
-            done = {row[0] for row in self._db.execute("SELECT id FROM results WHERE run = ?", (run,))}
-        return run, done
+            done = self._results(run)
+            stale = _stale(cases, done)
+            gone = [(run, id) for id in done.keys() - {case.id for case in cases} | stale.keys()]
+            self._db.executemany("DELETE FROM results WHERE run = ? AND id = ?", gone)
+            if stale:
+                self._note(run, **{AGAIN: _told(stale)})
+        return run, done.keys() - {id for _, id in gone}
+
+    def _results(self, run: int) -> dict[str, str]:
+        """The results that a run has, and their keys."""
+        rows = self._db.execute("SELECT id, key FROM results WHERE run = ?", (run,))
+        return {_text(id): _text(key) for id, key in rows}
+
+    def _note(self, run: int, **notes: str) -> None:
+        """Have a run say something; "" takes it back."""
+        (text,) = self._db.execute("SELECT about FROM runs WHERE run = ?", (run,)).fetchone()
+        about = {key: value for key, value in {**json.loads(text), **notes}.items() if value}
+        self._db.execute("UPDATE runs SET about = ? WHERE run = ?", (_json(about), run))
 
     def add(self, run: int, keys: Mapping[str, str], results: Iterable[Result]) -> None:
         """Keep results; they are on disk afterwards."""
@@ -144,10 +169,16 @@ class Store:
         with self._refusing(), self._db:
             self._db.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
-    def finish(self, run: int) -> None:
-        """Every case of the run has a result."""
+    def finish(self, run: int, cases: Iterable[Case] = ()) -> None:
+        """Every case of the run has a result.
+
+        The run is not finished where inputs of `cases` have changed since; it then says so (`MOVED`).
+        """
         with self._refusing(), self._db:
-            self._db.execute("UPDATE runs SET finished = 1 WHERE run = ?", (run,))
+            stale = _stale(cases, self._results(run), elsewhere=True)
+            self._note(run, **{MOVED: _told(stale) if stale else ""})
+            if not stale:
+                self._db.execute("UPDATE runs SET finished = 1 WHERE run = ?", (run,))
 
     def runs(self) -> list[tuple[int, str, dict[str, Any], bool]]:
         """Of each run: number, name, what it says about itself, whether it is finished. Raises `DiagnosticError`."""
@@ -172,6 +203,23 @@ class Store:
                 id, program, target, action = map(_text, texts)
                 rest = (message, rules, findings, digest, seconds, host, attempt)
                 yield Row(number, id, program, target, action, None if status is None else _result(id, status, *rest))
+
+
+def _stale(cases: Iterable[Case], keys: Mapping[str, str], *, elsewhere: bool = False) -> dict[str, list[str]]:
+    """The cases whose results are of other inputs than those that there are now, and what changed."""
+    found = {c.id: c.changed(keys[c.id], elsewhere=elsewhere) for c in cases if c.id in keys}
+    return {id: names for id, names in found.items() if names}
+
+
+def _told(stale: Mapping[str, Sequence[str]]) -> str:
+    """``2 cases: x.npy, golden:softmax``."""
+    names = list(dict.fromkeys(name for found in stale.values() for name in found))
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{len(stale)} case{'s' * (len(stale) != 1)}: {', '.join(names[:NAMED])}{more}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def _text(value: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -25,8 +24,11 @@ from ptokit.run.program import Program, choose_entry, compile_program
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
 
-from .case import Action, Case, Result, Status, read_case
+from .case import UNKNOWN, Action, Case, Result, Status, read_case
+from .contents import digests, remember
+from .reads import files_read
 from .rules import TARGET
+from .sources import load
 
 KEPT = 20
 """Findings that a result holds; more of one case are seldom read."""
@@ -60,8 +62,18 @@ def work(case: Case) -> Result:
 
 
 def work_case(entry: dict[str, Any], _: Sequence[bytes]) -> dict[str, Any]:
-    """`work`, of JSON and in JSON."""
-    return work(read_case(entry)).as_json()
+    """`work`, of JSON and in JSON: ``case`` and ``known`` (`contents.remember`); ``result`` and the key that it has."""
+    case = read_case(entry["case"])
+    remember(entry["known"])
+    before = case.inputs()
+    _reads.clear()
+    result = work(case)
+    key = case.key_of({**before, "reads": _reads}) if case.inputs() == before else UNKNOWN
+    return {"result": result.as_json(), "key": key}
+
+
+_reads: dict[str, str] = {}
+"""The files that the function of the case read, with their digests."""
 
 
 def _reported(case: Case, bad: Status, findings: Iterable[Diagnostic]) -> Result:
@@ -228,9 +240,10 @@ def _compare(case: Case) -> Result:
 def _wanted(case: Case, program: Program, given: Sequence[Any]) -> list[Any]:
     """What each argument must hold afterwards; None where nothing is expected. May raise what the function raises."""
     if case.function:
-        module, _, name = case.function.partition(":")
-        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
-        answer = function(*given)
+        function, at_import = load(case.function)
+        with files_read() as seen:
+            answer = function(*given)
+        _reads.update({**digests(seen), **at_import})
         if not isinstance(answer, np.ndarray):
             return list(answer)
         last = max(i for i, param in enumerate(program.params) if param.dtype is not None)

@@ -16,7 +16,7 @@ from ptokit.campaign.case import Action, Status
 from ptokit.campaign.page import page
 from ptokit.campaign.run import run_campaign
 from ptokit.campaign.spec import DEFAULT_DO, Spec, of_paths, read_bytes, read_spec
-from ptokit.campaign.store import Store
+from ptokit.campaign.store import AGAIN, MOVED, Store
 from ptokit.campaign.summary import Change, Summary, summarise
 from ptokit.conformance.junit import junit_xml
 from ptokit.conformance.result import Outcome
@@ -128,6 +128,10 @@ def _show(summary: Summary) -> None:
     _list(f"Worse than in run {summary.before}", [(r.id, summary.changes[r.id].value) for r in worse])
     _list("Not passed", [(r.id, r.result.message or r.result.status.value) for r in summary.failed if r.result])
     say()
+    if AGAIN in summary.about:
+        say(f"Worked on again, since they changed: {visible(summary.about[AGAIN])}")
+    if MOVED in summary.about:
+        say(f"Changed while the campaign ran: {visible(summary.about[MOVED])}; the same command works on them again")
     say(f"{bold(visible(summary.name))}, run {summary.run}: {summary.last_line}")
 
 
