@@ -28,16 +28,16 @@ _INSTALLED = frozenset(("site-packages", "dist-packages"))
 
 @dataclass(frozen=True)
 class Sources:
-    """``modules``: names of the user's modules and their digests. ``digest``: of all that is below the function."""
+    """``modules``: of each of the user's modules, file and digest. ``digest``: of all that is below the function."""
 
-    modules: dict[str, str]
+    modules: dict[str, tuple[str, str]]
     files: dict[str, str]
     digest: str
 
 
 _found: dict[tuple[str, ...], Sources] = {}
-_loaded: dict[str, str] = {}
-"""The modules that `load` imported, with the digests that they had then."""
+_loaded: dict[str, tuple[str, str]] = {}
+"""The modules that `load` imported, with their files and the digests that they had then."""
 
 _read: dict[str, dict[str, str]] = {}
 """The files that were read while these modules were imported, with their digests."""
@@ -96,13 +96,13 @@ class _Search:
         self._finders: dict[str, machinery.FileFinder] = {}
         self._todo, self._seen, self._top = [module], {module}, module.partition(".")[0]
         self._files: dict[str, str] = {}
-        self._modules: dict[str, str] = {}
+        self._modules: dict[str, tuple[str, str]] = {}
         self._others: set[str] = set()
 
     def sources(self) -> Sources:
         while self._todo:
             self._visit(self._todo.pop())
-        parts = [f"{name} {found}" for name, found in self._modules.items()]
+        parts = [f"{name} {found}" for name, (_, found) in self._modules.items()]
         absent = not parts and self._others == {_absent(self._top)}
         found = ABSENT if absent else digest("\n".join(sorted([*parts, *self._others])))
         return Sources(self._modules, self._files, found)
@@ -134,7 +134,8 @@ class _Search:
         if any(path.is_relative_to(library) for library in _LIBRARY):
             return False
         if name not in self._modules:
-            self._modules[name] = self._files[str(path)] = digest_of_file(str(path))
+            self._files[str(path)] = digest_of_file(str(path))
+            self._modules[name] = (str(path), self._files[str(path)])
             for imported in _imports(path, name):
                 if imported not in self._seen:
                     self._seen.add(imported)
