@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,9 @@ from ptokit.campaign.page import page
 from ptokit.campaign.store import Store
 from ptokit.campaign.summary import summarise
 from ptokit.diagnostics import DiagnosticError
+
+from .conftest import kernel
+from .here import campaign, outcome
 
 ABOUT = {"ptokit": "0", "spec": "s", "host": "here"}
 FINDING = {"rule": "R-1", "severity": "error", "line": 3, "message": "m", "hint": None}
@@ -66,6 +72,9 @@ def look(path: Path) -> bool:
         "UPDATE results SET findings = '{}'",
         "UPDATE results SET findings = '[{}]'",
         "UPDATE results SET findings = '[[' || hex(zeroblob(100000)) || ']'",
+        "UPDATE results SET findings = replace(hex(zeroblob(100000)), '00', '[')",
+        "UPDATE results SET rules = replace(hex(zeroblob(100000)), '00', '[')",
+        "UPDATE runs SET about = '{\"a\":' || replace(hex(zeroblob(100000)), '00', '[')",
         "UPDATE results SET seconds = 9e999",
         "UPDATE results SET seconds = 'soon'",
         "UPDATE results SET attempt = 'often'",
@@ -85,6 +94,112 @@ def test_a_file_that_says_something_else_is_refused(file: Path, change: str) -> 
         db.execute(change)
     db.close()
     assert not look(file)
+    before = file.read_bytes()
+    with pytest.raises(DiagnosticError, match="for results"), Store(file):  # before the work, not afterwards
+        pass
+    assert file.read_bytes() == before
+
+
+HALF = "a\ud800b\udcffc"
+
+
+def test_half_a_pair_of_surrogates_is_kept_with_a_backslash(tmp_path: Path) -> None:
+    path, case = tmp_path / "r.sqlite", Case("k", "k.pto", "text", Action.CHECK)
+    found = Result("k", Status.CRASHED, HALF, (HALF,), ({**FINDING, "message": HALF, HALF: [HALF]},), HALF, 0.5, HALF)
+    with Store(path) as store:
+        run, _ = store.begin("s", ABOUT, [case])
+        store.add(run, {"k": case.key}, [found])
+        store.finish(run)
+    with Store(path, create=False) as store:
+        (row,) = store.rows(1)
+    assert row.result is not None
+    assert row.result.message == "a\\ud800b\\udcffc"
+    assert HALF not in repr(row.result)
+    assert look(path)
+
+
+def test_half_a_pair_of_surrogates_in_a_file_from_elsewhere(file: Path) -> None:
+    with sqlite3.connect(file) as db:
+        db.execute("UPDATE runs SET about = ?", (json.dumps({HALF: HALF}),))
+        db.execute(
+            "UPDATE results SET rules = ?, findings = ?", (json.dumps([HALF]), json.dumps([{**FINDING, HALF: HALF}]))
+        )
+    db.close()
+    assert look(file)
+    with Store(file, create=False) as store:
+        summary = summarise(store)
+    assert summary is not None
+    page(summary).encode()
+
+
+def test_a_case_that_says_half_a_pair_of_surrogates_ends_no_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "k.pto").write_text(kernel())
+    (tmp_path / "halves.py").write_text("def f(*_):\n    raise ValueError('\\ud800')\n")
+    (tmp_path / "s.toml").write_text('programs = ["k.pto"]\ndo = ["compare", "run"]\n[[set]]\nfunction = "halves:f"\n')
+    monkeypatch.syspath_prepend(str(tmp_path))
+    campaign(tmp_path / "s.toml", tmp_path / "r.sqlite")
+    assert outcome(tmp_path / "r.sqlite").last_line == "1 passed, 1 crashed"
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """No file becomes larger, as on a disk that is full."""
+    resource = pytest.importorskip("resource")
+    kept = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, kept[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, kept)
+
+
+@pytest.mark.parametrize("size", [0, 1, 511, 512, 1000, 4096, 5000, 8192, 12288, 16384, 50000])
+def test_a_disk_that_is_full_leaves_a_file_that_can_be_used_later(size: int, tmp_path: Path) -> None:
+    path, case = tmp_path / "r.sqlite", Case("k", "k.pto", "text", Action.CHECK)
+    refused: list[str] = []
+    with files_of_at_most(size):
+        try:
+            with Store(path) as store:
+                store.begin("s", ABOUT, [case])
+        except DiagnosticError as error:
+            refused = [d.rule for d in error.diagnostics]
+    assert refused == (["CAMP-RESULTS"] if size < 24_000 else [])
+    with Store(path) as store:
+        run, done = store.begin("s", ABOUT, [case])
+        assert (run, done) == (1, set())
+
+
+@pytest.mark.parametrize("attempt", range(6))
+def test_campaigns_that_begin_at_once_share_the_run(attempt: int, tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    cases = [Case(f"k{i}", "k.pto", "text", Action.CHECK) for i in range(5)]
+    start, failures = threading.Barrier(6), list[BaseException]()
+
+    def whole() -> None:
+        try:
+            start.wait()
+            with Store(path) as store:
+                run, done = store.begin("s", ABOUT, cases)
+                for case in cases:
+                    if case.id not in done:
+                        store.add(run, {case.id: case.key}, [Result(case.id, Status.PASSED)])
+                store.finish(run, cases)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=whole) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    with Store(path, create=False) as store:
+        runs = store.runs()
+        assert all(finished for *_, finished in runs)
+        for number, *_ in runs:
+            assert [row.result and row.result.status for row in store.rows(number)] == [Status.PASSED] * 5
 
 
 def test_names_are_only_names(file: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +37,9 @@ NAMED = 5
 _UNDECIDED = dict.fromkeys(("host", AGAIN, MOVED), "")
 """What a run says that decides no result."""
 
+WAIT_SECONDS = 60.0
+"""How long to wait for another process that writes to the file."""
+
 _TABLES = """
 CREATE TABLE runs (
     run INTEGER PRIMARY KEY, name TEXT NOT NULL, about TEXT NOT NULL, finished INTEGER NOT NULL DEFAULT 0
@@ -50,6 +54,8 @@ CREATE TABLE results (
     attempt INTEGER NOT NULL, PRIMARY KEY (run, id)
 );
 """
+
+_MAKE = tuple(part.strip() for part in _TABLES.split(";")[:-1])
 
 
 class Row:
@@ -69,26 +75,45 @@ class Store:
         if not create and not path.is_file():
             raise refused(path, "there is no such file")
         with self._refusing():
-            fresh = create and (not path.exists() or path.stat().st_size == 0)
             where = f"{path.resolve().as_uri()}?mode={'rwc' if create else 'ro'}"
-            self._db = sqlite3.connect(where, uri=True)
+            self._db = sqlite3.connect(where, WAIT_SECONDS, uri=True, isolation_level=None)
             try:
-                self._open(fresh=fresh, write=create)
+                self._open(write=create)
             except BaseException:
                 self._db.close()
                 raise
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
-        """Turns errors of SQLite into findings."""
+        """Turns errors of SQLite, and of values in the file, into findings."""
         try:
             yield
         except (sqlite3.Error, sqlite3.Warning, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
             raise refused(self.path, str(error)) from None
+        except RecursionError:
+            raise refused(self.path, "a value in it is nested too deeply") from None
 
-    def _open(self, *, fresh: bool, write: bool) -> None:
-        if fresh:
-            self._db.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {_TABLES}")
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Takes the file for one process, keeps all that is written or nothing."""
+        with self._refusing():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:  # SQLite ends it by itself where the disk is full
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def _open(self, *, write: bool) -> None:
+        (pages,) = self._db.execute("PRAGMA page_count").fetchone()
+        if write and not pages:
+            with self._writing():  # of several processes one makes the tables, or none of them where the disk is full
+                (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                if not tables:
+                    for line in (f"PRAGMA application_id = {APPLICATION}", f"PRAGMA user_version = {VERSION}", *_MAKE):
+                        self._db.execute(line)
         self._db.execute("PRAGMA trusted_schema = OFF")
         (made_by,) = self._db.execute("PRAGMA application_id").fetchone()
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
@@ -97,11 +122,30 @@ class Store:
         if version != VERSION:
             raise refused(self.path, f"it has version {version}; this version of ptokit knows {VERSION}")
         kept = self._db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name").fetchall()
-        if sorted(f"{sql};" for (sql,) in kept) != sorted(part.strip() + ";" for part in _TABLES.split(";")[:-1]):
+        if sorted(sql for (sql,) in kept) != sorted(_MAKE):
             raise refused(self.path, "it has other tables than a file of results")
         if write:
-            self._db.execute("PRAGMA journal_mode = WAL")
+            self._check()
+            self._log_ahead()
             self._db.execute("PRAGMA synchronous = NORMAL")
+
+    def _log_ahead(self) -> None:
+        """Let readers read while results are written. SQLite does not wait where somebody else is about to say so."""
+        end = time.monotonic() + WAIT_SECONDS
+        while self._db.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                break  # of a file system that cannot do it, too
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > end:
+                    raise
+                time.sleep(0.05)
+
+    def _check(self) -> None:
+        """Read what the report will read: before the work is done, not afterwards."""
+        for run, *_ in self.runs()[-2:]:
+            for _ in self.rows(run):
+                pass
 
     def __enter__(self) -> Store:
         return self
@@ -118,7 +162,7 @@ class Store:
         that are gone or changed are dropped; the run then says what is worked on again (`AGAIN`).
         """
         cases = list(cases)
-        with self._refusing(), self._db:
+        with self._writing():
             last = self._db.execute("SELECT run, about, finished FROM runs ORDER BY run DESC LIMIT 1").fetchone()
             before = json.loads(last[1]) if last is not None and not last[2] else {}
             if before and {**before, **_UNDECIDED} == {**about, **_UNDECIDED}:
@@ -164,9 +208,9 @@ class Store:
                 r.host,
                 r.attempt,
             )
-            for r in results
+            for r in map(_storable, results)
         )
-        with self._refusing(), self._db:
+        with self._writing():
             self._db.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def finish(self, run: int, cases: Iterable[Case] = ()) -> None:
@@ -174,7 +218,7 @@ class Store:
 
         The run is not finished where inputs of `cases` have changed since; it then says so (`MOVED`).
         """
-        with self._refusing(), self._db:
+        with self._writing():
             stale = _stale(cases, self._results(run), elsewhere=True)
             self._note(run, **{MOVED: _told(stale) if stale else ""})
             if not stale:
@@ -184,7 +228,9 @@ class Store:
         """Of each run: number, name, what it says about itself, whether it is finished. Raises `DiagnosticError`."""
         with self._refusing():
             rows = self._db.execute("SELECT run, name, about, finished FROM runs ORDER BY run").fetchall()
-            found = [(run, _text(name), json.loads(about), bool(finished)) for run, name, about, finished in rows]
+            found = [
+                (run, _text(name), _written(json.loads(about)), bool(finished)) for run, name, about, finished in rows
+            ]
             for _, _, about, _ in found:
                 if not isinstance(about, dict) or not all(isinstance(v, str) for v in about.values()):
                     raise ValueError("a run does not say what it is about")
@@ -218,6 +264,19 @@ def _told(stale: Mapping[str, Sequence[str]]) -> str:
     return f"{len(stale)} case{'s' * (len(stale) != 1)}: {', '.join(names[:NAMED])}{more}"
 
 
+def _storable(result: Result) -> Result:
+    """The result with texts that can be written: half a pair of surrogates is shown with a backslash."""
+    return Result(**{name: _written(value) for name, value in vars(result).items()})
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, str):
+        return type(value)(value.encode("utf-8", "backslashreplace").decode())
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_written, value))
+    return {_written(k): _written(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
 def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
@@ -247,7 +306,7 @@ def _result(
     if not math.isfinite(seconds) or not isinstance(attempt, int):
         raise ValueError(f"the numbers of {id!r} are none")
     texts = (_text(message), tuple(names), tuple(found), _text(digest), float(seconds), _text(host))
-    return Result(id, Status(status), *texts, attempt)
+    return _storable(Result(id, Status(status), *texts, attempt))
 
 
 _FINDING = frozenset(("rule", "severity", "line", "message", "hint"))
