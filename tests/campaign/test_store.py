@@ -8,13 +8,14 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ptokit.campaign.case import Action, Case, Result, Status
 from ptokit.campaign.page import page
-from ptokit.campaign.store import Store
+from ptokit.campaign.store import AGAIN, Store
 from ptokit.campaign.summary import summarise
 from ptokit.diagnostics import DiagnosticError
 
@@ -218,6 +219,28 @@ def test_a_run_goes_on_from_another_host(file: Path) -> None:
         again, _ = store.begin("s", {**ABOUT, "host": "there"}, [case])
         other, _ = store.begin("s", {**ABOUT, "ptokit": "1"}, [case])
     assert (again - first, other - first) == (0, 1)
+
+
+def test_a_run_that_is_finished_does_not_go_on(tmp_path: Path) -> None:
+    case = Case("k", "k.pto", "text", Action.CHECK)
+    with Store(tmp_path / "r.sqlite") as store:
+        for number in (1, 2, 3):
+            assert store.begin("s", {"host": "here"}, [case]) == (number, set())
+            store.add(number, {"k": case.key}, [Result("k", Status.PASSED)])
+            assert store.begin("s", {"host": "here"}, [case]) == (number, {"k"})
+            store.finish(number, [case])
+
+
+def test_results_of_cases_that_are_gone_or_changed_are_dropped_at_once(tmp_path: Path) -> None:
+    one, two, three = (Case(name, f"{name}.pto", "text", Action.CHECK) for name in ("one", "two", "three"))
+    with Store(tmp_path / "r.sqlite") as store:
+        store.begin("s", ABOUT, [one, two, three])
+        store.add(1, {c.id: c.key for c in (one, two, three)}, [Result(c.id, Status.PASSED) for c in (one, two, three)])
+        assert store.begin("s", ABOUT, [one, two]) == (1, {"one", "two"})
+        assert AGAIN not in store.runs()[0][2]  # nothing is worked on again
+        assert store.begin("s", ABOUT, [one, replace(two, text="more"), three]) == (1, {"one"})
+        assert [row.result is None for row in store.rows(1)] == [False, True, True]
+        assert store.runs()[0][2][AGAIN] == "1 case: two.pto"
 
 
 def broken(file: Path, seeds: range) -> tuple[int, int]:
