@@ -21,7 +21,7 @@ from ptokit.campaign.summary import Change, Summary, summarise
 from ptokit.conformance.junit import junit_xml
 from ptokit.conformance.result import Outcome
 from ptokit.conformance.result import Result as JUnitCase
-from ptokit.diagnostics.render import visible
+from ptokit.diagnostics.render import visible_name
 from ptokit.workers.executors import cores
 
 from .console import bold, remark, say, table
@@ -51,10 +51,10 @@ def run(
     file = Path(out) if out is not None else Path(f"{spec.name}.sqlite")
     _check_files(html, junit)
     start = time.perf_counter()
-    with Progress(f"campaign {visible(spec.name)}", "cases", speed=True) as progress:
+    with Progress(f"campaign {spec.name}", "cases", speed=True) as progress:
         run_campaign(spec, file, executor=executor, jobs=jobs or cores(), progress=progress)
     if format == "text":
-        remark(f"{time.perf_counter() - start:.1f} s; results in {file}")
+        remark(f"{time.perf_counter() - start:.1f} s; results in {visible_name(str(file))}")
     return report(str(file), html, junit, format)
 
 
@@ -64,7 +64,7 @@ def report(file: str, html: str | None, junit: str | None, format: str) -> bool:
     with Store(Path(file), create=False) as store:
         summary = summarise(store)
     if summary is None:
-        raise typer.BadParameter(f"{file} has no results yet.", param_hint="FILE")
+        raise typer.BadParameter(f"{visible_name(file)} has no results yet.", param_hint="FILE")
     if html is not None:
         write_whole(Path(html), page(summary).encode(), "the report", REPORT_FILE)
     if junit is not None:
@@ -129,17 +129,18 @@ def _show(summary: Summary) -> None:
     _list("Not passed", [(r.id, r.result.message or r.result.status.value) for r in summary.failed if r.result])
     say()
     if AGAIN in summary.about:
-        say(f"Worked on again, since they changed: {visible(summary.about[AGAIN])}")
+        say(f"Worked on again, since they changed: {visible_name(summary.about[AGAIN])}")
     if MOVED in summary.about:
-        say(f"Changed while the campaign ran: {visible(summary.about[MOVED])}; the same command works on them again")
-    say(f"{bold(visible(summary.name))}, run {summary.run}: {summary.last_line}")
+        moved = visible_name(summary.about[MOVED])
+        say(f"Changed while the campaign ran: {moved}; the same command works on them again")
+    say(f"{bold(visible_name(summary.name))}, run {summary.run}: {summary.last_line}")
 
 
 def _list(title: str, entries: list[tuple[str, str]]) -> None:
     if not entries:
         return
     say(f"\n{bold(title)}")
-    table(("case", "what"), [(visible(a), visible(b)) for a, b in entries[:SHOWN]])
+    table(("case", "what"), entries[:SHOWN])
     if len(entries) > SHOWN:
         say(f"… and {len(entries) - SHOWN} more; --html FILE shows all")
 

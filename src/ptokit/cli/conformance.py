@@ -12,7 +12,6 @@ from ptokit.conformance.junit import junit_xml
 from ptokit.conformance.report import Report, report
 from ptokit.conformance.result import Outcome
 from ptokit.conformance.runner import Cases, Job, open_cases, replay_all
-from ptokit.diagnostics.render import visible
 
 from .console import bold, say, table
 from .files import check_writable, write_whole
@@ -44,7 +43,7 @@ def replay_folder(
     jobs = _of_instruction(cases, op, directory)
     if wanted is not None:
         jobs = [job for job in jobs if job.target == wanted.name]
-    with Progress(f"replaying {visible(directory)}", "cases") as progress:
+    with Progress(f"replaying {directory}", "cases") as progress:
         results = list(
             replay_all(folder, cases, jobs, executor=executor, processes=processes, root=top, progress=progress)
         )
@@ -68,14 +67,14 @@ def _of_instruction(cases: Cases, op: str | None, directory: str) -> list[Job]:
 def _show(found: Report, kind: str) -> None:
     if found.rows:
         headers = (kind, "target", *map(str, Outcome))
-        rows = [(visible(op), target, *(str(counts[o] or "-") for o in Outcome)) for op, target, counts in found.rows]
+        rows = [(op, target, *(str(counts[o] or "-") for o in Outcome)) for op, target, counts in found.rows]
         table(headers, rows, right=headers[2:])
     if found.skipped:
         say(f"\n{bold('Skipped')}")
-        table(("cases", "why"), [(str(n), visible(why)) for why, n in found.skipped], right=("cases",))
+        table(("cases", "why"), [(str(n), why) for why, n in found.skipped], right=("cases",))
     if found.failures:
         say(f"\n{bold('Failed')}")
-        rows = [(visible(r.case), r.target, visible(r.message)) for r in found.failures]
+        rows = [(r.case, r.target, r.message) for r in found.failures]
         table(("case", "target", "first difference"), rows)
     if found.rows:
         say()

@@ -7,6 +7,7 @@ Results go to stdout, diagnostics and remarks to stderr. Colour and drawn tables
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -17,7 +18,7 @@ from typing import TextIO
 
 from ptokit.api.parts import Part, Table, plain_lines
 from ptokit.diagnostics import Diagnostic
-from ptokit.diagnostics.render import render
+from ptokit.diagnostics.render import render, visible, visible_name
 
 PIPE_WIDTH = 160
 
@@ -67,9 +68,28 @@ def width_of(stream: TextIO) -> int:
     return shutil.get_terminal_size().columns if is_terminal(stream) else PIPE_WIDTH
 
 
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+_OURS = re.compile(rf"({re.escape(_BOLD)}|{re.escape(_PLAIN)})")
+_ODD = re.compile(r"[^ -~\n\t]")
+
+
+def harmless(text: str) -> str:
+    """`text` with all escaped that steers a terminal, but for what `bold` writes.
+
+    Names in it that may hold line ends are written with `visible_name` by those who put them in.
+    """
+    if text.isprintable():
+        return text
+    return "".join(part if _OURS.fullmatch(part) else _ODD.sub(_shown, part) for part in _OURS.split(text))
+
+
+def _shown(character: re.Match[str]) -> str:
+    return visible(character[0])
+
+
 def say(text: str = "") -> None:
-    """A line of the result."""
-    sys.stdout.write(text + "\n")
+    """A line of the result, or lines."""
+    sys.stdout.write(harmless(text) + "\n")
 
 
 def emit(text: str) -> None:
@@ -82,8 +102,8 @@ def emit(text: str) -> None:
 
 
 def remark(text: str) -> None:
-    """A line beside the result."""
-    sys.stderr.write(text + "\n")
+    """A line beside the result, or lines."""
+    sys.stderr.write(harmless(text) + "\n")
 
 
 def show_diagnostics(diagnostics: Iterable[Diagnostic], labels: Mapping[Diagnostic, str] | None = None) -> None:
@@ -93,7 +113,7 @@ def show_diagnostics(diagnostics: Iterable[Diagnostic], labels: Mapping[Diagnost
 
 def bold(text: str) -> str:
     """`text` in bold on a terminal that shows colour."""
-    return f"\x1b[1m{text}\x1b[0m" if text and use_color(sys.stdout) else text
+    return f"{_BOLD}{text}{_PLAIN}" if text and use_color(sys.stdout) else text
 
 
 def paragraph(text: str, *, first: str = "", indent: int = 0) -> None:
@@ -112,14 +132,15 @@ def show_parts(parts: Iterable[Part]) -> None:
         if isinstance(part, Table):
             table(part.headers, part.rows, right=part.right)
         elif part.strong and not part.text:
-            say(bold(part.strong))
+            say(bold(visible_name(part.strong)))
         else:
-            paragraph(bold(part.strong) + part.text, first=part.first, indent=part.indent)
+            text = bold(visible_name(part.strong)) + visible_name(part.text)
+            paragraph(text, first=part.first, indent=part.indent)
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
     """Write a table to stdout; the columns named in `right` are right-aligned."""
-    body = [list(row) for row in rows]
+    body = [[visible_name(cell) for cell in row] for row in rows]
     if is_terminal(sys.stdout):
         _drawn_table(headers, body, right)
     else:

@@ -11,7 +11,7 @@ import typer
 from ptokit.asm.text.faults import TypeFaultError
 from ptokit.asm.types.tile import tile_buf
 from ptokit.diagnostics import Diagnostic, Location, Severity
-from ptokit.diagnostics.render import render
+from ptokit.diagnostics.render import render, visible_name
 from ptokit.draw import LayoutMap
 from ptokit.isa.checks.tile_types import check_tile
 from ptokit.targets import TARGETS
@@ -47,7 +47,7 @@ def show_layout(text: str, at: str | None, svg: str | None) -> bool:
         sys.stdout.write(drawn.svg() + "\n")
     else:
         write_whole(Path(svg), f"{drawn.svg()}\n".encode(), "the picture", PICTURE_FILE)
-        remark(f"drawn to {svg}")
+        remark(f"drawn to {visible_name(str(svg))}")
     return True
 
 

@@ -7,6 +7,8 @@ import time
 from types import TracebackType
 from typing import Any
 
+from ptokit.diagnostics.render import visible_name
+
 from .console import is_terminal
 
 _QUIET_SECONDS = 0.5  # runs shorter than this show nothing
@@ -21,7 +23,7 @@ class Progress:
 
     def __init__(self, title: str, unit: str = "blocks", *, speed: bool = False) -> None:
         """``speed``: show units per second, too."""
-        self._title, self._unit, self._speed = title, unit, speed
+        self._title, self._unit, self._speed = visible_name(title), unit, speed
         self._began = time.monotonic()
         self._first: int | None = None  # units that were done before
         self._next = self._began + _QUIET_SECONDS if is_terminal(sys.stderr) else float("inf")
@@ -51,7 +53,7 @@ class Progress:
         from rich.console import Console
 
         columns: list[progress.ProgressColumn] = [
-            progress.TextColumn("{task.description}"),
+            progress.TextColumn("{task.description}", markup=False),
             progress.BarColumn(),
             progress.TextColumn(f"{{task.completed}}/{{task.total}} {self._unit}"),
             *([progress.TextColumn("{task.fields[rate]}")] if self._speed else []),

@@ -15,6 +15,7 @@ from ptokit.api.launch import RunResult, prepare
 from ptokit.api.settings import settings_for
 from ptokit.api.source import At
 from ptokit.api.targets import for_each, to_look_at
+from ptokit.diagnostics.render import visible_name
 from ptokit.targets import Target
 
 from .console import remark, say, show_diagnostics, show_parts
@@ -87,7 +88,7 @@ def run_file(
             say()
         show_parts(result.parts())
     if directory is not None:
-        remark(f"saved {len(saved)} array{'s' * (len(saved) != 1)} in {directory}")
+        remark(f"saved {len(saved)} array{'s' * (len(saved) != 1)} in {visible_name(str(directory))}")
 
 
 def _remarks(found: ByTarget) -> None:

@@ -57,7 +57,7 @@ def sanitize_file(
     reports = found if isinstance(found, Reports) else Reports({found.target: found})
     for page, report in zip(pages.values(), reports.values()):
         write_whole(page, report.html().encode(errors="replace"), "the page", REPORT_FILE)
-        remark(f"page written to {page}")
+        remark(f"page written to {visible_name(str(page))}")
     most = reporting.max_errors or project.max_errors
     strict = reporting.error_on_warning or project.error_on_warning
     return _show(STDIN if file == "-" else file, reports, seconds, reporting.format, most, strict)
@@ -134,7 +134,8 @@ def _verdict(report: Report, seconds: float | None) -> None:
     if report.ran:
         blocks = f"{report.blocks} block{'s' if report.blocks > 1 else ''}"
         blocks = f"{report.ranks} rank{'s' if report.ranks > 1 else ''} of {blocks}" if report.ranks else blocks
-        what = f"{report.name} on {report.target}, {blocks}, {report.order} order: {report.instructions} instructions"
+        name = visible_name(report.name)
+        what = f"{name} on {report.target}, {blocks}, {report.order} order: {report.instructions} instructions"
         say(f"{what}{'' if seconds is None else f' in {seconds:.2f} s'}, {report.verdict}")
     if report.shuffled is not None:
         say(str(report.shuffled))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ptokit.diagnostics.render import visible_name
 from ptokit.records import dataclass
 
 from .console import remark, say, width_of
@@ -67,7 +68,7 @@ class Watching:
             finally:
                 for selection, hits in zip(recorder.selections, recorder.hits):
                     if not hits:
-                        remark(f"--dump {selection.text}: no instruction that was executed fits")
+                        remark(f"--dump {visible_name(selection.text)}: no instruction that was executed fits")
 
 
 def _show(seen: Seen) -> None:
@@ -82,7 +83,8 @@ def _everything(directory: Path, kernel: Prepared) -> Iterator[Observer]:
         try:
             yield kernel.recorder((), folder)
         finally:
-            remark(f"saved {folder.count} results of instructions, {folder.bytes / 1e6:.1f} MB; {directory / INDEX}")
+            size, index = f"{folder.bytes / 1e6:.1f} MB", visible_name(str(directory / INDEX))
+            remark(f"saved {folder.count} results of instructions, {size}; {index}")
 
 
 def _dialogue() -> Iterator[Observer]:

@@ -68,9 +68,9 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else _escape(c) for c in text)
 
 
-def visible_name(file: str) -> str:
-    """The name of a file in one line, as `visible`."""
-    return visible(file.replace("\n", "\\n"))
+def visible_name(name: str) -> str:
+    """A name, or what is said of one, in one line, as `visible`: no name makes a line of its own."""
+    return visible(name.replace("\n", "\\n"))
 
 
 class _Printer:
@@ -100,7 +100,7 @@ class _Printer:
                 continue
             self.shown.add(note)
             if note.location.file is None or note.location == d.location:
-                out += f"   {self.paint('note:', _CYAN)} {visible(note.message)}\n"
+                out += f"   {self.paint('note:', _CYAN)} {visible_name(note.message)}\n"
             else:
                 out += self.head(note.location, "note", note.message, _CYAN) + self.quote(note.location, _CYAN)
         return out
@@ -108,10 +108,10 @@ class _Printer:
     def head(self, at: Location, word: str, message: str, color: str, rule: str = "") -> str:
         where = "" if at.file is None else self.paint(f"{visible_name(str(at))}:", _BOLD) + " "
         tail = f" [{rule}]" if rule else ""
-        return f"{where}{self.paint(word + ':', color)} {self.paint(visible(message), _BOLD)}{tail}\n"
+        return f"{where}{self.paint(word + ':', color)} {self.paint(visible_name(message), _BOLD)}{tail}\n"
 
     def remark(self, hint: str) -> str:
-        return f"   {self.paint('hint:', _GREEN)} {visible(hint)}\n"
+        return f"   {self.paint('hint:', _GREEN)} {visible_name(hint)}\n"
 
     def quote(self, at: Location, color: str) -> str:
         """The source line with a gutter and a caret line; "" where there is no such line."""
