@@ -142,7 +142,9 @@ def _executed(file: str) -> ModuleType:
             raise
         except SyntaxError as error:
             raise DiagnosticError(_syntax(error, file)) from None
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:  # of the user's, at the keyboard
+            raise
+        except BaseException as error:  # whatever a file raises, it is the file's
             raise DiagnosticError(_raised(error, file)) from None
     return module
 
@@ -193,6 +195,16 @@ def _own(error: BaseException) -> bool:
     return bool(modules) and not modules[-1].startswith("ptokit.")
 
 
+def _said(error: BaseException) -> str:
+    """The message of an error; "" where making it fails, too."""
+    try:
+        return str(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # its class is the user's
+        return ""
+
+
 def _raised(error: BaseException, file: str, doing: str = "executing the file") -> Diagnostic:
     """What the file raised, at its own line; where that was deeper, with a note."""
     own, deepest = Location(file), Location(file)
@@ -202,7 +214,7 @@ def _raised(error: BaseException, file: str, doing: str = "executing the file") 
             positions = next(islice(code.co_positions(), trace.tb_lasti // 2, None), (None,) * 4)
             deepest = place_of(code.co_filename, positions)
             own = deepest if code.co_filename == file else own
-    said = next(iter(str(error).splitlines()), "")
+    said = next(iter(_said(error).splitlines()), "")
     what = f"{type(error).__name__}: {said}" if said else type(error).__name__
     notes = () if deepest.file == file else (Note("raised here", deepest),)
     return Diagnostic(rules.FILE.id, Severity.ERROR, f"{doing} raises {what}", own, notes=notes)

@@ -73,7 +73,7 @@ def cases_of(path: Path, manifest: Mapping[str, Any], read: Callable[[Any], T], 
         name = entry.get(key, f"number {number}")
         try:
             cases.append(read(entry))
-        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
             what = f"no or unknown {problem}" if isinstance(problem, KeyError) else str(problem)
             raise refused(path, f"case {name}: {what}") from None
         if key == "id" and str(name) in known:

@@ -14,7 +14,7 @@ from ptokit.ir.entry_calls import Query
 from ptokit.ir.launch import VECTOR_CORES
 from ptokit.run.faults import Faults
 from ptokit.run.machine.printed import show
-from ptokit.run.program import Program
+from ptokit.run.program import Program, check_blocks
 from ptokit.workers.drive import drive
 from ptokit.workers.executors import open_executor, workers_of
 from ptokit.workers.task import Answer, How, Task
@@ -61,6 +61,7 @@ def launch(
     """
     if any(isinstance(arg, Query) for arg in args):
         program, args = program.asking(args)
+    check_blocks(blocks)
     run = _Launch(program, args, blocks, matmul, backend or program.backend_for(args, blocks), progress)
     found = None
     try:

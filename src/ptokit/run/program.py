@@ -48,6 +48,8 @@ from .python.text import Source
 MATMUL_MODES = tuple(Matmul)
 CHUNK_BYTES = 3 << 20  # working memory of the blocks that run together: what stays in a CPU's cache
 CHUNK_BLOCKS = 1024
+MOST_BLOCKS = (1 << 31) - 1
+
 KEPT_BYTES = 1 << 26  # memory that is read and changed: of more no copy is kept, and blocks run one at a time
 PAYS = 0.15  # seconds of NumPy, in all launches, beyond which native code is worth compiling
 _REMEMBERED = 1024
@@ -148,8 +150,7 @@ class Program:
         """
         if matmul not in MATMUL_MODES:
             raise ValueError(f"matmul is one of {', '.join(MATMUL_MODES)}, not {matmul!r}")
-        if blocks < 1:
-            raise DiagnosticError(Diagnostic("RUN-BLOCKS", Severity.ERROR, f"cannot launch {blocks} blocks"))
+        check_blocks(blocks)
         if any(isinstance(arg, Query) for arg in args):
             asking, args = self.asking(args)
             more: dict[str, Any] = {"chunk": chunk, "backend": backend, "threads": threads, "span": span}
@@ -216,6 +217,7 @@ class Program:
         Ranks run in their order, each until it has to wait for another. The other arguments are those of `launch`;
         the backend is NumPy. Raises `DiagnosticError` as `launch` does, and if ranks wait for each other for ever.
         """
+        check_blocks(blocks)
         if backend not in (None, "", "numpy"):
             message = f"the {backend} backend runs launches on one device"
             raise DiagnosticError(Diagnostic("RUN-BACKEND", Severity.ERROR, message, self.entry.location))
@@ -364,6 +366,13 @@ class Program:
         location = Location(self.module.file) if op is None else op.location
         note = Note("at " + ", ".join([place, *where]), location)
         return Diagnostic(fault.rule, Severity.ERROR, fault.message, location, fault.hint, (note,))
+
+
+def check_blocks(blocks: int) -> None:
+    """Raise `DiagnosticError` (RUN-BLOCKS) for a number of blocks that no launch has."""
+    if not 1 <= blocks <= MOST_BLOCKS:
+        most = f"; there are at most {MOST_BLOCKS}" if blocks > MOST_BLOCKS else ""
+        raise DiagnosticError(Diagnostic("RUN-BLOCKS", Severity.ERROR, f"cannot launch {blocks} blocks{most}"))
 
 
 def filled_in(entry: Function, args: Sequence[Any]) -> tuple[Function, list[Any]]:

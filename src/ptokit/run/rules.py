@@ -68,7 +68,7 @@ _rule(
 )
 _rule(
     "RUN-BLOCKS",
-    "A launch has at least one block.",
+    "A launch has at least one block, and at most 2147483647: the number of a block is an int32.",
     rejected="--blocks 0",
     accepted="--blocks 1",
 )

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note, Severity
+from ptokit.diagnostics import Diagnostics, Note, Severity
 from ptokit.ir.core import Function, Module
 from ptokit.ir.entry_calls import with_function
 from ptokit.ir.launch import VECTOR_CORES
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.run.devices import divided
-from ptokit.run.program import choose_entry, filled_in
+from ptokit.run.program import check_blocks, choose_entry, filled_in
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
 from ptokit.types.choices import Order
@@ -95,8 +95,7 @@ def sanitize(
     if unknown := set(also) - OPTIONAL:
         known = ", ".join(sorted(OPTIONAL))
         raise ValueError(f"{', '.join(sorted(unknown))}: rules that are off by default are {known}")
-    if blocks < 1:
-        raise DiagnosticError(Diagnostic("RUN-BLOCKS", Severity.ERROR, f"cannot launch {blocks} blocks"))
+    check_blocks(blocks)
     chosen = choose_entry(module, entry)
     name = chosen.name
     given = args
