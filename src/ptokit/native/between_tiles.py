@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptokit.isa.meaning.expressions import Axis, Element, Extent, Index
+from ptokit.isa.meaning.expressions import Axis as Coordinates
+from ptokit.isa.meaning.expressions import Element, Extent, Index
 from ptokit.isa.meaning.footprint import size_at
 from ptokit.isa.meaning.words import Move
 from ptokit.isa.site import Site
 from ptokit.run.planning.plan import Step
 
 from .code import Num
-from .moves import address_of, copy, pads, tile_axes, together
+from .moves import Axis, Nest, address_of, copy, pads, source_axes, tile_axes, together
 from .tiles import element, meets
-from .values import Tile
+from .values import Standing, Tile, View
 from .views import Checked
 
 if TYPE_CHECKING:
     from .function import Writer
 
+
+Axes = tuple[list[Axis], list[Axis]]
+"""Of rows and of columns, as `moves` has them."""
 
 Corner = tuple[Num, Num]
 """The row and column where a window begins."""
@@ -40,11 +44,9 @@ def write(w: Writer, step: Step, site: Site, operands: dict[str, Any]) -> bool:
     if rows > min(dst.spec.rows, src.spec.rows) or cols > min(dst.spec.cols, src.spec.cols):
         return False
     begin, start = _corner(w, step, move.to), _corner(w, step, move.value.at)
-    to, frm = tile_axes(dst, rows, cols), tile_axes(src, rows, cols)
-    if to is None or frm is None or begin is None or start is None:
-        return False
-    by_row, by_col = together(to[0], frm[0]), together(to[1], frm[1])
-    if by_row is None or by_col is None:
+    to = tile_axes(dst, rows, cols)
+    own = _nests(to, tile_axes(src, rows, cols))
+    if own is None or begin is None or start is None:
         return False
     checked = Checked(w)
     _inside(checked, dst, begin, (rows, cols))
@@ -53,23 +55,44 @@ def write(w: Writer, step: Step, site: Site, operands: dict[str, Any]) -> bool:
         return False
     w.pending.flush()
     w.check(step)
-    if begin == start == (0, 0) and w.stands(step, dst, w.stands_for.get(src.start, src)):
-        w.stands_for[dst.start] = w.stands_for.get(src.start, src)
-        return True
+
+    source = w.stands_for.get(src.start) or Standing(src, step[move.value.name], lambda: None)
+    if begin == start == (0, 0) and (nests := _nests(to, source_axes(w, source.what, rows, cols))) is not None:
+
+        def made() -> None:
+            _copy(w, dst, source.what, (begin, start), nests)
+
+        if w.stands(step, dst, source._replace(copy=made)):
+            return True
     w.stands_for.pop(dst.start, None)
-    w.touch(src)
-    size = dst.spec.dtype.size
+    w.settle(src)
     with w.unless(checked.any(), step, reads=False):
-        copy(w, _address(w, dst, begin), _address(w, src, start), size, by_row, by_col)
+        _copy(w, dst, src, (begin, start), own)
     if begin == (0, 0):
         w.overwrite(dst, rows, cols)
     return True
 
 
+def _nests(to: Axes | None, frm: Axes | None) -> tuple[Nest, Nest] | None:
+    """The loops over rows and columns of both."""
+    if to is None or frm is None:
+        return None
+    by_row, by_col = together(to[0], frm[0]), together(to[1], frm[1])
+    return None if by_row is None or by_col is None else (by_row, by_col)
+
+
+def _copy(w: Writer, dst: Tile, source: Tile | View, corners: tuple[Corner, Corner], nests: tuple[Nest, Nest]) -> None:
+    begin, start = corners
+    if isinstance(source, Tile):
+        w.touch(source)
+    frm = _address(w, source, start) if isinstance(source, Tile) else address_of(w, source)
+    copy(w, _address(w, dst, begin), frm, dst.spec.dtype.size, *nests)
+
+
 def _corner(w: Writer, step: Step, at: Index) -> Corner | None:
     """Where a window begins; None of what is no window."""
     found: list[Num] = []
-    for axis, own in ((at.row, Axis(i=1, plus=at.row.plus)), (at.col, Axis(j=1, plus=at.col.plus))):
+    for axis, own in ((at.row, Coordinates(i=1, plus=at.row.plus)), (at.col, Coordinates(j=1, plus=at.col.plus))):
         if axis != own:
             return None
         match axis.plus:

@@ -139,7 +139,7 @@ class _Product:
         w = self.w
         for number in numbers:
             tile, rows, cols = self.plan.parts[number]
-            source = w.stands_for.get(tile.start, tile)
+            source = w.source(tile)
             if isinstance(source, Tile):
                 w.touch(source)
             nest = self.plan.nests[number]
@@ -294,7 +294,7 @@ def _strides(axes: list[tuple[int, int]], unit: int) -> list[int]:
 
 def _nests(w: Writer, tile: Tile, rows: int, cols: int) -> tuple[Nest, Nest] | None:
     """The loops that lay a region of a tile, or of what stands for it, out in rows."""
-    axes = source_axes(w, w.stands_for.get(tile.start, tile), rows, cols)
+    axes = source_axes(w, w.source(tile), rows, cols)
     if axes is None:
         return None
     by_row, by_col = together([(rows, cols)], axes[0]), together([(cols, 1)], axes[1])

@@ -40,7 +40,7 @@ def pitch(w: Writer, step: Step, tile: Tile, rows: Nest, cols: Nest) -> int | No
     assert step.site is not None
     if not across or not isinstance(found, int) or left_to_check(step.instr, step.site):
         return None
-    return found if _last(w, step, tile) else None
+    return found if _last(w, step) else None
 
 
 def _is(part: Part, tile: Tile) -> bool:
@@ -53,14 +53,11 @@ def _seen_otherwise(part: Part, tile: Tile) -> bool:
     return any(meets(other, tile) and other.spec is not tile.spec for other in (part.dst, *part.operands.values()))
 
 
-def _last(w: Writer, step: Step, tile: Tile) -> bool:
+def _last(w: Writer, step: Step) -> bool:
     """True if nothing reads what the tile holds at a store but the store."""
     value = without_form(step["src"])
     giver = w.relations.giver.get(value) if isinstance(value, Value) else None
-    if giver is None or giver.word != "tile" or not w.simple_tiles or tile.shape is not None or tile.parent is not None:
-        return False
-    assert isinstance(value, Value)
-    if not standing_tiles.alone(w, value, tile):
+    if giver is None or giver.word != "tile" or not w.simple_tiles or not w.places.alone(value):
         return False
     block, at = w.relations.places[step]
     users = w.relations.users[value]

@@ -14,6 +14,7 @@ from typing import Any
 
 from ptokit.ir.core import Value
 from ptokit.isa.site import Site, TileInfo
+from ptokit.isa.table import Role
 from ptokit.run.machine.calls import left_to_check
 from ptokit.run.machine.scalars import FLOAT_TYPES
 from ptokit.run.planning.plan import Block, Data, FunctionPlan, Operand, Plan, Step, constant, walk, without_form
@@ -28,7 +29,8 @@ from .code import Code, Num
 from .contents import Contents
 from .module import STATE_BLOCKS, STATE_CALLBACK, STATE_HANDLE, STATE_MEMORY, NativeModule
 from .moves import Nest
-from .values import Compound, GmPointer, NotNativeError, Tile, View
+from .places import Places
+from .values import Compound, GmPointer, NotNativeError, Standing, Tile, View
 
 MOST_STEPS = 20_000
 """Of a kernel with what it calls; more take longer to compile than they save."""
@@ -58,8 +60,7 @@ class Writer:
         self.everything = False
         self.pending = instructions.Pending(self)
         self._accesses: tuple[list[forwarding.Access] | None] | None = None
-        self.stands_for: dict[Num, Tile | View] = {}  # what is read instead of tiles, by where those begin
-        self.late: dict[Num, Callable[[], None]] = {}  # the copies that have not been made
+        self.stands_for: dict[Num, Standing] = {}  # what is read instead of tiles, by where those begin
         self.standing: list[tuple[str, int, int, str]] = []  # bytes of buffers, and the address of what stands for them
         self.sweeps: list[tuple[Step, list[tuple[int, int]]]] = []  # loops around, and bytes that they write
 
@@ -198,13 +199,42 @@ class Writer:
         return self._accesses[0]
 
     @cached_property
+    def places(self) -> Places:
+        """Where all tiles may lie, those among them that the function makes further down."""
+        return Places(self.plan, self.target)
+
+    @cached_property
     def simple_tiles(self) -> bool:
-        """True if the text says where all tiles lie."""
+        """True if the text says in which order tiles are read and written, and no pointer leads to them."""
         return standing_tiles.simple(self)
 
-    def stands(self, step: Step, tile: Tile, source: Tile | View) -> bool:
-        """True if a copy into a tile need not be made: products read the source."""
-        return standing_tiles.stands(self, step, tile, source)
+    def source(self, tile: Tile) -> Tile | View:
+        """Where the bytes of a tile are read: those of what stands for it, or its own."""
+        standing = self.stands_for.get(tile.start)
+        return tile if standing is None else standing.what
+
+    def stands(self, step: Step, tile: Tile, source: Standing) -> bool:
+        """True if a copy into a tile need not be made. Others read the source from now on."""
+        if standing_tiles.stands(self, step, tile, source):
+            self.stands_for[tile.start] = source
+            return True
+        return False
+
+    def settle(self, tile: Tile) -> None:
+        """Make a copy that has been left out, for a step that reads the tile itself."""
+        standing = self.stands_for.get(tile.start)
+        if standing is not None:
+            standing.copy()
+
+    def settle_for(self, step: Step) -> None:
+        """Before Python carries a step out, which reads and writes tiles themselves."""
+        assert step.instr is not None
+        for operand in step.instr.operands:
+            for tile in filter(lambda found: isinstance(found, Tile), map(self.found, step.group(operand.name))):
+                if operand.role is not Role.OUT:
+                    self.settle(tile)
+                if operand.role is not Role.IN:
+                    self.stands_for.pop(tile.start, None)
 
     def direct(self, step: Step, tile: Tile, rows: Nest, cols: Nest) -> int | None:
         """The elements from row to row of a view to which a store's results go at once; None if they do not."""

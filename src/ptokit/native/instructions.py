@@ -44,6 +44,7 @@ def write(w: Writer, step: Step) -> None:
     if _native(w, step, instr, operands):
         return
     w.pending.flush()
+    w.settle_for(step)
     w.module.called.add(step)
     callbacks.instruction(w, step)
 

@@ -19,7 +19,7 @@ from .code import Code, Num
 from .elements import many
 from .rows import LARGE, copy_row
 from .tiles import valid
-from .values import Direct, Tile, View
+from .values import Direct, Standing, Tile, View
 from .views import Checked, inside, reach
 
 if TYPE_CHECKING:
@@ -293,15 +293,18 @@ def _load(w: Writer, step: Step, site: Site, operands: dict[str, Any], move: Mov
     layout, rows, cols = ends
     checked = Checked(w)
     inside(checked, view)
-    if layout is view.layout_for(True) and layout in (Layout.ND, Layout.DN) and w.stands(step, tile, view):
+
+    def made() -> None:
+        copy(w, address_of(w, tile), address_of(w, view), view.dtype.size, rows, cols)
+
+    plain = layout is view.layout_for(True) and layout in (Layout.ND, Layout.DN)
+    if plain and w.stands(step, tile, Standing(view, step["src"], made)):
         w.refuse_if(checked.any(), step)
-        w.stands_for[tile.start] = view
-        w.late[tile.start] = lambda: copy(w, address_of(w, tile), address_of(w, view), view.dtype.size, rows, cols)
         return True
     w.stands_for.pop(tile.start, None)
     _extent(checked, w, view, layout, tile)
     with w.unless(checked.any(), step):
-        copy(w, address_of(w, tile), address_of(w, view), view.dtype.size, rows, cols)
+        made()
     w.overwrite(tile, *valid(w, tile))
     return True
 
@@ -326,7 +329,7 @@ def _store(w: Writer, step: Step, operands: dict[str, Any]) -> bool:
             to, frm = address_of(w, view), address_of(w, tile)
             copy(w, to, frm, view.dtype.size, turned[0], turned[1], whole=view.memory.size)
 
-    source = w.stands_for.get(tile.start)
+    source = w.source(tile)
     if loop is not None and pitch is not None:
         _stored_directly(w, loop, Direct(tile, address_of(w, view), pitch), view, checked, store)
     elif isinstance(source, View):
@@ -364,7 +367,7 @@ def _copied_on(
     axes = view_axes(w, view, layout), view_axes(w, source, theirs) if theirs else None
     nests = None if axes[1] is None else [together(a, b) for a, b in zip(axes[0], axes[1])]
     if nests is None or nests[0] is None or nests[1] is None:
-        w.late[tile.start]()
+        w.settle(tile)
         store(reads=False)
         return
     ends = []
@@ -378,7 +381,7 @@ def _copied_on(
     slow, fast, done = (code.label(name) for name in ("bytile", "direct", "stored"))
     code.branch(code.value(f"xor i1 {by_tile}, true"), fast, slow)
     code.place(slow)
-    w.late[tile.start]()
+    w.settle(tile)
     store(reads=False)
     code.jump(done)
     code.place(fast)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from ptokit.ir.core import Value
-from ptokit.run.planning.plan import CONTROL, FunctionPlan, Operand, Plan, Region, Step, values_of
+from ptokit.run.planning.plan import CONTROL, FunctionPlan, Operand, Plan, Step, values_of
 from ptokit.run.planning.relations import Relations
 from ptokit.run.planning.stores import loaded, stored
 from ptokit.types.values import Scalar
+
+from .flows import Flows, ends
 
 
 class Relevant:
@@ -25,61 +27,21 @@ class Relevant:
         self._relations: dict[Step, Relations] = {}  # of the function that a step stands in
         self._functions: dict[Step, str] = {}
         self._needed: dict[Value, Step] = {}  # the step that gives a value, or has it as argument of a region
-        self._sources: dict[Value, list[Value]] = {}  # what a value may be
+        self._sources = Flows(plan).sources
         self._calls: dict[str, list[Step]] = {}
         self._waiting: list[Step | Value] = []
         for name, function in plan.functions.items():
             found = relations(function)
             self._needed |= found.giver
             self._needed |= {v: found.owners[block] for v, block in found.takes.items() if block in found.owners}
-            self._branches(function.body)
             for step in function.walk():
                 self._relations[step], self._functions[step] = found, name
-                self._flows(step)
+                if step.word == "call":
+                    self._calls.setdefault(step.callee, []).append(step)
         for step in self._relations:
             if step.word == "return" or _touched(step):
                 self._need(step)
         self._close()
-
-    # --- the program ---------------------------------------------------------------------------------------------
-
-    def _flow(self, targets: Sequence[Value], sources: Sequence[Operand]) -> None:
-        for target, source in zip(targets, sources):
-            self._sources.setdefault(target, []).extend(values_of((source,)))
-
-    def _flows(self, step: Step) -> None:
-        """Which values a step hands on to which."""
-        yielded = [end.operands for region in step.regions for end in _ends(region, "yield")]
-        match step.word:
-            case "for":
-                (_, *carried) = step.regions[0][0].args
-                for values in (step.operands[3:], *yielded):
-                    self._flow(carried, values)
-                self._flow(step.results, carried)
-            case "while":
-                before, after = (region[0].args for region in step.regions)
-                for values in (step.operands, *yielded):
-                    self._flow(before, values)
-                for end in _ends(step.regions[0], "condition"):
-                    self._flow(step.results, end.operands[1:])
-                self._flow(after, step.results)  # native code carries them where it carries the results
-            case "call":
-                self._calls.setdefault(step.callee, []).append(step)
-                callee = self.plan.functions.get(step.callee)
-                if callee is not None:
-                    self._flow(callee.function.params, step.operands)
-                    for end in _ends(callee.body, "return"):
-                        self._flow(step.results, end.operands)
-            case _:
-                for values in yielded:
-                    self._flow(step.results, values)
-        for region in step.regions:
-            self._branches(region)
-
-    def _branches(self, region: Region) -> None:
-        for branch in _ends(region, "branch"):
-            for way in branch.ways:
-                self._flow(region[way.block].args, way.operands)
 
     # --- what is needed ------------------------------------------------------------------------------------------
 
@@ -109,7 +71,7 @@ class Relevant:
         owner = relations.owners.get(block) if block is not None else None
         for around in self._calls.get(function, ()) if owner is None else (owner,):
             self._need(around)
-        for branch in _ends(relations.regions[block], "branch") if block is not None else ():
+        for branch in ends(relations.regions[block], "branch") if block is not None else ():
             self._need(branch)
 
 
@@ -119,7 +81,7 @@ def _decides(step: Step) -> Sequence[Operand]:
         case "for":
             return step.operands[:3]
         case "while":
-            return [end.operands[0] for end in _ends(step.regions[0], "condition")]
+            return [end.operands[0] for end in ends(step.regions[0], "condition")]
         case "if" | "switch" | "branch":
             return step.operands[:1]
         case "load_scalar" | "store_scalar":
@@ -135,8 +97,3 @@ def _decides(step: Step) -> Sequence[Operand]:
 def _touched(step: Step) -> list[Value]:
     """The views and pointers through which a step reads or writes global memory."""
     return [*stored(step), *loaded(step)]
-
-
-def _ends(region: Region, word: str) -> Iterator[Step]:
-    """The steps of that word at the ends of a region's blocks."""
-    return (block.steps[-1] for block in region if block.steps and block.steps[-1].word == word)

@@ -2,27 +2,26 @@
 
 A copy into a tile stands for its bytes until the next one if the text shows that the tile is written by such copies
 only and read by products only, or by further copies that stand for theirs, or by one store, all of them in one region
-and after it, and that nothing writes what was copied in between.
+and after it, that no other tile ever lies there, and that nothing writes what was copied in between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ptokit.ir.core import Value
 from ptokit.isa.meaning.expressions import OWN, Element
 from ptokit.isa.meaning.words import Contract, Move
 from ptokit.isa.table import Role
-from ptokit.run.planning.plan import Block, Step, constant
+from ptokit.run.planning.plan import Block, Step
 from ptokit.run.planning.stores import stored
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import PartitionView, Ptr
 
 from . import contracts
 from .forwarding import with_inner
-from .tiles import meets
-from .values import Tile, View
+from .values import Standing, Tile, View
 
 if TYPE_CHECKING:
     from .function import Writer
@@ -31,47 +30,50 @@ if TYPE_CHECKING:
 _CUBE = frozenset(("Mat", "Left", "Right"))
 
 
-def stands(w: Writer, step: Step, tile: Tile, source: Tile | View) -> bool:
+def stands(w: Writer, step: Step, tile: Tile, source: Standing) -> bool:
     """True if a copy of a source into a tile need not be made."""
-    rows, cols = tile.spec.valid_row, tile.spec.valid_col
-    if tile.spec.loc.name == "Vec":
-        return isinstance(source, View) and _last_use(w, step) is not None
-    if tile.spec.loc.name not in _CUBE or tile.shape is not None:
+    last = _last_use(w, step)
+    if last is None:
         return False
-    return _last_use(w, step) is not None and contracts.readable(w, source, rows, cols)
+    if tile.spec.loc.name == "Vec":
+        readable = isinstance(source.what, View)
+    else:
+        readable = contracts.readable(w, source.what, tile.spec.valid_row, tile.spec.valid_col)
+    block, at = w.relations.places[step]
+    return readable and _unchanged(w, source.value, block.steps[at + 1 : last])
 
 
 def _last_use(w: Writer, step: Step) -> int | None:
-    """The place in its region of the last step that reads what a copy stands for; None if it has to be made."""
-    word, dst = copied(w, step), step.get("dst")
-    if word is None or dst is None or not w.simple_tiles:
+    """Behind which place in its region nothing reads what a copy stands for; None if the copy has to be made."""
+    if copied(w, step) is None or not w.simple_tiles or not w.places.alone(step["dst"]):
         return None
-    tile, (block, at) = w.found(dst), w.relations.places[step]
-    if not isinstance(tile, Tile) or tile.shape is not None or tile.parent is not None or not alone(w, dst, tile):
-        return None
+    dst: Value = step["dst"]
+    block, at = w.relations.places[step]
     users = w.relations.users[dst]
     places = {other: place for other in users if (place := w.relations.place_in(other, block)) is not None}
     writers = [other for other in users if other.get("dst") is dst]
-    if len(places) < len(users) or not users or users[0] not in writers:
+    if len(places) < len(users) or users[0] not in writers:
         return None
     if any(copied(w, other) is None or w.relations.places[other][0] is not block for other in writers):
         return None
     until = min((places[other] for other in writers if places[other] > at), default=len(block.steps))
-    last = at
-    end = None  # where it is stored
+    last, stored_by = at + 1, None
     for other in users:
         if at < places[other] < until:
-            if _is_store(w, other, dst) and w.relations.places[other][0] is block and end is None:
-                end, last = places[other], max(last, places[other])
-                continue
-            used = _read_by(w, other, dst, block, places[other])
+            used: int | None
+            if _is_store(w, other, dst) and w.relations.places[other][0] is block and stored_by is None:
+                stored_by, used = other, places[other]  # it reads before it writes
+            else:
+                used = _read_by(w, other, dst, block, places[other])
             if used is None:
                 return None
             last = max(last, used)
-    if tile.spec.loc.name == "Vec" and end is None:
-        return None
-    # A store reads before it writes; nothing may be read behind it.
-    return last if _unchanged(w, step, block, at, last - (end == last)) else None
+    return None if stored_by is None and _of_vectors(dst) else last
+
+
+def _of_vectors(tile: Value) -> bool:
+    """True for a tile of the vector unit, which products do not read."""
+    return isinstance(tile.type, TileSpec) and tile.type.loc.name not in _CUBE
 
 
 def _is_store(w: Writer, step: Step, tile: Value) -> bool:
@@ -91,61 +93,48 @@ def copied(w: Writer, step: Step) -> Move | None:
     if word.dst != "dst" or word.to != OWN or word.value.at != OWN:
         return None
     dst, src = step.get("dst"), step.get(word.value.name)
-    if dst is None or src is None or not isinstance(dst.type, TileSpec) or dst.type.dtype.packed:
+    if dst is None or src is None or not isinstance(dst.type, TileSpec) or dst.type.dtype.packed or dst.type.dynamic:
         return None
     if isinstance(src.type, TileSpec):
         a, b = dst.type, src.type
-        same = a.dtype is b.dtype and (a.valid_row, a.valid_col) == (b.valid_row, b.valid_col) and not a.dynamic
+        same = a.dtype is b.dtype and (a.valid_row, a.valid_col) == (b.valid_row, b.valid_col)
         return word if same else None
     if not isinstance(src.type, PartitionView) or src.type.dtype is not dst.type.dtype:
         return None
     return word if sorted(src.type.dims[-2:]) == sorted((dst.type.valid_row, dst.type.valid_col)) else None
 
 
-def alone(w: Writer, value: Value, tile: Tile) -> bool:
-    """True if no other tile lies on its bytes."""
-    return not any(isinstance(t, Tile) and v is not value and meets(t, tile) for v, t in w.values.items())
-
-
 def _read_by(w: Writer, step: Step, tile: Value, block: Block, place: int) -> int | None:
     """How long a reader needs a tile: a product until it is there, a copy as long as that one is needed."""
-    if not isinstance(tile.type, TileSpec) or tile.type.loc.name not in _CUBE:
-        return None
     word = meaning(w, step)
     if isinstance(word, Contract):
         operands: dict[str, Any] = {name: w.found(given) for name in step.names if (given := step.get(name))}
-        factors = [name for name in (word.left, word.right) if step.get(name) is tile]
-        others = [name for name in step.names if step.get(name) is tile and name not in factors]
-        return place if factors and not others and contracts.possible(w, word, operands) else None
+        factors = all(name in (word.left, word.right) for name in step.names if step.get(name) is tile)
+        return place + 1 if factors and contracts.possible(w, word, operands) else None
     if w.relations.places[step][0] is not block:
         return None  # in a region of its own
-    return _last_use(w, step) if isinstance(word, Move) and step.get("dst") is not tile else None
+    to = step.get("dst")
+    if to is tile or not isinstance(to, Value) or not isinstance(to.type, TileSpec) or _of_vectors(to):
+        return None
+    return _last_use(w, step)
 
 
-def _unchanged(w: Writer, step: Step, block: Block, at: int, last: int) -> bool:
-    """True if nothing writes the source of a copy up to a step."""
-    word = copied(w, step)
-    assert word is not None
-    assert isinstance(word.value, Element)
-    source = w.found(step[word.value.name])
-    if isinstance(source, Tile):
-        before = w.stands_for.get(source.start)
-        source = source if before is None else before
-    for inner in (inner for other in block.steps[at + 1 : last + 1] for inner in with_inner(other)):
-        if isinstance(source, View | None) and stored(inner):
+def _unchanged(w: Writer, source: Value, steps: Iterable[Step]) -> bool:
+    """True if no step writes what a copy has read."""
+    for step in (inner for outer in steps for inner in with_inner(outer)):
+        if isinstance(source.type, TileSpec):
+            if any(w.places.meet(source, tile) for tile in _written(step)):
+                return False
+        elif stored(step):
             return False
-        if isinstance(source, Tile) and any(meets(source, t) for t in _written(w, inner)):
-            return False
-    return source is None or isinstance(source, Tile | View)
+    return True
 
 
-def _written(w: Writer, step: Step) -> Iterator[Tile]:
+def _written(step: Step) -> Iterator[Value]:
+    """The tiles that an instruction writes."""
     for operand in step.instr.operands if step.instr is not None else ():
         if operand.role is not Role.IN:
-            for value in step.group(operand.name):
-                tile = w.found(value)
-                if isinstance(tile, Tile):
-                    yield tile
+            yield from (v for v in step.group(operand.name) if isinstance(v, Value) and isinstance(v.type, TileSpec))
 
 
 def meaning(w: Writer, step: Step) -> object:
@@ -153,20 +142,12 @@ def meaning(w: Writer, step: Step) -> object:
 
 
 def simple(w: Writer) -> bool:
-    """True if the text says where all tiles lie, and nothing but instructions touches their bytes."""
+    """True if the text says in which order the steps of a kernel follow, and no pointer leads to a tile."""
     if len(w.plan.functions) != 1 or len(w.function.body) > 1:
         return False
     for step in w.function.walk():
         if any(len(region) > 1 for region in step.regions):
             return False
-        if step.word == "tiles":
-            return False
-        if step.word in ("rebind", "alias", "window"):
-            if any(isinstance(v.type, TileSpec) and v.type.loc.name != "Vec" for v in step.values):
-                return False
-        elif step.word == "tile" and step.get("addr") is not None:
-            if not isinstance(constant(step["addr"]), int):
-                return False
-        elif any(isinstance(v.type, Ptr) and (v.type.space or "gm") != "gm" for v in step.results):
+        if any(isinstance(v.type, Ptr) and (v.type.space or "gm") != "gm" for v in step.results):
             return False
     return True

@@ -6,11 +6,12 @@ the parts that differ from one run to the next, which loops and branches carry i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ptokit.ir.core import Value
 from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
@@ -202,6 +203,14 @@ class Slots:
     @property
     def kind(self) -> Any:
         return Slots, len(self.tiles), self.tiles[0].kind
+
+
+class Standing(NamedTuple):
+    """What is read instead of a tile, its value in the text, and how to make the copy that has been left out."""
+
+    what: Tile | View
+    value: Value
+    copy: Callable[[], None]
 
 
 class Direct(NamedTuple):
