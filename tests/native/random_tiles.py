@@ -26,7 +26,8 @@ HABITS = ("run", "dynamic", "reuse", "moves", "views", "slots", "gathers", "bran
 """What makes it hard to say who touches which bytes: addresses and valid regions of the run, reuse of addresses,
 TASSIGN, windows and other shapes, multi-buffers, gathers, branches."""
 
-_NUMBERS = (0, 1, 2, 3, 4, 8, 16, 24, 32, 48, ROWS, ROWS * BLOCKS)
+_SIZES = (1, 4, 8, 16, 20, 32)
+_NUMBERS = (0, 1, 2, 3, 4, 8, 16, 20, 24, 32, 48, ROWS, ROWS * BLOCKS)
 NZ = "blayout=col_major, slayout=row_major"
 
 
@@ -59,6 +60,8 @@ class Kernel:
         self.placed = self.random.random() < 0.85  # all tiles have addresses, or none
         self.habits = set(self.random.sample(HABITS, self.random.choice([1, 1, 2, 2, 3, 5])))
         self.taken: dict[str, list[int]] = {}  # addresses by buffer
+        self.arch = self.random.choice(["a5", "a5", "a5", "a2a3"])
+        self.size = self.random.choice([32, 32, 32, 16, 20, 8])  # valid rows and columns of a matrix
 
     # --- text ----------------------------------------------------------------------------------------------------
 
@@ -124,8 +127,10 @@ class Kernel:
         random = self.random
         dynamic = loc != "acc" and "dynamic" in self.habits and random.random() < (0.2 if at is None else 0.8)
         at = self.address(loc) if at is None else at
-        valid = (rows, cols)
-        if loc == "vec" and random.random() < 0.15 and rows == 8:
+        valid = (rows, cols) if loc == "vec" else (self.size, self.size)
+        if loc == "vec" and dtype == "f16":
+            valid, dynamic = (self.size, self.size), False
+        elif loc == "vec" and random.random() < 0.15 and rows == 8:
             valid = (4, cols)
         more = ", valid=?x?" if dynamic else "" if valid == (rows, cols) else f", valid={valid[0]}x{valid[1]}"
         type = f"!pto.tile_buf<{loc}, {rows}x{cols}x{dtype}{more}{', ' if layout else ''}{layout}>"
@@ -147,7 +152,8 @@ class Kernel:
         return self.tile("vec", "f32", rows, cols, "", at)
 
     def cube_tile(self, loc: str, at: int | None = None) -> Tile:
-        layout = {"mat": NZ, "left": NZ, "right": "slayout=col_major", "acc": f"{NZ}, fractal=1024"}[loc]
+        left = NZ if self.arch == "a5" else "slayout=row_major"
+        layout = {"mat": NZ, "left": left, "right": "slayout=col_major", "acc": f"{NZ}, fractal=1024"}[loc]
         return self.tile(loc, "f32" if loc == "acc" else "f16", 32, 32, layout, at)
 
     def some(self, loc: str, **known: Any) -> Tile | None:
@@ -170,7 +176,8 @@ class Kernel:
         else:
             choices = [self.load, self.store, self.compute, self.compute, self.new, *[self.through] * 5]
             choices += [self.alias] * (2 * len(self.habits & {"moves", "views"}))
-            choices += [self.slots] * ("slots" in self.habits) + [self.gather] * (2 * ("gathers" in self.habits))
+            choices += [self.slots] * ("slots" in self.habits)
+            choices += [self.gather] * (2 * ("gathers" in self.habits and self.arch == "a5"))
             random.choice(choices)()
 
     def nested(self) -> None:
@@ -290,7 +297,7 @@ class Kernel:
             self.named_again(
                 loc, self.address(loc) if self.random.random() < 0.3 else self.random.choice(self.taken[loc])
             )
-        elif loc == "vec" and found.rows == 8 and "valid" not in found.type:
+        elif loc == "vec" and found.dtype == "f32" and found.rows == 8 and "valid" not in found.type:
             if self.random.random() < 0.5:
                 window = f"!pto.tile_buf<vec, 4x{found.cols}x{found.dtype}>"
                 row = f"%k{self.random.choice([0, 4])}"
@@ -348,7 +355,20 @@ class Kernel:
     def filled(self, mat: Tile | None = None) -> Tile:
         mat = mat or (self.some("mat") if self.random.random() < 0.3 else None) or self.cube_tile("mat")
         part, type = self.part(self.random.choice("ab"), *mat.valid)
+        if self.arch == "a5" and self.random.random() < 0.2:
+            return self.through_vec(part, type, mat)
         self.line(f"pto.tload ins({part} : {type}) outs({mat.name} : {mat.type})")
+        return mat
+
+    def through_vec(self, part: str, type: str, mat: Tile) -> Tile:
+        """A matrix that comes by way of the unified buffer, in rows or in boxes."""
+        vec = self.tile("vec", "f16", 32, 32, "", None)
+        self.line(f"pto.tload ins({part} : {type}) outs({vec.name} : {vec.type})")
+        if self.random.random() < 0.5:
+            boxes = self.tile("vec", "f16", 32, 32, NZ, None)
+            self.line(f"pto.tmov ins({vec.name} : {vec.type}) outs({boxes.name} : {boxes.type})")
+            vec = boxes
+        self.line(f"pto.tmov ins({vec.name} : {vec.type}) outs({mat.name} : {mat.type})")
         return mat
 
     def moved(self, mat: Tile, to: Tile) -> None:
@@ -414,7 +434,7 @@ class Kernel:
                 part, type = self.part("z", *tile.valid)
                 self.line(f"pto.tstore ins({tile.name} : {tile.type}) outs({part} : {type})")
         params = [f"%{name}: !pto.ptr<{dtype}>" for name, dtype in PARAMS.items()]
-        params += [f"%n{n}: index" for n in (1, 4, 8, 16, 32)] + ["%zero: i64", "%one: index"]
+        params += [f"%n{n}: index" for n in _SIZES] + ["%zero: i64", "%one: index"]
         head = [f"func.func @k({', '.join(params)}) attributes {{pto.entry}} {{"]
         head += [f"%k{n} = arith.constant {n} : index" for n in sorted({*_NUMBERS, 128, 512, 1024, 2048, 4096})]
         head += ["%half = arith.constant 0.5 : f32", "%b64 = pto.get_block_idx"]
@@ -425,7 +445,7 @@ class Kernel:
         return "\n".join(["module {", *head, *self.lines, "return", "}", "}"])
 
 
-def compiled(text: str, arch: str = "a5") -> Program | None:
+def compiled(text: str, arch: str) -> Program | None:
     """The program; None if the check refuses it."""
     try:
         read = parse_module(text, "k.pto", target=target(arch))
@@ -438,8 +458,9 @@ def compiled(text: str, arch: str = "a5") -> Program | None:
 def drawn(seed: int) -> tuple[str, Program]:
     """A kernel that the check accepts."""
     for attempt in range(50):
-        text = Kernel(seed * 1000 + attempt).text()
-        program = compiled(text)
+        kernel = Kernel(seed * 1000 + attempt)
+        text = kernel.text()
+        program = compiled(text, kernel.arch)
         if program is not None:
             return text, program
     raise AssertionError(f"no kernel for {seed}")
@@ -453,7 +474,7 @@ def arguments() -> list[Any]:
             arrays.append(rng.integers(0, 8 * 32, shape).astype(np.int32))
         else:
             arrays.append(rng.standard_normal(shape).astype({"f32": np.float32, "f16": np.float16}[dtype]))
-    return [*arrays, 1, 4, 8, 16, 32, 0, 1]
+    return [*arrays, *_SIZES, 0, 1]
 
 
 def launched(program: Program, **how: Any) -> Any:
