@@ -1,7 +1,7 @@
 """Stores of tiles that the loop before them computes: the results go to global memory at once.
 
-That is so if the text shows that the tile holds them for nobody else: all that happens to it stands in one block, the
-first of which writes all of it, and the store comes last.
+That is so if the text shows that the tile holds them for nobody else: no other tile ever lies there, all that happens
+to it stands in one block, the first of which writes all of it, and the store comes last.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from ptokit.ir.core import Value
 from ptokit.isa.meaning.expressions import OWN, Element, leaves
 from ptokit.isa.meaning.words import Lane
-from ptokit.run.machine.calls import left_to_check
-from ptokit.run.planning.plan import Step, without_form
+from ptokit.run.planning.plan import Step
 
 from . import standing_tiles
-from .tiles import meets, valid
+from .tiles import valid
 from .values import Tile
 
 if TYPE_CHECKING:
@@ -29,18 +28,12 @@ def pitch(w: Writer, step: Step, tile: Tile, rows: Nest, cols: Nest) -> int | No
 
     ``rows``, ``cols``: the loops over tile and view.
     """
-    parts = w.pending.parts
-    if not any(_is(part, tile) for part in parts) or w.pending.domain != valid(w, tile):
+    if not any(_is(part, tile) for part in w.pending.parts) or w.pending.domain != valid(w, tile):
         return None
-    if any(_seen_otherwise(part, tile) for part in parts) or len(rows) != 1 or len(cols) != 1:
+    if len(rows) != 1 or len(cols) != 1 or cols[0][1:] != (1, 1) or cols[0][0] == 1:
         return None
     found = rows[0][2]
-    across = tile.pitches is not None and tile.pitches[1] == 1 and cols[0][1:] == (1, 1) and cols[0][0] != 1
-    assert step.instr is not None
-    assert step.site is not None
-    if not across or not isinstance(found, int) or left_to_check(step.instr, step.site):
-        return None
-    return found if _last(w, step) else None
+    return found if isinstance(found, int) and _last(w, step) else None
 
 
 def _is(part: Part, tile: Tile) -> bool:
@@ -48,24 +41,16 @@ def _is(part: Part, tile: Tile) -> bool:
     return part.dst.start == tile.start and part.dst.spec is tile.spec
 
 
-def _seen_otherwise(part: Part, tile: Tile) -> bool:
-    """True if an instruction touches bytes of a tile as those of another one."""
-    return any(meets(other, tile) and other.spec is not tile.spec for other in (part.dst, *part.operands.values()))
-
-
 def _last(w: Writer, step: Step) -> bool:
     """True if nothing reads what the tile holds at a store but the store."""
-    value = without_form(step["src"])
-    giver = w.relations.giver.get(value) if isinstance(value, Value) else None
-    if giver is None or giver.word != "tile" or not w.simple_tiles or not w.places.alone(value):
+    value = step["src"]
+    if not w.simple_tiles or not w.places.alone(value):
         return False
     block, at = w.relations.places[step]
     users = w.relations.users[value]
-    places = [w.relations.place_in(user, block) for user in users]
-    if any(place is None or place > at for place in places) or any(user.word != "instruction" for user in users):
+    if any((place := w.relations.place_in(user, block)) is None or place > at for user in users):
         return False
-    first = users[0]
-    return w.relations.places[first][0] is block and first is not step and _writes_all(w, first, value)
+    return w.relations.places[users[0]][0] is block and _writes_all(w, users[0], value)
 
 
 def _writes_all(w: Writer, step: Step, tile: Value) -> bool:

@@ -1,0 +1,234 @@
+"""Tiles that the program makes or moves further down lie on bytes of those before: no copy of these is left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from ptokit.asm import parse_module
+from ptokit.native.places import Places
+from ptokit.run import Program, compile_program
+from ptokit.targets import target
+
+TILE, ROW, OPEN = (f"!pto.tile_buf<vec, {shape}>" for shape in ("16x64xf32", "1x64xf32", "16x64xf32, valid=?x?"))
+VIEW, PART = "!pto.tensor_view<?x?xf32>", "!pto.partition_tensor_view<16x64xf32>"
+LINES, SHORT, NARROW = "!pto.tile_buf<vec, 2x32xf32>", PART.replace("16x64", "1x64"), PART.replace("16x64", "2x32")
+SIZES = {PART: "%k16, %k64", SHORT: "%k1, %k64", NARROW: "%k2, %k32"}
+SLOTS = f"!pto.multi_tile_buf<{TILE}, count=2>"
+LOAD = f"pto.tload ins(%xp : {PART}) outs(%t : {TILE})"
+STORE = f"pto.tstore ins(%t : {TILE}) outs(%yp : {PART})"
+ADD = f"pto.tmuls ins(%t, %two : {TILE}, f32) outs(%t : {TILE})"
+NUMBERS = {"index": (0, 1, 2, 3, 16, 32, 64, 256), "i64": (0, 256, 4096, 8192)}
+
+
+def doubled(name: str, type: str) -> str:
+    return f"pto.tmuls ins({name}, %two : {type}, f32) outs({name} : {type})"
+
+
+def moved(at: str, *, loop: bool) -> list[str]:
+    """The row %r at an address: a constant, one of the run, or one of each turn."""
+    body = [f"%m = pto.tassign %r, {at} : {ROW} -> {ROW}", doubled("%m", ROW)]
+    if at == "%turn":
+        body = ["%u = arith.muli %i, %k256 : index", "%turn = arith.index_cast %u : index to i64", *body]
+    return ["scf.for %i = %k0 to %k16 step %k1 {", *body, "}"] if loop else body
+
+
+LATER = {
+    "a row moved in each turn": moved("%turn", loop=True),
+    "a row moved to a constant, in a loop": moved("%w256", loop=True),
+    "a row moved to a constant": moved("%w256", loop=False),
+    "a row moved to where only the run knows": moved("%at", loop=False),
+    "a row moved there in a loop": moved("%at", loop=True),
+    "a valid region of the run": [
+        f"%o = pto.alloc_tile addr = %w0 valid_row = %n valid_col = %k64 : {OPEN}",
+        doubled("%o", OPEN),
+    ],
+    "an address and a valid region of the run": [
+        f"%o = pto.alloc_tile addr = %at valid_row = %n valid_col = %k64 : {OPEN}",
+        doubled("%o", OPEN),
+    ],
+    "an address of the run": [f"%o = pto.alloc_tile addr = %at : {TILE}", doubled("%o", TILE)],
+    "slots": [
+        f"%m = pto.alloc_multi_tile addr = %w0 : {SLOTS}",
+        f"%s = pto.multi_tile_get %m[%one] : {SLOTS} -> {TILE}",
+        doubled("%s", TILE),
+        f"%first = pto.multi_tile_get %m[%k0] : {SLOTS} -> {TILE}",
+        doubled("%first", TILE),
+    ],
+    "a tile that a loop carries": [
+        f"%e = scf.for %i = %k0 to %k2 step %k1 iter_args(%c = %r) -> ({ROW}) {{",
+        doubled("%c", ROW),
+        f"%m = pto.tassign %r, %w256 : {ROW} -> {ROW}",
+        f"scf.yield %m : {ROW}",
+        "}",
+    ],
+    "another shape of a row there": [
+        f"%m = pto.tassign %r, %w256 : {ROW} -> {ROW}",
+        f"%q = pto.treshape %m : {ROW} -> {LINES}",
+        doubled("%q", LINES),
+    ],
+    "a window of a tile there": [
+        f"%o = pto.alloc_tile addr = %at : {TILE}",
+        f"%q = pto.subview %o[%k3, %k0] sizes [1, 64] : {TILE} -> {ROW}",
+        doubled("%q", ROW),
+    ],
+}
+
+
+AT_CONSTANTS = (
+    *("a row moved to a constant, in a loop", "a row moved to a constant", "a valid region of the run", "slots"),
+    "another shape of a row there",
+)
+
+
+def kernel(*body: str) -> Program:
+    lines = [
+        "func.func @k(%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %z: !pto.ptr<f32>, %at: i64, %n: index, %one: index) {"
+    ]
+    lines += [f"%k{n} = arith.constant {n} : index" for n in NUMBERS["index"]]
+    lines += [f"%w{n} = arith.constant {n} : i64" for n in NUMBERS["i64"]]
+    lines += ["%two = arith.constant 2.0 : f32"]
+    lines += [f"%t = pto.alloc_tile addr = %w0 : {TILE}", f"%r = pto.alloc_tile addr = %w8192 : {ROW}"]
+    for v in "xyz":
+        lines.append(f"%{v}v = pto.make_tensor_view %{v}, shape = [%k16, %k64], strides = [%k64, %k1] : {VIEW}")
+        place = "offsets = [%k0, %k0], sizes = [%k16, %k64]"
+        lines.append(f"%{v}p = pto.partition_view %{v}v, {place} : {VIEW} -> {PART}")
+    return compiled("\n".join([*lines, *body, "return", "}"]))
+
+
+def compiled(text: str) -> Program:
+    read = parse_module(text, target=target("a5"))
+    read.diagnostics.raise_if_errors()
+    return compile_program(read.module, target("a5"))
+
+
+def launched(program: Program, backend: str) -> list[np.ndarray]:
+    arrays = [np.ones((16, 64), np.float32) for _ in "xyz"]
+    program.launch([*arrays, 512, 16, 1], backend=backend)
+    return arrays
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_between_load_and_store(name: str) -> None:
+    program = kernel(LOAD, *LATER[name], STORE)
+    native, plain = launched(program, "native"), launched(program, "numpy")
+    assert (plain[1] > 1).any()
+    assert all((a == b).all() for a, b in zip(native, plain))
+
+
+def shown(lines: list[str]) -> list[str]:
+    """Each tile that is doubled is stored, too."""
+    out = []
+    for line in lines:
+        out.append(line)
+        for type, part in ((TILE, PART), (OPEN, PART), (ROW, SHORT), (LINES, NARROW)):
+            if line.startswith("pto.tmuls") and f" : {type}, f32)" in line:
+                name = line.split("(")[1].split(",")[0]
+                place = f"offsets = [%k0, %k0], sizes = [{SIZES[part]}]"
+                out.append(f"{name}p = pto.partition_view %zv, {place} : {VIEW} -> {part}")
+                out.append(f"pto.tstore ins({name} : {type}) outs({name}p : {part})")
+    return out
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_behind_the_store(name: str) -> None:
+    """What a loop computed is in the tile, too, if another one reads it there."""
+    program = kernel(LOAD, ADD, STORE, *shown(LATER[name]))
+    native, plain = launched(program, "native"), launched(program, "numpy")
+    assert (plain[2] > 2).any()
+    assert all((a == b).all() for a, b in zip(native, plain))
+
+
+NZ = "blayout=col_major, slayout=row_major"
+HALVES, SUMS = "!pto.partition_tensor_view<32x32xf16>", "!pto.partition_tensor_view<32x32xf32>"
+MAT, LEFT, RIGHT, ACC, ANY_MAT, ANY_LEFT = (
+    f"!pto.tile_buf<{text}>"
+    for text in (
+        f"mat, 32x32xf16, {NZ}",
+        f"left, 32x32xf16, {NZ}",
+        "right, 32x32xf16, slayout=col_major",
+        f"acc, 32x32xf32, {NZ}, fractal=1024",
+        f"mat, 32x32xf16, valid=?x?, {NZ}",
+        f"left, 32x32xf16, valid=?x?, {NZ}",
+    )
+)
+FACTORS = [
+    f"pto.tload ins(%ap : {HALVES}) outs(%am : {MAT})",
+    f"pto.tload ins(%bp : {HALVES}) outs(%bm : {MAT})",
+    f"pto.tmov ins(%bm : {MAT}) outs(%r : {RIGHT})",
+]
+MOVE = f"pto.tmov ins(%am : {MAT}) outs(%l : {LEFT})"
+PRODUCT = f"pto.tmatmul ins(%l, %r : {LEFT}, {RIGHT}) outs(%acc : {ACC})"
+OTHER = f"%o = pto.alloc_tile addr = %w0 valid_row = %n valid_col = %n : {ANY_MAT}"
+REUSED = {
+    "L1 before the move": [OTHER, f"pto.tload ins(%bp : {HALVES}) outs(%o : {ANY_MAT})", MOVE],
+    "L1 behind the move": [MOVE, OTHER, f"pto.tload ins(%bp : {HALVES}) outs(%o : {ANY_MAT})"],
+    "L0A behind the move": [
+        MOVE,
+        f"%o = pto.alloc_tile addr = %w0 valid_row = %n valid_col = %n : {ANY_LEFT}",
+        f"pto.tmov ins(%bm : {MAT}) outs(%o : {ANY_LEFT})",
+    ],
+    "L1 by TASSIGN": [
+        f"%o = pto.tassign %bm, %at : {MAT} -> {MAT}",
+        f"pto.tload ins(%bp : {HALVES}) outs(%o : {MAT})",
+        MOVE,
+    ],
+    "L0A by TASSIGN": [
+        MOVE,
+        f"%o = pto.tassign %l, %w0 : {LEFT} -> {LEFT}",
+        f"pto.tmov ins(%bm : {MAT}) outs(%o : {LEFT})",
+    ],
+}
+
+
+def product(*body: str) -> Program:
+    lines = ["func.func @k(%a: !pto.ptr<f16>, %b: !pto.ptr<f16>, %c: !pto.ptr<f32>, %at: i64, %n: index) {"]
+    lines += [f"%k{n} = arith.constant {n} : index" for n in (0, 1, 32)]
+    lines += [f"%w{n} = arith.constant {n} : i64" for n in (0, 4096)]
+    tiles = {"am": (MAT, 0), "bm": (MAT, 4096), "l": (LEFT, 0), "r": (RIGHT, 0), "acc": (ACC, 0)}
+    lines += [f"%{name} = pto.alloc_tile addr = %w{at} : {type}" for name, (type, at) in tiles.items()]
+    for v, dtype, part in (("a", "f16", HALVES), ("b", "f16", HALVES), ("c", "f32", SUMS)):
+        view = f"!pto.tensor_view<?x?x{dtype}>"
+        lines.append(f"%{v}v = pto.make_tensor_view %{v}, shape = [%k32, %k32], strides = [%k32, %k1] : {view}")
+        place = "offsets = [%k0, %k0], sizes = [%k32, %k32]"
+        lines.append(f"%{v}p = pto.partition_view %{v}v, {place} : {view} -> {part}")
+    store = f"pto.tstore ins(%acc : {ACC}) outs(%cp : {SUMS})"
+    return compiled("\n".join([*lines, *FACTORS, *body, PRODUCT, store, "return", "}"]))
+
+
+@pytest.mark.parametrize("name", REUSED)
+def test_factors(name: str) -> None:
+    rng = np.random.default_rng(1)
+    a, b = (rng.standard_normal((32, 32)).astype(np.float16) for _ in "ab")
+    found = []
+    for program, backend in (
+        (product(*REUSED[name]), "native"),
+        (product(*REUSED[name]), "numpy"),
+        (product(MOVE), "numpy"),
+    ):
+        c = np.zeros((32, 32), np.float32)
+        program.launch([a.copy(), b.copy(), c, 0, 32], backend=backend)
+        found.append(c.tobytes())
+    assert found[0] == found[1]
+    assert (found[1] == found[2]) is (name == "L1 behind the move")
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_places(name: str) -> None:
+    """The tile is not alone, wherever the other one stands in the text."""
+    program = kernel(LOAD, *LATER[name], STORE)
+    places = Places(program.plan, program.target)
+    (function,) = program.plan.functions.values()
+    made = {step.result.name: step.result for step in function.walk() if step.word in ("tile", "rebind", "element")}
+    assert not places.alone(made["t"])
+    assert places.alone(made["r"]) is (name in AT_CONSTANTS)
+
+
+def test_tiles_that_are_alone() -> None:
+    program = kernel(LOAD, f"%m = pto.tassign %r, %w4096 : {ROW} -> {ROW}", doubled("%m", ROW), STORE)
+    places = Places(program.plan, program.target)
+    (function,) = program.plan.functions.values()
+    made = {step.result.name: step.result for step in function.walk() if step.word in ("tile", "rebind")}
+    assert all(places.alone(tile) for tile in made.values())
