@@ -83,19 +83,18 @@ AT_CONSTANTS = (
 )
 
 
-def kernel(*body: str) -> Program:
-    lines = [
-        "func.func @k(%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %z: !pto.ptr<f32>, %at: i64, %n: index, %one: index) {"
-    ]
+def kernel(*body: str, more: str = "") -> Program:
+    params = "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %z: !pto.ptr<f32>, %at: i64, %n: index, %one: index"
+    lines = [f"func.func @k({params}) attributes {{pto.entry}} {{"]
     lines += [f"%k{n} = arith.constant {n} : index" for n in NUMBERS["index"]]
     lines += [f"%w{n} = arith.constant {n} : i64" for n in NUMBERS["i64"]]
-    lines += ["%two = arith.constant 2.0 : f32"]
+    lines += ["%two = arith.constant 2.0 : f32", "%one64 = arith.constant 1 : i64"]
     lines += [f"%t = pto.alloc_tile addr = %w0 : {TILE}", f"%r = pto.alloc_tile addr = %w8192 : {ROW}"]
     for v in "xyz":
         lines.append(f"%{v}v = pto.make_tensor_view %{v}, shape = [%k16, %k64], strides = [%k64, %k1] : {VIEW}")
         place = "offsets = [%k0, %k0], sizes = [%k16, %k64]"
         lines.append(f"%{v}p = pto.partition_view %{v}v, {place} : {VIEW} -> {PART}")
-    return compiled("\n".join([*lines, *body, "return", "}"]))
+    return compiled("\n".join(["module {", *lines, *body, "return", "}", more, "}"]))
 
 
 def compiled(text: str) -> Program:
@@ -232,3 +231,64 @@ def test_tiles_that_are_alone() -> None:
     (function,) = program.plan.functions.values()
     made = {step.result.name: step.result for step in function.walk() if step.word in ("tile", "rebind")}
     assert all(places.alone(tile) for tile in made.values())
+
+
+def agree(program: Program) -> list[np.ndarray]:
+    """What both backends leave in the arrays."""
+    native, plain = launched(program, "native"), launched(program, "numpy")
+    assert all((a == b).all() for a, b in zip(native, plain))
+    return plain
+
+
+def load(tile: str, part: str) -> str:
+    return LOAD.replace("%t", f"%{tile}").replace("%xp", f"%{part}p")
+
+
+def store(tile: str, part: str) -> str:
+    return STORE.replace("%t", f"%{tile}").replace("%yp", f"%{part}p")
+
+
+NEW = f"%u = pto.alloc_tile addr = %w4096 : {TILE}"
+COPY = f"pto.tmov ins(%t : {TILE}) outs(%u : {TILE})"
+ROWS = f"%m = pto.tassign %r, %w256 : {ROW} -> {ROW}"
+POINTER = [
+    "%p = pto.castptr %w0 : i64 -> !pto.ptr<f32, ub>",
+    "pto.mte_ub_gm %p, %z, %w256 nburst(%one64, %w256, %w256) : !pto.ptr<f32, ub>, !pto.ptr<f32>, i64, i64, i64, i64",
+]
+PARTS = {
+    "a copy of a tile that was computed": [LOAD, ADD, NEW, COPY, store("u", "y")],
+    "a copy of a tile, and both are stored": [LOAD, NEW, COPY, store("u", "y"), store("t", "z")],
+    "a copy of a tile that is loaded again": [LOAD, ADD, NEW, COPY, load("t", "z"), store("u", "y")],
+    "a pointer to the tile": [LOAD, STORE, *POINTER],
+    "a pointer to what was computed": [LOAD, ADD, STORE, *POINTER],
+    "two stores": [LOAD, STORE, store("t", "z")],
+    "a store in a loop": [LOAD, "scf.for %i = %k0 to %k2 step %k1 {", doubled("%r", ROW), STORE, "}"],
+    "a store in a branch": [
+        *(LOAD, "%is = arith.cmpi eq, %n, %k16 : index", "scf.if %is {", STORE, "}"),
+        *(load("t", "z"), store("t", "z")),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_reads_the_tile(name: str) -> None:
+    agree(kernel(*PARTS[name]))
+
+
+@pytest.mark.parametrize("computed", [False, True])
+def test_a_function_that_is_called_in_between(computed: bool) -> None:
+    """It overwrites what has been loaded."""
+    called = [
+        "func.func @f(%x: !pto.ptr<f32>) {",
+        *(f"%k{n} = arith.constant {n} : index" for n in (0, 1, 16, 64)),
+        f"%five = arith.constant 5.0 : f32\n%at = arith.constant 4096 : i64\n%t = pto.alloc_tile addr = %at : {TILE}",
+        f"%xv = pto.make_tensor_view %x, shape = [%k16, %k64], strides = [%k64, %k1] : {VIEW}",
+        f"%xp = pto.partition_view %xv, offsets = [%k0, %k0], sizes = [%k16, %k64] : {VIEW} -> {PART}",
+        f"pto.texpands ins(%five : f32) outs(%t : {TILE})",
+        f"pto.tstore ins(%t : {TILE}) outs(%xp : {PART})",
+        "return\n}",
+    ]
+    call = "func.call @f(%x) : (!pto.ptr<f32>) -> ()"
+    body = [LOAD, call, STORE] if not computed else [LOAD, ADD, call, STORE]
+    found = agree(kernel(*body, more="\n".join(called)))
+    assert (found[0] == 5).all()

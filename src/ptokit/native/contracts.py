@@ -56,17 +56,6 @@ class _Plan(NamedTuple):
     back: tuple[Nest, Nest]
 
 
-def readable(w: Writer, source: Tile | View, rows: int, cols: int) -> bool:
-    """True if a factor of that size can be laid out from a source."""
-    axes = source_axes(w, source, rows, cols)
-    if axes is None:
-        return False
-    sizes = [[n for n, _ in side] for side in axes]
-    if any(not isinstance(n, int) for side in sizes for n in side) or (prod(sizes[0]), prod(sizes[1])) != (rows, cols):  # type: ignore[arg-type]
-        return False
-    return together([(rows, cols)], axes[0]) is not None and together([(cols, 1)], axes[1]) is not None
-
-
 def possible(w: Writer, word: Contract, operands: dict[str, Any]) -> bool:
     """True if there is native code for a product, wherever its factors are read."""
     return _plan(w, word, operands) is not None

@@ -205,7 +205,7 @@ class Writer:
 
     @cached_property
     def simple_tiles(self) -> bool:
-        """True if the text says in which order tiles are read and written, and no pointer leads to them."""
+        """True if the steps of one function are all that touches its tiles."""
         return standing_tiles.simple(self)
 
     def source(self, tile: Tile) -> Tile | View:

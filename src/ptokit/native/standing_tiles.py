@@ -33,19 +33,15 @@ _CUBE = frozenset(("Mat", "Left", "Right"))
 def stands(w: Writer, step: Step, tile: Tile, source: Standing) -> bool:
     """True if a copy of a source into a tile need not be made."""
     last = _last_use(w, step)
-    if last is None:
+    if last is None or (tile.spec.loc.name == "Vec" and not isinstance(source.what, View)):
         return False
-    if tile.spec.loc.name == "Vec":
-        readable = isinstance(source.what, View)
-    else:
-        readable = contracts.readable(w, source.what, tile.spec.valid_row, tile.spec.valid_col)
     block, at = w.relations.places[step]
-    return readable and _unchanged(w, source.value, block.steps[at + 1 : last])
+    return _unchanged(w, source.value, block.steps[at + 1 : last])
 
 
 def _last_use(w: Writer, step: Step) -> int | None:
     """Behind which place in its region nothing reads what a copy stands for; None if the copy has to be made."""
-    if copied(w, step) is None or not w.simple_tiles or not w.places.alone(step["dst"]):
+    if not w.simple_tiles or not w.places.alone(step["dst"]):
         return None
     dst: Value = step["dst"]
     block, at = w.relations.places[step]
@@ -142,12 +138,9 @@ def meaning(w: Writer, step: Step) -> object:
 
 
 def simple(w: Writer) -> bool:
-    """True if the text says in which order the steps of a kernel follow, and no pointer leads to a tile."""
-    if len(w.plan.functions) != 1 or len(w.function.body) > 1:
-        return False
-    for step in w.function.walk():
-        if any(len(region) > 1 for region in step.regions):
-            return False
-        if any(isinstance(v.type, Ptr) and (v.type.space or "gm") != "gm" for v in step.results):
-            return False
-    return True
+    """True if a kernel calls no functions, and no pointer leads to a tile."""
+    steps = w.function.walk()
+    pointers = (
+        v for step in steps for v in step.results if isinstance(v.type, Ptr) and v.type.space not in (None, "gm")
+    )
+    return len(w.plan.functions) == 1 and next(pointers, None) is None
