@@ -7,6 +7,7 @@ lists of them, too, element by element. Everything else belongs to the time when
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import copysign
 from typing import Any
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, DiagnosticError, Location
@@ -34,8 +35,11 @@ class Unmerged:
 
 
 def same(a: Any, b: Any) -> bool:
-    """True if nothing tells the two values apart."""
-    return a is b or (type(a) is type(b) and isinstance(a, bool | int | float | str) and a == b)
+    """True if nothing tells the two values apart; the sign of a zero does."""
+    if a is b:
+        return True
+    equal = type(a) is type(b) and isinstance(a, bool | int | float | str) and a == b
+    return equal and (not isinstance(a, float) or copysign(1.0, a) == copysign(1.0, b))
 
 
 def leaves(value: Any) -> Iterator[Any]:
