@@ -27,6 +27,7 @@ _LIBRARIES = tuple(
 
 _REFUSED = {
     ast.Try: "write the statements without try: nothing raises while the kernel runs",
+    ast.TryStar: "write the statements without try: nothing raises while the kernel runs",
     ast.Match: "write if and elif",
     ast.Global: "pass it as a parameter, and return it",
     ast.Nonlocal: "pass it as a parameter, and return it",
@@ -107,7 +108,7 @@ class Source:
             node = todo.pop()
             for kind, hint in _REFUSED.items():
                 if isinstance(node, kind):
-                    word = kind.__name__.removeprefix("Async").lower()
+                    word = kind.__name__.removeprefix("Async").removesuffix("Star").lower()
                     message = f"{word} cannot be compiled in a kernel"
                     raise refusal(rules.CONTROL, message, location=self.place(node), hint=hint)
             if isinstance(node, (ast.For, ast.While)) and node.orelse:

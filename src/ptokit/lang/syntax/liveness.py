@@ -109,7 +109,7 @@ class Liveness:
 
     def _statement(self, node: ast.stmt, out: Names, on_break: Names, on_continue: Names) -> Names:
         match node:
-            case ast.Return():
+            case ast.Return() | ast.Raise():
                 return _reads(node)
             case ast.Break() | ast.Continue():
                 there = on_break if isinstance(node, ast.Break) else on_continue
@@ -129,12 +129,6 @@ class Liveness:
                 for item in reversed(items):
                     live = (live - assigned([item])) | _reads(item)
                 return live
-            case ast.Try(body, handlers, orelse, final):
-                behind = self._block(final, out, on_break, on_continue)
-                live = self._block(orelse, behind, on_break, on_continue)
-                for handler in handlers:
-                    live |= self._block(handler.body, behind, on_break, on_continue)
-                return self._block(body, live, on_break, on_continue) | live
             case ast.AugAssign(target):
                 return out | _reads(node) | {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
             case ast.Assign() | ast.AnnAssign() | ast.FunctionDef() | ast.Import() | ast.ImportFrom() | ast.Delete():
