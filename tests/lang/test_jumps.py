@@ -1,0 +1,84 @@
+"""Variables where break, continue and return lead to."""
+
+from __future__ import annotations
+
+import ptokit as pto
+from ptokit import Ptr, f32, i64
+
+from .support import check
+from .test_syntax import agrees
+
+
+def test_a_variable_that_the_next_iteration_reads_and_this_one_would_assign() -> None:
+    def continued(x: Ptr[i64], y: Ptr[i64], n: int):
+        s = 1
+        for i in range(n):
+            y[i] = s
+            if x[i] > 3:
+                if x[i] > 9:
+                    s = 7
+                    continue
+            s = 0
+
+    def inside(x: Ptr[i64], y: Ptr[i64], n: int):
+        s = 1
+        i = 0
+        while i < n:
+            y[i] = s
+            i += 1
+            if x[i] % 2 == 0:
+                s = x[i]
+                if x[i] > 9:
+                    s = s + 1
+                    continue
+                s = s + 2
+            s = s * 2
+
+    agrees(continued, 0, 1, 4, 9)
+    agrees(inside, 0, 1, 4, 9)
+
+
+def test_a_variable_that_is_read_behind_a_loop_that_was_left() -> None:
+    def f(x: Ptr[i64], y: Ptr[i64], n: int):
+        s = 1
+        for i in range(n):
+            if x[i] > 6:
+                if x[i] > 9:
+                    s = 50
+                    break
+            s = i
+        y[0] = s
+        for k in pto.static_range(4):
+            if x[k + n] > 6:
+                if x[k + n] > 15:
+                    s = 100 + k
+                    break
+            s = k
+        y[1] = s
+
+    agrees(f, 0, 1, 2, 3, 5, 9)
+
+
+def test_a_variable_without_a_value_where_the_loop_is_left() -> None:
+    def f(x: Ptr[f32], y: Ptr[f32], n: int) -> None:
+        for k in pto.static_range(3):
+            if n > k:
+                break
+            s = 1.0 + k
+        y[0] = s  # here
+
+    check(f, "LANG-SCOPE", "'s' has a value on one way that leads here, and none on the other")
+
+
+def test_left_by_one_of_several_jumps() -> None:
+    def f(x: Ptr[i64], y: Ptr[i64], n: int):
+        for i in range(9):
+            y[0] = i
+            if x[i] == n:
+                return
+            if x[i] > 20:
+                break
+            y[1] = i
+        y[2] = 1
+
+    agrees(f, 0, 7, 14, 21, 5, 100)
