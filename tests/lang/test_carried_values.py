@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import ptokit as pto
 from ptokit import GlobalTensor, Ptr, Tile, TileType, f32, i64
 
-from .support import check, finding_of, kernel
+from .support import check, kernel
 from .test_syntax import made
 
 

@@ -15,6 +15,7 @@ def test_a_variable_that_the_next_iteration_reads_and_this_one_would_assign() ->
         for i in range(n):
             y[i] = s
             if x[i] > 3:
+                y[20] = i
                 if x[i] > 9:
                     s = 7
                     continue
@@ -43,6 +44,7 @@ def test_a_variable_that_is_read_behind_a_loop_that_was_left() -> None:
         s = 1
         for i in range(n):
             if x[i] > 6:
+                y[2] = i
                 if x[i] > 9:
                     s = 50
                     break
@@ -50,6 +52,7 @@ def test_a_variable_that_is_read_behind_a_loop_that_was_left() -> None:
         y[0] = s
         for k in pto.static_range(4):
             if x[k + n] > 6:
+                y[3] = k
                 if x[k + n] > 15:
                     s = 100 + k
                     break

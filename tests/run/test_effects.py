@@ -238,14 +238,15 @@ def test_an_atomic_store_reads_what_it_changes() -> None:
 
 
 POINTER = "!pto.ptr<i64>"
+LOOP = f"%x = scf.for %i = %c0 to %c8 step %c1 iter_args(%y = %p) -> ({POINTER})"
 
 
 @pytest.mark.parametrize(
     ("body", "wanted"),
     [
         (f"%x = scf.if %t -> ({POINTER}) {{\nscf.yield %p : {POINTER}\n}} else {{\nscf.yield %o : {POINTER}\n}}", "op"),
-        (f"%x = scf.for %i = %c0 to %c8 step %c1 iter_args(%y = %p) -> ({POINTER}) {{\nscf.yield %y : {POINTER}\n}}", "p"),
-        (f"%x = scf.for %i = %c0 to %c8 step %c1 iter_args(%y = %p) -> ({POINTER}) {{\nscf.yield %o : {POINTER}\n}}", "op"),
+        (f"{LOOP} {{\nscf.yield %y : {POINTER}\n}}", "p"),
+        (f"{LOOP} {{\nscf.yield %o : {POINTER}\n}}", "op"),
         (
             f"%x = scf.while (%y = %p) : ({POINTER}) -> {POINTER} {{\nscf.condition(%t) %y : {POINTER}\n}} "
             f"do {{\n^bb0(%d: {POINTER}):\nscf.yield %d : {POINTER}\n}}",
