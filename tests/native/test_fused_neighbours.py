@@ -1,4 +1,4 @@
-"""Neighbouring instructions become one loop: tiles on the same bytes, of other shapes and types, still get their order."""
+"""Neighbouring instructions become one loop: tiles on the same bytes, of other shapes and types, keep their order."""
 
 from __future__ import annotations
 

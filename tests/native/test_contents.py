@@ -1,0 +1,35 @@
+"""Which bytes may be read before they are written, compared with sets of single bytes."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from ptokit.native.contents import Contents
+
+
+def steps(rng: random.Random, contents: Contents, written: set[int], wanted: set[int], depth: int = 0) -> None:
+    for _ in range(rng.randint(1, 5)):
+        start = 8 * rng.randrange(12)
+        end = start + 8 * rng.randint(0, 5)
+        kind = rng.random()
+        if kind < 0.4:
+            contents.write(start, end)
+            written |= set(range(start, end))
+        elif kind < 0.8 or depth == 2:
+            contents.read(start, end)
+            wanted |= set(range(start, end)) - written
+        else:
+            with contents.perhaps():
+                steps(rng, contents, set(written), wanted, depth + 1)
+
+
+def test_what_is_cleared_is_what_may_be_read_first() -> None:
+    for seed in range(500):
+        contents, wanted = Contents(), set[int]()
+        steps(random.Random(seed), contents, set(), wanted)
+        code = "\n".join(contents.clears("%m"))
+        starts = map(int, re.findall(r"ptr %m, i64 (\d+)", code))
+        sizes = map(int, re.findall(r"i8 0, i64 (\d+)", code))
+        cleared = [byte for start, size in zip(starts, sizes) for byte in range(start, start + size)]
+        assert sorted(cleared) == sorted(wanted), seed
