@@ -87,7 +87,7 @@ def _labelled(p: Parser, block: Block, opening: int, kind: Kind) -> None:
 def read_ops(p: Parser, block: Block) -> None:
     """Read operations up to the closing brace or the end of the file."""
     texts, ops = p.texts, block.ops
-    depth, level, region = p.depth, p.scope.level, p.region
+    depth, level = p.depth, p.scope.level
     while True:
         token = texts[p.i]
         if token == "}" or token is EOF or token in FUNCTION_WORDS or (token[0] == "^" and p.i in p.labels.places):
@@ -112,7 +112,6 @@ def read_ops(p: Parser, block: Block) -> None:
         except OperationError:
             p.expansion = None
             p.depth = depth
-            p.region = region
             p.broken.add(block)
             p.scope.unwind(level)
             recover(p, start, [index for index, _ in names], read_ops)

@@ -85,9 +85,11 @@ def read_statement(p: Parser, name: str, at: int) -> Statement:
     if p.texts[p.i] == "(":
         shape = SHAPES.get(name, Shape())
         hidden = p.scope.hide() if shape.isolated else None
-        read_regions(p, s, Kind(shape.terminators, shape.several, labelled=True))
-        if hidden is not None:
-            p.scope.reveal(hidden)
+        try:
+            read_regions(p, s, Kind(shape.terminators, shape.several, labelled=True))
+        finally:
+            if hidden is not None:
+                p.scope.reveal(hidden)
     if p.texts[p.i] == "{":
         read_dictionary(p, s.written)
     p.expect(":")

@@ -199,8 +199,10 @@ def read_strict_scope(p: Parser, name: str, at: int) -> Op:
     captured = p.values(")")
     p.expect(")")
     hidden = p.scope.hide()
-    block = read_region(p, (), SECTION._replace(labelled=True))
-    p.scope.reveal(hidden)
+    try:
+        block = read_region(p, (), SECTION._replace(labelled=True))
+    finally:  # an error in what stands before the brace leaves the values as they were
+        p.scope.reveal(hidden)
     p.expect(":")
     types = p.typed_list(captured, first, "captured")
     if p.accept("->"):
