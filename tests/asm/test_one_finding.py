@@ -133,3 +133,11 @@ def test_one_label_and_a_first_block_without_one() -> None:
     body = module.functions[0].body
     assert body is not None
     assert [len(block.ops) for block in body.blocks] == [2, 2]
+
+
+def test_a_pointer_without_its_word_is_one_only_where_a_pointer_is_meant() -> None:
+    """``<f32>`` is short for ``!pto.ptr<f32>`` in operations on pointers, not in those around them."""
+    text = "%a1 = pto.addptr %p, %n : <f32> -> <f32>\n"
+    assert errors_in(text) == []
+    found = errors_in(text + "%b1 = arith.select %c, %a1, %p : <f32>")
+    assert [(rule, line) for rule, line, _ in found] == [("TEXT-UNEXPECTED", 2)]

@@ -11,7 +11,7 @@ import ptokit as pto
 from ptokit import Ptr, i64
 from ptokit.ir import Op
 
-from .support import kernel, ops
+from .support import finding_of, kernel, ops
 from .test_syntax import made
 
 TRUTHS = ("False", "True", "n > 2", "x[0] > n", "not x[1] > n")
@@ -88,3 +88,28 @@ def test_what_cannot_fail_is_no_branch() -> None:
     divisions = [op for op in ops(divides) if "div" in op.name]
     assert divisions
     assert all(op in inside for op in divisions)
+
+
+@pytest.mark.parametrize(
+    "text", ["min(x[0], x[1])", "max(x[0], x[1])", "min(x[1], x[0], x[2])", "max(x[2], x[1], x[0])"]
+)
+def test_extremes_choose_as_python_does(text: str) -> None:
+    """Also between numbers that are no numbers, and between zeros."""
+    k = pto.kernel(target="a5")(made(f"def f(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32]):\n    y[0] = {text}\n"))
+    for given in product((1.0, 2.0, float("nan"), 0.0, -0.0), repeat=3):
+        x = np.array(given, np.float32)
+        found = np.zeros(1, np.float32)
+        k(x, found)
+        expected = np.float32(eval(text, {"x": [float(v) for v in x]}))
+        assert np.array_equal(found[0], expected, equal_nan=True), given
+        assert np.isnan(expected) or np.signbit(found[0]) == np.signbit(expected), given
+
+
+def test_extremes_with_a_key() -> None:
+    """The key may be any function of Python, which cannot be asked about numbers of the kernel."""
+
+    @kernel
+    def k(x: Ptr[i64], y: Ptr[i64]) -> None:
+        y[0] = min(x[0], x[1], key=lambda v: -v)
+
+    assert finding_of(lambda: k.trace(i64, i64)).rule.startswith("LANG-")

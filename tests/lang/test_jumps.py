@@ -85,3 +85,28 @@ def test_left_by_one_of_several_jumps() -> None:
         y[2] = 1
 
     agrees(f, 0, 7, 14, 21, 5, 100)
+
+
+def test_a_variable_of_another_kind_on_a_way_that_leaves() -> None:
+    """What follows is compiled for the way that comes to it."""
+
+    def last(x: Ptr[i64], y: Ptr[i64], n: int):
+        if x[0] > n:
+            w = n + 1
+        else:
+            w = x
+            y[0] = 7
+            return
+        y[1] = w
+
+    def first(x: Ptr[i64], y: Ptr[i64], n: int):
+        if x[1] > n:
+            w = x
+            y[0] = 7
+            return
+        else:
+            w = n + 1
+        y[1] = w
+
+    agrees(last, -1, 0, 5)
+    agrees(first, -1, 0, 9)

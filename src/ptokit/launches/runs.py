@@ -34,7 +34,7 @@ def of_boxes(offsets: np.ndarray, axes: Sequence[Axis], nbytes: int, blocks: np.
     for count, stride in sorted(((n, s) for n, s in axes if n > 1 and s), key=lambda axis: abs(axis[1])):
         if stride < 0:
             low, stride = low + (count - 1) * stride, -stride
-        if not outer and stride <= length:
+        if stride <= length:  # the shorter strides come first: so for none after one that is longer
             length += (count - 1) * stride
         else:
             outer.append((count, stride))
@@ -52,7 +52,7 @@ def pieces(axes: Sequence[Axis], nbytes: int) -> int:
     """How many runs `of_boxes` makes for one block, at most."""
     out, length = 1, nbytes
     for count, stride in sorted(((n, abs(s)) for n, s in axes if n > 1 and s), key=lambda axis: axis[1]):
-        if out == 1 and stride <= length:
+        if stride <= length:
             length += (count - 1) * stride
         else:
             out *= count

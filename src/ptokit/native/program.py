@@ -171,8 +171,6 @@ class _Run:
         error = worker.error or OverflowError("a number is beyond the 64 bits of index")
         now = {loop: int(worker.state[word]) for loop, word in module.loops.items()}
         loops = {loop: value for loop, value in now.items() if value != UNSET}
-        for word_of in module.loops.values():
-            worker.state[word_of] = UNSET
         return Failure(error, module.sites[worker.failed].step, worker.block, loops)
 
 
