@@ -104,7 +104,7 @@ def test_a_variable_of_another_kind_on_a_way_that_leaves() -> None:
             w = x
             y[0] = 7
             return
-        else:
+        else:  # noqa: RET505
             w = n + 1
         y[1] = w
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def test_joined() -> None:
         assert touched(runs) == wanted
         order = list(zip(runs.blocks.tolist(), runs.starts.tolist(), runs.ends.tolist()))
         assert order == sorted(order)
-        assert all(b > a or s > e for (a, _, e), (b, s, _) in zip(order, order[1:]))  # none touches the next one
+        assert all(b > a or s > e for (a, _, e), (b, s, _) in pairwise(order))  # none touches the next one
         starts, ends = union(runs)
         assert {k for s, e in zip(starts, ends) for k in range(s, e)} == set().union(*wanted.values())
         span = range(rng.randrange(3), rng.randint(3, 5))

@@ -98,7 +98,8 @@ def test_a_valid_region_that_is_known(rows: str, cols: str, expected: tuple[int,
     [
         f"%s = scf.if %c -> ({OPEN}) {{\nscf.yield %t : {OPEN}\n}} else {{\nscf.yield %t : {OPEN}\n}}",
         f"%r = scf.for %i = %c0 to %c8 step %c1 iter_args(%x = %t) -> ({OPEN}) {{\nscf.yield %x : {OPEN}\n}}",
-        f"%r = scf.while () : () -> {OPEN} {{\nscf.condition(%c) %t : {OPEN}\n}} do {{\n^bb0(%y: {OPEN}):\nscf.yield\n}}",
+        f"%r = scf.while () : () -> {OPEN} {{\nscf.condition(%c) %t : {OPEN}\n}} "
+        f"do {{\n^bb0(%y: {OPEN}):\nscf.yield\n}}",
         f"func.call @g(%t) : ({OPEN}) -> ()",
         f"pto.set_validshape %t, %c1, %c1 : {OPEN}",
         f"%r = builtin.unrealized_conversion_cast %t : {OPEN} to {OPEN}",
