@@ -184,7 +184,7 @@ CASES: list[Case] = [
     (
         "REXP-COM-12",
         "TROWEXPANDSUB",
-        "a5",
+        "a2a3",
         {"dst": F, "src0": F, "src1": DN, "tmp": F},
         {"dst": F, "src0": F, "src1": spec("f32", 16, 8), "tmp": F},
     ),

@@ -196,3 +196,38 @@ def test_a_destination_of_treshape_keeps_its_valid_region(form: str) -> None:
     want = np.zeros((8, 16), np.float32)
     want[:5, :9] = 2 * x.reshape(8, 16)[:5, :9]
     assert np.array_equal(y, want)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+@pytest.mark.parametrize("address", ["", " addr = %zero"])
+def test_a_window_may_be_larger_than_what_is_left_of_its_tile(backend: str, address: str) -> None:
+    """Its valid region has to lie in the tile; what the type has beyond it is not touched."""
+    whole, rest = "!pto.tile_buf<vec, 8x16xf32>", "!pto.tile_buf<vec, 8x16xf32, valid=?x?>"
+    corner = "!pto.tile_buf<vec, 8x8xf32, valid=?x?>"
+    text = f"""func.func @k(%x: memref<8x16xf32>, %y: memref<8x16xf32>, %r: index, %c: index, %n: index, %m: index) {{
+      %c0 = arith.constant 0 : index
+      %zero = arith.constant 0 : i64
+      %one = arith.constant 1.0 : f32
+      %t = pto.alloc_tile{address} : {whole}
+      pto.tload ins(%x : memref<8x16xf32>) outs(%t : {whole})
+      %below = pto.subview %t[%r, %c0] sizes [8, 16] valid [%n, %m] : {whole} -> {rest}
+      pto.tadds ins(%below, %one : {rest}, f32) outs(%below : {rest})
+      %right = pto.subview %t[%c0, %c] sizes [8, 8] valid [%n, %m] : {whole} -> {corner}
+      pto.tadds ins(%right, %one : {corner}, f32) outs(%right : {corner})
+      pto.tstore ins(%t : {whole}) outs(%y : memref<8x16xf32>)
+      return
+    }}"""
+    parsed = parse_module(text, "k.pto", target=target("a5"))
+    parsed.diagnostics.raise_if_errors()
+    program = compile_program(parsed.module, target("a5"))
+    x = np.arange(128, dtype=np.float32).reshape(8, 16)
+    for row, col, rows, cols in ((6, 12, 2, 4), (0, 8, 8, 8), (7, 15, 1, 1), (8, 16, 0, 0), (3, 3, 0, 5)):
+        y, wanted = np.zeros_like(x), x.copy()
+        wanted[row : row + rows, :cols] += 1
+        wanted[:rows, col : col + cols] += 1
+        program.launch([x, y, row, col, rows, cols], backend=backend)
+        assert (y == wanted).all(), (row, col)
+    for row, col, rows, cols in ((6, 8, 3, 4), (0, 13, 8, 4), (-1, 0, 1, 1), (0, -1, 1, 1)):
+        with pytest.raises(DiagnosticError) as caught:
+            program.launch([x, y, row, col, rows, cols], backend=backend)
+        assert caught.value.diagnostics[0].rule == "SS-1", (row, col)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptokit.sanitize.checks.placement import REPEAT, row_by_row
+import ptokit as pto
+from ptokit.sanitize.checks.placement import REPEAT, row_by_row, row_of_bits
 from ptokit.sanitize.memory.footprints import Region, Touch, footprint
 from ptokit.sanitize.memory.shadow import Space
-from ptokit.types.dtypes import f32
+from ptokit.types.dtypes import f32, u8
 from ptokit.types.enums import TileType
 from ptokit.types.tile import tile
 
@@ -117,3 +119,76 @@ def test_columns_beyond_a_valid_region_matter_where_they_are_stored() -> None:
     """What nobody has written is added; a warning while no result depends on it."""
     assert added(4) == ["PAD-READ"]
     assert added(8) == ["UNINIT-READ"]
+
+
+def bits(start: int, rows: int, pitch: int, cols: int, *, write: bool) -> Touch:
+    dtype = u8 if write else f32
+    region = Region(tile(TileType.Vec, dtype, rows, pitch), start, 0, 0, rows, cols)
+    return Touch(SPACE, write, footprint(region), "t", region=region)
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(1, 6), st.sampled_from([32, 64]), st.sampled_from([64, 72]))
+def test_bits_of_rows_lose_nothing(to: int, of: int, rows: int, into: int, cols: int) -> None:
+    """A comparison that reads each row before it writes its bits gives what two tiles apart give."""
+    write, read = bits(32 * to, rows, into, 8, write=True), bits(32 * of, rows, cols, 64, write=False)
+    if not row_of_bits(write, read):
+        return
+    memory = np.random.default_rng(0).integers(0, 256, 1 << 13, dtype=np.uint8)
+    before = memory.copy()
+    for i in range(rows):
+        row = memory[32 * of + i * cols * 4 :][:256]
+        assert (row == before[32 * of + i * cols * 4 :][:256]).all()
+        memory[32 * to + i * into :][:8] = 0
+
+
+def compared(target: str, dst: int, src: int) -> list[str]:
+    """What a comparison finds whose mask lies at one byte and whose source at another."""
+
+    @pto.kernel(target=target)
+    def compare(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.u8]) -> None:
+        wide = pto.Tile(pto.TileType.Vec, pto.f32, 16, 64, addr=src)
+        mask = pto.Tile(pto.TileType.Vec, pto.u8, 16, 32, valid_row=16, valid_col=8, addr=dst)
+        pto.TSYNC(pto.TLOAD(wide, pto.GlobalTensor(x, (16, 64))))
+        done = pto.TCMPS(mask, wide, 0.0, pto.CmpMode.GT)
+        pto.TSTORE(pto.GlobalTensor(y, (16, 8)), mask, done)
+
+    x = np.random.default_rng(1).standard_normal((16, 64)).astype(np.float32)
+    found = compare.sanitize(x, pto.uninit((16, 8), pto.u8))
+    if not found.diagnostics:
+        y = np.zeros((16, 8), np.uint8)
+        compare(x, y)
+        assert (y == np.packbits(x > 0, axis=1, bitorder="little")).all()
+    return [d.rule for d in found.diagnostics]
+
+
+@pytest.mark.parametrize("target", ["a2a3", "a5"])
+def test_a_mask_over_the_source_of_a_comparison(target: str) -> None:
+    """It may begin where the source does, or before it: row after row it lies in bytes that have been read."""
+    assert compared(target, 0, 0) == []
+    assert compared(target, 128, 256) == []
+    assert compared(target, 256, 0) == ["RACE-SELF"]
+    assert compared(target, 32, 0) == ["RACE-SELF"]
+
+
+def extreme(row: int, name: str = "TCOLMAX") -> list[str]:
+    @pto.kernel(target="a5")
+    def fold(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32]) -> None:
+        whole = pto.Tile(pto.TileType.Vec, pto.f32, 16, 64, addr=0)
+        first = pto.Tile(pto.TileType.Vec, pto.f32, 1, 64, addr=row * 256)
+        pto.TSYNC(pto.TLOAD(whole, pto.GlobalTensor(x, (16, 64))))
+        done = getattr(pto, name)(first, whole)
+        pto.TSTORE(pto.GlobalTensor(y, (1, 64)), first, done)
+
+    x = np.random.default_rng(1).standard_normal((16, 64)).astype(np.float32)
+    found = fold.sanitize(x, pto.uninit((1, 64), pto.f32))
+    if not found.diagnostics:
+        y = np.zeros((1, 64), np.float32)
+        fold(x, y)
+        assert (y == (x.max(0) if name == "TCOLMAX" else x.min(0))).all()
+    return [d.rule for d in found.diagnostics]
+
+
+def test_columns_folded_onto_the_first_row() -> None:
+    """The library copies row 0 to dst first, and folds the others into it."""
+    assert extreme(0) == extreme(0, "TCOLMIN") == []
+    assert extreme(1) == ["CMP-INP-01"]

@@ -171,7 +171,8 @@ _rule(
 )
 _rule(
     "SS-1",
-    "A window of a boxed tile covers whole boxes, and all of the dimension its blocks are ordered by.",
+    "The valid region of a window lies in its tile. A window of a boxed tile covers whole boxes, and all of the "
+    "dimension its blocks are ordered by.",
     "8 rows of an Nz tile with 16-row boxes",
     "16 rows of it, all columns of a row_major block layout",
 )

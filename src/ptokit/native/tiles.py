@@ -149,26 +149,23 @@ def window(w: Writer, step: Step) -> None:
     row, col = map(w.number, step.group("offsets"))
     if parent.dtype.packed:
         raise NotNativeError(step.name, "of a tile of 4-bit elements")
+    sizes: list[Num] = [type.valid_row, type.valid_col]
+    if type.dynamic:
+        left = [w.code.sub(n, at) for n, at in zip(valid(w, source), (row, col))]
+        given = [n if o == Data(None) else w.number(o) for n, o in zip(left, step.group("valid"))]
+        most = (type.rows, type.cols)
+        sizes = [_clipped(w, n, m) if size == DYNAMIC else size for size, n, m in zip(sizes, given, most)]
     checked = Checked(w)
-    for at, limit, unit in (
-        (row, parent.rows - type.rows, parent.box.rows),
-        (col, parent.cols - type.cols, parent.box.cols),
-    ):
+    for at, size, limit, unit in zip((row, col), sizes, (parent.rows, parent.cols), parent.box):
         checked.need("sge", at, 0)
-        checked.need("sle", at, limit)
+        checked.need("sle", at, w.code.sub(limit, size))
         if unit > 1:
             checked.need("eq", at % unit if isinstance(at, int) else w.code.value(f"srem i64 {at}, {unit}"), 0)
     w.refuse_if(checked.any(), step)
     elements = element(w, memory, row, col)
     moved = w.code.mul(elements, memory.dtype.size)
     spec = windowed(memory, type)
-    shape = None
-    if type.dynamic:
-        left = [w.code.sub(n, at) for n, at in zip(valid(w, source), (row, col))]
-        given = [n if o == Data(None) else w.number(o) for n, o in zip(left, step.group("valid"))]
-        vr = _clipped(w, given[0], type.rows) if type.valid_row == DYNAMIC else type.valid_row
-        vc = _clipped(w, given[1], type.cols) if type.valid_col == DYNAMIC else type.valid_col
-        shape = _copied(w, vr, vc)
+    shape = _copied(w, sizes[0], sizes[1]) if type.dynamic else None
     address = None if source.address is None else w.code.add(source.address, moved)
     start = w.code.add(source.start, moved)
     w.set(step.result, Tile(start, spec, shape, address, step.result.name, source, row, col, type))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from ptokit.ir.core import Op
 from ptokit.isa.checks.cores import pipe_on
 from ptokit.isa.checks.placement import buffer_name
-from ptokit.isa.meaning.words import Lane, Move
+from ptokit.isa.meaning.words import Fold, Lane, Move
 from ptokit.isa.site import RegisterInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Instr
 from ptokit.isa.traits import Engine
@@ -273,14 +273,10 @@ class CoreObserver(ObservedCore):
         for info in site.tiles:
             if self.placed and info.data.address is None:
                 self.report("UNBOUND-TILE", op, info.name, partial(placement.unbound, op, instr.name, info))
-        ordered = isinstance(instr.meaning_at(site), Lane | Move)
+        may = _in_place(instr.meaning_at(site), scratch=site.has("tmp"))
         for write in (t for t in touches if t.write):
             for read in (t for t in touches if not t.write and t.space is write.space):
-                if (
-                    meet(write.where, read.where)
-                    and not placement.allowed(write, read)
-                    and not (ordered and placement.row_by_row(write, read))
-                ):
+                if meet(write.where, read.where) and not placement.allowed(write, read) and not may(write, read):
                     self.report(
                         "RACE-SELF",
                         op,
@@ -443,6 +439,17 @@ def unchecked(moment: Moment) -> Any:
     types = {"types": step.site.operands} if step.instr.typed and step.site is not None else {}
     moment.result = step.instr.run(moment.machine, *moment.operands, **step.attrs, **types)
     return moment.result
+
+
+def _in_place(meaning: object, *, scratch: bool) -> Callable[[Touch, Touch], bool]:
+    """How an instruction with this meaning may write over bytes that it reads, besides as one tile."""
+    if isinstance(meaning, Lane) and any(write.packed for write in meaning.writes):
+        return placement.row_of_bits
+    if isinstance(meaning, Lane | Move):
+        return placement.row_by_row
+    if isinstance(meaning, Fold) and meaning.axis == "column" and not scratch:
+        return placement.row_0
+    return lambda write, read: False
 
 
 @dataclass(slots=True)

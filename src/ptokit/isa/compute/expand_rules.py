@@ -119,8 +119,8 @@ def REXP_COM_11(o: Site) -> Message:
 
 @rule("REXP-COM-12", "a 16x1 DN vector with tmp", "a 16x8 block vector with tmp")
 def REXP_COM_12(o: Site) -> Message:
-    """With a tmp the expanded operand is DN with one column."""
-    v = row_vector(o) if o.has("tmp") else None
+    """With a tmp the expanded operand is DN with one column. The library for a5 ignores the tmp, and takes both."""
+    v = row_vector(o) if o.has("tmp") and not o.target.is_a(A5) else None
     if v is not None and v.row_major:
         name = next(name for name, t in o.data_tiles if t is v)
         return f"{layout(o, name)}; with a tmp the expanded operand must be DN with one column"

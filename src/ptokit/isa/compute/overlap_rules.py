@@ -14,6 +14,7 @@ from ptokit.diagnostics import Doubt, family
 from ptokit.targets import A2A3
 
 from ..checks.operands import Message, all_tiles, overlap, same_tile
+from ..operands import BITS
 from ..site import Site, TileInfo
 from ..table import Role
 from ..unknown import Size, known
@@ -45,7 +46,7 @@ def _aliasing(o: Site, apart: Callable[[Site], bool] = lambda o: False, *, chain
                 )
             if chain and name == o.instr.operands[-1].name and o.target.is_device:
                 return f"{o:dst} and {o:{name}} are the same tile; the first of the two steps would overwrite it"
-        elif overlap(o.dst, t):
+        elif overlap(o.dst, t) and not _bits_after_rows(o, t):
             return f"{o:dst} and {o:{name}} overlap partly (bytes from {o.dst.addr} and {t.addr})"
     scratch = [(n, t) for n, t in all_tiles(o) if o.instr.operand(n).role is Role.SCRATCH]
     if o.target.is_a(A2A3):
@@ -54,6 +55,15 @@ def _aliasing(o: Site, apart: Callable[[Site], bool] = lambda o: False, *, chain
                 if overlap(t, u):
                     return f"{o:{name}} overlaps {o:{other}}; {o.instr.name} on a2a3 uses it as scratch"
     return None
+
+
+def _bits_after_rows(o: Site, source: TileInfo) -> bool:
+    """True if the result is bits, and those of each row lie in bytes of rows that have been read by then.
+
+    Sizes that are not known yet are asked for again at run time.
+    """
+    bits = o.instr.operand("dst").type is BITS and o.dst.addr <= source.addr
+    return bits and _row_after_row(source, o.dst) is not False
 
 
 EW_10 = rule(

@@ -129,24 +129,24 @@ class TileWords(Bursts):
     def window(
         self, tile: Tile, offsets: tuple[Any, Any], spec: TileSpec, name: str, valid: tuple[Any, Any] = (None, None)
     ) -> Tile:
-        """subset and subview: a window of a tile. Raises `Fault` if it leaves the tile.
+        """subset and subview: a window of a tile. Raises `Fault` if its valid region leaves the tile.
 
         ``valid``: the valid sizes where the type leaves them open; None: what is left of the tile's.
         """
         row, col = (uniform(o) for o in offsets)
         parent, box = tile.type, tile.type.box
-        if not (0 <= row <= parent.rows - spec.rows and 0 <= col <= parent.cols - spec.cols):
-            raise Fault(
-                "SS-1",
-                f"a {spec.rows}x{spec.cols} window at ({row}, {col}) leaves the {parent.rows}x{parent.cols} tile",
-            )
-        if row % box.rows or col % box.cols:
-            raise Fault("SS-1", f"the window at ({row}, {col}) begins inside a box of {box.rows}x{box.cols}")
         vr, vc = spec.valid_row, spec.valid_col
         if vr == DYNAMIC:
             vr = max(0, min(spec.rows, tile.vr - row if valid[0] is None else uniform(valid[0])))
         if vc == DYNAMIC:
             vc = max(0, min(spec.cols, tile.vc - col if valid[1] is None else uniform(valid[1])))
+        if not (0 <= row <= parent.rows - vr and 0 <= col <= parent.cols - vc):
+            raise Fault(
+                "SS-1",
+                f"the valid {vr}x{vc} of the window at ({row}, {col}) leave the {parent.rows}x{parent.cols} tile",
+            )
+        if row % box.rows or col % box.cols:
+            raise Fault("SS-1", f"the window at ({row}, {col}) begins inside a box of {box.rows}x{box.cols}")
         return Window(tile, spec, row, col, vr, vc, name)
 
     @staticmethod

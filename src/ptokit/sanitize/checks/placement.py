@@ -79,6 +79,24 @@ def row_by_row(write: Touch, read: Touch) -> bool:
     return not np.triu(meets).any()
 
 
+def row_of_bits(write: Touch, read: Touch) -> bool:
+    """True if the bits of each row, written over a wider source, land only where that row or one before it was read."""
+    a, b = write.region, read.region
+    if a is None or b is None or a.rows != b.rows or (write.origin, read.origin) != ((0, 0), (0, 0)):
+        return False
+    if any(r.spec.boxed or not r.spec.row_major for r in (a, b)):
+        return False
+    return a.start <= b.start and a.spec.cols * a.spec.dtype.bits <= b.spec.cols * b.spec.dtype.bits
+
+
+def row_0(write: Touch, read: Touch) -> bool:
+    """True if a fold of columns writes just the row that it begins with."""
+    a, b = write.region, read.region
+    if a is None or b is None or any(r.spec.boxed or not r.spec.row_major for r in (a, b)):
+        return False
+    return a.rows == 1 and a.spec.dtype is b.spec.dtype and _rows(a)[0] == _rows(b)[0]
+
+
 def updates(write: Touch, read: Touch) -> bool:
     """True if an instruction writes a tile over the elements of another one that it reads."""
     same = write.space is read.space and write.region is not None and read.region is not None
