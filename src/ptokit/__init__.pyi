@@ -4607,7 +4607,7 @@ def set_cross_block(pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...)
     ffts_mode: int, default None
 
     Pipe: depends on operands and target.
-    Rules: SY-1, SY-2, SY-3, XFLAG-RESERVED.
+    Rules: SY-1, SY-2, SY-3, XFLAG-RANGE, XFLAG-RESERVED, SY-5.
     Source: PTOAS e32488c9, PTOOps.td.
     """
 
@@ -4694,7 +4694,7 @@ def set_intra_block(pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...)
     ffts_mode: int, default None
 
     Pipe: depends on operands and target.
-    Rules: SY-1, SY-2, SY-3, XFLAG-RESERVED.
+    Rules: SY-1, SY-2, SY-3, XFLAG-RANGE, XFLAG-RESERVED, SY-5.
     Source: PTOAS e32488c9, PTOOps.td.
     """
 
@@ -6576,7 +6576,7 @@ def wait_cross_block(pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...
     ffts_mode: int, default None
 
     Pipe: depends on operands and target.
-    Rules: SY-1, SY-4, XFLAG-RESERVED.
+    Rules: SY-1, SY-4, XFLAG-RANGE, XFLAG-RESERVED, SY-5.
     Source: PTOAS e32488c9, PTOOps.td.
     """
 
@@ -6633,7 +6633,7 @@ def wait_intra_block(pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...
     ffts_mode: int, default None
 
     Pipe: depends on operands and target.
-    Rules: SY-1, SY-4, XFLAG-RESERVED.
+    Rules: SY-1, SY-4, XFLAG-RANGE, XFLAG-RESERVED, SY-5.
     Source: PTOAS e32488c9, PTOOps.td.
     """
 
@@ -6788,7 +6788,7 @@ class _sync:
         ffts_mode: int, default None
 
         Pipe: depends on operands and target.
-        Rules: SY-1, SY-2, SY-3, XFLAG-RESERVED.
+        Rules: SY-1, SY-2, SY-3, XFLAG-RANGE, XFLAG-RESERVED.
         Source: memory-model-and-sync 5; assembly 8.
         """
     def wait(self, pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...) -> RecordEvent:
@@ -6802,7 +6802,7 @@ class _sync:
         ffts_mode: int, default None
 
         Pipe: depends on operands and target.
-        Rules: SY-1, SY-4, XFLAG-RESERVED.
+        Rules: SY-1, SY-4, XFLAG-RANGE, XFLAG-RESERVED.
         Source: memory-model-and-sync 5; assembly 8.
         """
 

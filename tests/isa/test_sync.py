@@ -62,6 +62,22 @@ CASES: list[tuple[str, str, str, str, dict[str, Any], dict[str, Any], str]] = [
     ),
     ("SY-3", "sync.set", "a5", "", {"pipe": MTE3, "event_id": 0}, {"pipe": Pipe.M, "event_id": 0}, "PIPE_M cannot"),
     ("SY-4", "sync.wait", "a5", "", {"pipe": V, "event_id": 0}, {"pipe": M, "event_id": 0}, "PIPE_M cannot"),
+    *[
+        ("XFLAG-RANGE", name, on, "", {"pipe": FIX, "event_id": good}, {"pipe": FIX, "event_id": bad}, f"id {bad} is")
+        for name in ("sync.set", "sync.wait", "set_intra_block", "wait_cross_block")
+        for on, good, bad in (
+            ("a2a3", 0, -1),
+            ("a2a3", 15, 16),
+            ("a2a3", 10, 100),
+            ("a5", 0, -1),
+            ("a5", 15, 32),
+            ("a5", 10, 100),
+        )
+    ],
+    ("XFLAG-RANGE", "sync.set", "a2a3", "", {"pipe": FIX, "event": 15}, {"pipe": FIX, "event": 16}, "0..15"),
+    ("XFLAG-RANGE", "set_intra_block", "a5", "", {"pipe": FIX, "event": 31}, {"pipe": FIX, "event": 32}, "0..31"),
+    ("SY-5", "set_cross_block", "a5", "", {"pipe": FIX, "event_id": 15}, {"pipe": FIX, "event_id": 16}, "0..15"),
+    ("SY-5", "wait_cross_block", "a5", "", {"pipe": FIX, "event_id": 15}, {"pipe": FIX, "event_id": 31}, "0..15"),
     ("XFLAG-RESERVED", "sync.set", "a2a3", "", {"pipe": FIX, "event_id": 10}, {"pipe": FIX, "event_id": 11}, "id 11"),
     ("XFLAG-RESERVED", "sync.wait", "a5", "", {"pipe": V, "event_id": 15}, {"pipe": V, "event_id": 30}, "id 30"),
 ]

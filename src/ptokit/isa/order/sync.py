@@ -226,6 +226,7 @@ def _await(m: Machine, event: Any, *, event_id: int | None, **_: Any) -> Callabl
     return m.arrival(int(event) if event is not None else event_id or 0)
 
 
+_FLAG_RULES = (rules.XFLAG_RANGE, rules.XFLAG_RESERVED)
 _CORE_FORMS = ("A(pipe) , <? %event ?> <? N(event_id) ?> {}",)
 SYNC_SET = _sync(
     "sync.set",
@@ -234,7 +235,7 @@ SYNC_SET = _sync(
     index("event", optional=True),
     attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode", optional=True)),
     pipe=lambda site: site.attrs["pipe"],
-    rules=(rules.SY_1, rules.SY_2, rules.SY_3, rules.XFLAG_RESERVED),
+    rules=(rules.SY_1, rules.SY_2, rules.SY_3, *_FLAG_RULES),
     meaning=Ordering(_signal),
     order=_CORE_FLAG_ORDER,
     form=grammar(*_CORE_FORMS),
@@ -246,12 +247,15 @@ SYNC_WAIT = _sync(
     index("event", optional=True),
     attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode", optional=True)),
     pipe=lambda site: site.attrs["pipe"],
-    rules=(rules.SY_1, rules.SY_4, rules.XFLAG_RESERVED),
+    rules=(rules.SY_1, rules.SY_4, *_FLAG_RULES),
     meaning=Ordering(_await),
     order=_CORE_WAIT,
     form=grammar(*_CORE_FORMS),
 )
-for _reach, _between in (("cross", "blocks"), ("intra", "the cores of a block")):
+for _reach, _between, _ids in (
+    ("cross", "blocks", rules.SY_5),
+    ("intra", "the cores of a block", rules.SY_5_INTRA),
+):
     for _like, _verb, _what in ((SYNC_SET, "set", "Raise"), (SYNC_WAIT, "wait", "Wait for")):
         instruction(
             replace(
@@ -260,6 +264,7 @@ for _reach, _between in (("cross", "blocks"), ("intra", "the cores of a block"))
                 text=f"{_verb}_{_reach}_block",
                 summary=f"{_what} a flag between {_between}: {_like.text} by another name.",
                 attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode", optional=True)),
+                rules=(*_like.rules, _ids),
                 form=grammar("A!(pipe) , <? %event:index ?> <? N(event_id) ?> {}"),
                 source="PTOAS e32488c9, PTOOps.td",
             )

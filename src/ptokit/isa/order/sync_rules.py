@@ -261,23 +261,63 @@ SY_4 = _text("SY-4", targets=("a5",), rejected="sync.wait <PIPE_M>, 0", accepted
 )
 
 
+def flag_ids(target: Target) -> int:
+    """How many ids flags between cores have; the second half of 32 names those of the second vector core."""
+    return 2 * SECOND_CORE if target.flags_name_subcore else SECOND_CORE
+
+
+def no_flag(event_id: Any, target: Target) -> Message:
+    """Message of XFLAG-RANGE for an id between cores."""
+    count = flag_ids(target)
+    if event_id < 0 or event_id >= count:
+        return f"id {event_id} is outside 0..{count - 1}"
+    return None
+
+
+XFLAG_RANGE = _sync(
+    "XFLAG-RANGE",
+    what=f"Flags between cores have ids 0..{SECOND_CORE - 1}, on a5 also {SECOND_CORE}..{2 * SECOND_CORE - 1}.",
+    why="The signal has four bits for the id; a5 has names of their own for the flags of the second vector core.",
+    source="memory-model-and-sync 5.5",
+    rejected="sync.set <PIPE_MTE3>, 32",
+    accepted="sync.set <PIPE_MTE3>, 15",
+)(lambda o: no_flag(_event_id(o), o.target))
+
+
+def _written_id(o: Site, most: int) -> Message:
+    return _outside("event_id", o.attrs.get("event_id"), most)
+
+
+SY_5 = _text(
+    "SY-5",
+    what="The id of set_cross_block and wait_cross_block is 0..15, of the intra_block forms on a5 0..31.",
+    targets=("a2a3", "a5"),
+    covered_by=("XFLAG-RANGE",),
+    rejected="set_cross_block <PIPE_MTE3>, 16",
+    accepted="set_intra_block <PIPE_MTE3>, 16 on a5",
+    source="PTOAS 2026-08 PTO.cpp verifyNamedSyncEventOp",
+)(lambda o: _written_id(o, 15))
+SY_5_INTRA = replace(SY_5, check=lambda o: _written_id(o, flag_ids(o.target) - 1))
+
+
 def reserved(event_id: Any, target: Target) -> Message:
     """Message of XFLAG-RESERVED for an id between cores; ids from 16 on may name the second vector core."""
     number = event_id - SECOND_CORE if target.flags_name_subcore and event_id >= SECOND_CORE else event_id
     if number >= 11 and number <= 14:
-        return f"id {event_id} is reserved for the barrier over all cores (11..14)"
+        return f"id {event_id} is one that SYNCALL uses (11..14)"
     return None
 
 
 XFLAG_RESERVED = _sync(
     "XFLAG-RESERVED",
+    severity=Severity.WARNING,
     source="memory-model-and-sync 5.5, 10",
     rejected="sync.set <PIPE_MTE3>, 12",
     accepted="sync.set <PIPE_MTE3>, 0",
 )(
-    """Flags between cores do not use ids 11..14.
+    """Flags between cores do not use ids 11..14 in kernels that call SYNCALL.
 
-    SYNCALL uses them; a user's flag would be taken for its own.
+    SYNCALL uses them; a user's flag would be taken for its own. Barriers written by hand use them on devices.
     """,
     lambda o: reserved(_event_id(o), o.target),
 )

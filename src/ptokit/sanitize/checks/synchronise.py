@@ -8,7 +8,7 @@ from typing import Any
 
 from ptokit.ir.core import Op
 from ptokit.isa.order.event_tags import class_pipe
-from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, out_of_range, reserved
+from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, no_flag, out_of_range, reserved
 from ptokit.isa.table import Instr
 from ptokit.run.machine.lanes import uniform
 from ptokit.types.enums import Pipe
@@ -61,11 +61,13 @@ def _item(
                 return None
             return (GetToken if name.startswith("get_buf") else ReleaseToken)(op, name, pipe, token=token)
         case "sync.set" | "set_cross_block" | "set_intra_block":
-            _check_reserved(o, op, name, number)
+            if _no_flag(o, op, name, number):
+                return None
             mode = attrs.get("ffts_mode")
             return Signal(op, name, attrs["pipe"], event=number, mode=2 if mode is None else mode)
         case "sync.wait" | "wait_cross_block" | "wait_intra_block":
-            _check_reserved(o, op, name, number)
+            if _no_flag(o, op, name, number):
+                return None
             return AwaitSignal(op, name, attrs["pipe"], event=number)
         case "TSYNC":
             return WaitWork(op, name, Pipe.S, works=o.producers.of(operands["events"]))
@@ -73,10 +75,13 @@ def _item(
             return None
 
 
-def _check_reserved(o: ObservedCore, op: Op, name: str, number: int) -> None:
-    message = reserved(number, o.target)
-    if message is not None:
-        o.report("XFLAG-RESERVED", op, number, lambda: Draft(f"{name}: {message}", op.location))
+def _no_flag(o: ObservedCore, op: Op, name: str, number: int) -> bool:
+    """True if there is no flag between cores of this id. That, and what is odd about an id, is reported."""
+    outside, odd = no_flag(number, o.target), reserved(number, o.target)
+    for rule, message in (("XFLAG-RANGE", outside), ("XFLAG-RESERVED", odd)):
+        if message is not None:
+            o.report(rule, op, number, partial(Draft, f"{name}: {message}", op.location))
+    return outside is not None
 
 
 def _flag(
