@@ -22,6 +22,12 @@ UNIT = RawAttr("unit")
 SWITCHES = frozenset(("pto.entry", "hacc.entry", "pto.aicore"))
 """Function attributes whose presence is their meaning; their value is True (assembly 2.2)."""
 
+CARRIED = frozenset(
+    "accPhase precisionType tinsertMode autoAlloc padValue reassoc value indices layout "
+    "operandSegmentSizes resultSegmentSizes".split()
+)
+"""Attributes that operations of the reference have, or had, beside those of the instruction table: kept as written."""
+
 WORDS: dict[str, frozenset[str]] = {
     "kernel_kind": frozenset(("cube", "vector")),
     "func_core_type": frozenset(("AIC", "AIV", "MIX", "AIC_OR_AIV")),

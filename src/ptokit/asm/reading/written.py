@@ -8,12 +8,22 @@ from enum import Enum
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
+from ptokit.diagnostics.suggestions import suggest
 from ptokit.ir import Op, Operands, Value
 from ptokit.isa.table import TABLE, Attr, Instr, Kind
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import I1, I64, INDEX, Group, MemRef, Opaque, Ptr, Scalar, Type
 
-from ..forms.attributes import WORDS, Dictionary, Written, declared_value, plain_value, read_dictionary, unquote
+from ..forms.attributes import (
+    CARRIED,
+    WORDS,
+    Dictionary,
+    Written,
+    declared_value,
+    plain_value,
+    read_dictionary,
+    unquote,
+)
 from ..forms.notation import Element, Form, compile_form, placed_attributes
 from ..text import rules
 from ..text.cursor import is_string
@@ -302,6 +312,9 @@ def dictionary_attrs(p: Parser, instr: Instr, written: Dictionary, into: dict[st
         known = manual_value(attr, key, word) if attr is not None and word and issubclass(attr.kind, Enum) else None
         if attr is None:
             into[key] = plain_value(value.text)
+            if "." not in key and key not in CARRIED:  # others belong to the dialect that their name begins with
+                hint = suggest(key, declared) or "remove it"
+                p.warning(rules.UNKNOWN_ATTRIBUTE, f"pto.{instr.text} has no attribute '{key}'", value.place, hint=hint)
         elif attr.name in into:
             p.error(rules.ATTRIBUTE, f"attribute '{key}' is written twice", value.place)
         elif (v := known if known is not None else _declared(p, attr, value)) is not None:

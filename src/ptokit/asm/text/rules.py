@@ -40,6 +40,15 @@ UNCLOSED = _text("TEXT-UNCLOSED", "A bracket, region or type is not closed.", re
 NESTING = _text("TEXT-NESTING", "Brackets or regions are nested more than 200 deep.")
 TYPE = _text("TEXT-TYPE", "Unknown or malformed type.", rejected="!pto.tensor_view<4xq32>", source="assembly 3")
 ATTRIBUTE = _text("TEXT-ATTRIBUTE", "An attribute of the wrong kind, or written twice.", source="assembly 4")
+UNKNOWN_ATTRIBUTE = _text(
+    "TEXT-UNKNOWN-ATTRIBUTE",
+    "An attribute that the operation does not have: nothing reads it.",
+    severity=Severity.WARNING,
+    why="The reference assembler keeps such attributes and ignores them, so that a misspelt one changes what is done.",
+    rejected="tstore … {atomic_type = #pto<atomic_type atomic_add>}, which stores and does not add",
+    accepted="tstore … {atomicType = #pto<atomic_type atomic_add>}; attributes of other dialects, as my.note",
+    source="assembly 4",
+)
 ARCH = _text(
     "TEXT-ARCH",
     "pto.target_arch is not the name of a target: the rules of a2a3 apply, unless --target says otherwise.",
