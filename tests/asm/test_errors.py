@@ -50,7 +50,7 @@ def first(text: str) -> Diagnostic:
         ),
         # attributes
         ("pto.barrier #pto.event<EVENT_ID0>", [("TEXT-ATTRIBUTE", 1, 13)]),
-        (f"pto.tload ins(%v : {V}) outs(%t : {T}) {{a = 1, a = 2}}", [("TEXT-ATTRIBUTE", 1, 108)]),
+        (f"pto.tload ins(%v : {V}) outs(%t : {T}) {{a.b = 1, a.b = 2}}", [("TEXT-ATTRIBUTE", 1, 110)]),
         (f"pto.tcolsum ins(%t {{isBinary = 3}} : {T}) outs(%u : {T})", [("TEXT-ATTRIBUTE", 1, 32)]),
         # grammar
         ("%a = arith.addi %n %n : index", [("TEXT-UNEXPECTED", 1, 20)]),

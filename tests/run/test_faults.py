@@ -152,7 +152,7 @@ def test_mismatched_view_and_tile() -> None:
     body += f"    pto.tload ins(%p : {PART}) outs(%t : !pto.tile_buf<vec, 8x16xf32, valid=?x16>)\n"
     program = compiled(PTRS, body)
     program.launch([zeros(8), zeros(8), 8])
-    found = fault(program, [zeros(8), zeros(8), 5])
+    found = fault(program, [zeros(5), zeros(8), 5])
     assert found.location.line > 0
     assert "8" in found.message
 
@@ -179,3 +179,27 @@ def test_arrays_without_an_axis_for_the_ranks() -> None:
     assert (found.rule, found.location.file) == ("RUN-RANKS", "k.pto")
     assert "%x has shape 16x16" in found.message
     assert [len(part) for part in divided(function, [zeros(3), zeros(3), 16], 3)] == [3, 3, 3]
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+def test_a_slice_may_leave_its_dimension_where_it_stays_in_the_array(backend: str) -> None:
+    """What lies past a row is the next one; only what lies past the array is refused."""
+    text = f"""
+    %v = pto.make_tensor_view %x, shape = [%c8, %c16], strides = [%c16, %c1] : !pto.tensor_view<?x?xf32>
+    %s = pto.partition_view %v, offsets = [%m, %n], sizes = [%c8, %c16] : !pto.tensor_view<?x?xf32> -> {PART}
+    %w = pto.make_tensor_view %y, shape = [%c8, %c16], strides = [%c16, %c1] : !pto.tensor_view<?x?xf32>
+    %q = pto.partition_view %w, offsets = [%c0, %c0], sizes = [%c8, %c16] : !pto.tensor_view<?x?xf32> -> {PART}
+""" + (alloc("t") + load("%t", "%s") + store("%t", "%q"))
+    program = compiled("%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %m: index, %n: index", text)
+    x = np.arange(10 * 16, dtype=np.float32)
+    for row, col in ((0, 0), (0, 8), (2, 0), (1, 16), (-1, 16), (1, -16)):
+        y = zeros(8)
+        program.launch([x, y, row, col], backend=backend)
+        assert (y.reshape(-1) == x[16 * row + col :][:128]).all()
+    for row, col in ((2, 1), (0, -1), (-1, 15), (3, 0)):
+        with pytest.raises(DiagnosticError) as caught:
+            program.launch([x, zeros(8), row, col], backend=backend)
+        (found,) = caught.value.diagnostics
+        assert found.rule == "GM-OOB"
+        assert "leaves dimension" in found.message
+        assert "160" in found.message

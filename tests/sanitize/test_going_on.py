@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .mini import TILE, Mini, output
 
 VIEWS = "!pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<{}xf32>"
@@ -50,22 +52,33 @@ def test_slots_of_several_tiles_lose_their_bytes_by_name() -> None:
     assert "%b" in found[0].message
 
 
-def test_what_a_slice_has_outside_is_not_written() -> None:
-    """A slice that leaves its tensor to the right does not write the next rows, where its elements would lie."""
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [(16, {"GM-OOB": [{4, 5}]}), (15, {"GM-SLICE": [{4, 5}]}), (8, {"GM-SLICE": [{4, 5}], "UNINIT-READ": [{9}]})],
+)
+def test_a_slice_past_a_dimension_touches_the_next_rows(rows: int, found: dict[str, list[set[int]]]) -> None:
+    """A slice that leaves its tensor to the right has elements in the next rows; an error where they leave the array."""
     small = TILE.replace("16x32", "8x16")
-    part = "!pto.partition_tensor_view<{}xf32>"
+    part, open_ = "!pto.partition_tensor_view<{}xf32>", TILE.replace("f32", "f32, valid=?x32")
     program = Mini(
         f"""
         load a x
         set MTE2 MTE3 0
         wait MTE2 MTE3 0
-        %far_p = pto.partition_view %y_v, offsets = [%c0, %c16], sizes = [%c16, %c32] : {VIEWS.format("16x32")}
-        store a far
+        %far_p = pto.partition_view %y_v, offsets = [%c0, %c16], sizes = [%rows, %c32] : {VIEWS.format("?x32")}
+        pto.tstore ins(%a_rows : {open_}) outs(%far_p : {part.format("?x32")})
         set MTE3 MTE2 0
         wait MTE3 MTE2 0
         %left_p = pto.partition_view %y_v, offsets = [%c8, %c0], sizes = [%c8, %c16] : {VIEWS.format("8x16")}
         pto.tload ins(%left_p : {part.format("8x16")}) outs(%s : {small})
         """,
-        tiles={"a": 0, "at": "arith.constant 8192 : i64", "s": f"pto.alloc_tile addr = %at : {small}"},
+        tiles={
+            "rows": f"arith.constant {rows} : index",
+            "a": 0,
+            "at": "arith.constant 8192 : i64",
+            "s": f"pto.alloc_tile addr = %at : {small}",
+            "null": "arith.constant 0 : i64",
+            "a_rows": f"pto.alloc_tile addr = %null valid_row = %rows : {open_}",
+        },
     )
-    assert program.found(args={"y": output()}) == {"GM-OOB": [{4, 5}], "UNINIT-READ": [{9}]}
+    assert program.found(args={"y": output()}) == found

@@ -69,6 +69,11 @@ SLICE = (
     "%s = pto.partition_view %x_v, offsets = [{}, %c0], sizes = [%c16, %c32] : !pto.tensor_view<?x?xf32> -> "
     "!pto.partition_tensor_view<16x32xf32>"
 )
+NARROW = (
+    "%s = pto.partition_view %x_v, offsets = [%c0, {}], sizes = [%c8, %c32] : !pto.tensor_view<?x?xf32> -> "
+    "!pto.partition_tensor_view<8x32xf32>\n"
+    "pto.tload ins(%s : !pto.partition_tensor_view<8x32xf32>) outs(%n : !pto.tile_buf<vec, 8x32xf32>)"
+)
 LARGE = (
     "%v = pto.make_tensor_view %x, shape = [%c16, %c32], strides = [{}, %c1] : !pto.tensor_view<?x?xf32>\n"
     "%s = pto.partition_view %v, offsets = [%c0, %c0], sizes = [%c16, %c16] : !pto.tensor_view<?x?xf32> -> "
@@ -449,6 +454,13 @@ PAIRS = [
         {"GM-OOB": [{2}]},
         f"{SLICE.format('%c4')}\npto.tload ins(%s : {ROWS}) outs(%a : !pto.tile_buf<vec, 16x32xf32>)",
         f"{SLICE.format('%c0')}\npto.tload ins(%s : {ROWS}) outs(%a : !pto.tile_buf<vec, 16x32xf32>)",
+    ),
+    Pair(
+        "a slice past a dimension of the tensor, not past the array",
+        {"GM-SLICE": [{2}]},
+        NARROW.format("%c16"),
+        NARROW.format("%c0"),
+        {"tiles": {"na": "arith.constant 0 : i64", "n": "pto.alloc_tile addr = %na : !pto.tile_buf<vec, 8x32xf32>"}},
     ),
     Pair(
         "a tensor larger than its memory",

@@ -164,18 +164,35 @@ def slice_of(w: Writer, step: Step) -> None:
     parent, packed = w.get(step["source"]), step.get("packed")
     assert isinstance(parent, View)
     offsets, sizes = (tuple(map(w.number, step.group(name))) for name in ("offsets", "sizes"))
-    checked = Checked(w)
+    checked, shape = Checked(w), Checked(w)
     start = parent.offset
     for o, n, d, s in zip(offsets, sizes, parent.dims, parent.strides):
-        checked.need("sge", o, 0)
-        checked.need("sle", n, w.code.sub(d, o))  # o is not negative, d not beyond 2**63
+        shape.need("sge", o, 0)
+        shape.need("sle", n, checked.add(d, w.code.sub(0, o)))
         start = checked.add(start, checked.mul(o, s))
     w.refuse_if(checked.any(), step)
     found = replace(parent, offset=start, dims=sizes)
+    _stays_in_memory(w, step, shape.any(), found)
     if packed is not None:
         dims, strides, layout = packed.value
         found = View(parent.memory, start, dims, strides, parent.dtype, LAYOUTS.index(layout), frozenset((layout,)))
     w.set(step.result, found)
+
+
+def _stays_in_memory(w: Writer, step: Step, leaves: str, part: View) -> None:
+    """A slice that leaves the shape of its tensor has to lie in the argument all the same."""
+    if leaves == "false":
+        return
+    w.pending.flush()
+    code = w.code
+    far, good = code.label("far"), code.label("near")
+    code.branch(code.value(f"xor i1 {leaves}, true"), good, far, rare=True)
+    code.place(far)
+    checked = Checked(w)
+    inside(checked, part)
+    w.refuse_if(checked.any(), step)
+    code.jump(good)
+    code.place(good)
 
 
 def _of_dimension(w: Writer, step: Step, numbers: Sequence[Num]) -> None:

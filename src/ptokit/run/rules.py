@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ptokit.diagnostics import Scope, define
+from ptokit.diagnostics import Scope, Severity, define
 
 _rule = partial(define, scope=Scope.RUN)
 
@@ -126,12 +126,22 @@ _rule(
 )
 define(
     "GM-OOB",
-    "Transfers stay inside the tensor's declared shape and inside the argument's memory.",
+    "Transfers stay inside the argument's memory.",
     scope=Scope.SYNC,
     why="The device reads or overwrites whatever lies there.",
     source="memory-model-and-sync 10; seed: not allowed",
-    rejected="a partition_view that ends past the tensor, or a tensor view larger than the array",
+    rejected="a slice that ends past the array, or a tensor view larger than the array",
     accepted="sizes clipped at the edge of the tensor, with the tile's valid region to match",
+)
+define(
+    "GM-SLICE",
+    "A slice stays inside the declared shape of its tensor.",
+    scope=Scope.SYNC,
+    severity=Severity.WARNING,
+    why="What it reaches past a dimension is the beginning of the next row or plane: mostly a mistake, and no fault.",
+    source="memory-model-and-sync 10",
+    rejected="columns 8 to 24 of a 4x16 tensor, whose last row ends before the array does",
+    accepted="columns 8 to 16",
 )
 define(
     "GM-NULL",

@@ -41,7 +41,7 @@ from .checks.pipes import PipeWatch
 from .checks.synchronise import synchronise
 from .checks.threads import Watched
 from .checks.vector_scopes import ScopeOrder, Sources
-from .checks.views import chosen, inside, leaves_memory, place, scattered, sliced
+from .checks.views import chosen, leaves_memory, leaves_shape, place, scattered, sliced
 from .findings.folded import Draft, Findings
 from .memory.footprints import Touch, meet
 from .memory.gm import Located, Scattered
@@ -386,6 +386,8 @@ class CoreObserver(ObservedCore):
             if (message := leaves_memory(view)) is not None:
                 bad = True
                 self.report("GM-OOB", op, name, partial(placement.outside, op, instr.name, view, message))
+            elif (message := leaves_shape(view)) is not None:
+                self.report("GM-SLICE", op, name, partial(placement.past_a_dimension, op, instr.name, view, message))
         result = None if bad else run_scatter(self, op, instr.name, views, partial(self.checked, moment))
         return result, [t for name, write, kind in known.views for t in self._view_touch(given[name], write, kind)]
 
@@ -406,7 +408,7 @@ class CoreObserver(ObservedCore):
         if seen := [c.elements.reshape(-1) for c in chosen(view)]:
             where = scattered(np.concatenate(seen), view, origin, memory.granule)
         else:
-            where = place(inside(view), origin, memory.granule)
+            where = place(view, origin, memory.granule)
         return [] if where is None else [Touch(memory, write, where, view.buffer.name, atomic=kind)]
 
     def element(self, moment: Moment) -> Any:

@@ -97,25 +97,23 @@ class View:
         return Layout.ND if self.stated_layout is None else self.stated_layout
 
     def partition(self, offsets: tuple[Offset, ...], sizes: tuple[int, ...]) -> View:
-        """A slice; raises `Fault` GM-OOB if it leaves the tensor's declared shape."""
-        start = self.offset
+        """A slice. Raises `Fault` GM-OOB if it leaves the tensor's declared shape and its memory, too."""
+        start, wrong = self.offset, None
         for axis, (o, n, d, s) in enumerate(zip(offsets, sizes, self.dims, self.strides)):
-            if isinstance(o, int):
-                if o < 0 or n > d - o:
-                    self._outside(axis, o, n, d)
-            else:
-                low, high = extremes(o)
-                if low < 0 or n > d - high:
-                    self._outside(axis, low if low < 0 else high, n, d)
+            low, high = (o, o) if isinstance(o, int) else extremes(o)
+            if (low < 0 or n > d - high) and wrong is None:
+                wrong = axis, low if low < 0 else high
             start = start + o * s
-        return View(self.buffer, start, sizes, self.strides, self.dtype, self.stated_layout)
-
-    def _outside(self, axis: int, offset: int, size: int, dim: int) -> None:
-        raise Fault(
-            "GM-OOB",
-            f"slice [{offset}, {offset + size}) leaves dimension {axis} of the tensor view, which has {dim} elements",
-            hint="shorten the slice (and the tile's valid region) at the edge of the tensor",
-        )
+        part = View(self.buffer, start, sizes, self.strides, self.dtype, self.stated_layout)
+        if wrong is not None and self.buffer is not None and part.outside() is not None:
+            axis, first = wrong
+            raise Fault(
+                "GM-OOB",
+                f"slice [{first}, {first + sizes[axis]}) leaves dimension {axis} of the tensor view, which has "
+                f"{self.dims[axis]} elements, and argument %{self.buffer.name}, which has {self.buffer.nelem}",
+                hint="shorten the slice (and the tile's valid region) at the edge of the tensor",
+            )
+        return part
 
     def element_text(self, offset: int) -> str:
         """The element `offset` after the first, of the first block, in words."""
@@ -132,17 +130,24 @@ class View:
         """Rows and columns of the 2-D view (types-and-layouts 9.1)."""
         return row_col_axes(self.dims, self.strides, layout, self.dtype)[2]
 
+    def outside(self) -> tuple[int, int] | None:
+        """The first and the last element that the view touches, if one of them lies outside of its buffer."""
+        assert self.buffer is not None
+        low, high = reach(self.dims, self.strides)
+        if self.stated_layout is Layout.NDC1HWC0:
+            high += inner_channels(self.dtype, Layout.NDC1HWC0) - 1
+        first, last = extremes(self.offset)
+        bad = first + low < 0 or last + high >= self.buffer.nelem
+        return (first + low, last + high) if bad else None
+
     def check_bounds(self) -> Buffer:
         """The buffer, if every element of the view lies inside it. Raises `Fault` GM-OOB or GM-NULL."""
         buffer = self.buffer
         if buffer is None:
             raise Fault("GM-NULL", "the view has no memory: its pointer is null")
-        low, high = reach(self.dims, self.strides)
-        if self.stated_layout is Layout.NDC1HWC0:
-            high += inner_channels(self.dtype, Layout.NDC1HWC0) - 1
-        first, last = extremes(self.offset)
-        if first + low < 0 or last + high >= buffer.nelem:
-            start, end = first + low, last + high
+        outside = self.outside()
+        if outside is not None:
+            start, end = outside
             raise Fault(
                 "GM-OOB",
                 f"access to elements [{start}, {end + 1}) of argument %{buffer.name}, "

@@ -11,7 +11,7 @@ from ptokit.run.memory.global_memory import View
 from ..memory.footprints import Touch
 from . import placement
 from .core import ObservedCore
-from .views import leaves_memory, place
+from .views import leaves_memory, leaves_shape, place
 
 
 def touched(o: ObservedCore, view: View, *, write: bool, kind: Any = None) -> list[Touch]:
@@ -36,6 +36,8 @@ def stays_in_memory(o: ObservedCore, op: Op, name: str, operand: str, view: View
     message = leaves_memory(view)
     if message is not None:
         o.report("GM-OOB", op, operand, partial(placement.outside, op, name, view, message))
+    elif (shape := leaves_shape(view)) is not None:
+        o.report("GM-SLICE", op, operand, partial(placement.past_a_dimension, op, name, view, shape))
     return message is None
 
 

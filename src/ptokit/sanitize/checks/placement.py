@@ -141,6 +141,14 @@ def outside(op: Op, name: str, view: View, message: str) -> Draft:
     return Draft(f"{name}: the transfer leaves global memory: {message}", op.location, hint, notes)
 
 
+def past_a_dimension(op: Op, name: str, view: View, message: str) -> Draft:
+    """GM-SLICE."""
+    known = slice_of(view)
+    notes = [] if known is None else [Note("the slice is taken here", known.op.location)]
+    hint = "shorten the slice, and the tile's valid region, or declare the tensor as it lies in memory"
+    return Draft(f"{name}: {message}; it stays in its argument", op.location, hint, notes)
+
+
 def reserved_bytes(module: Module, target: Target, found: Diagnostics) -> None:
     """UB-RESERVED, for tiles at known addresses."""
     for function in module.functions:

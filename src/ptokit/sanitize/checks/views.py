@@ -28,8 +28,7 @@ class Slice:
     """What is kept of a view that was cut out of a tensor: where, and what of it leaves the tensor."""
 
     op: Op
-    outside: str | None = None  # message of GM-OOB
-    clipped: View | None = None  # what lies inside
+    outside: str | None = None  # what of it leaves the tensor, in words
 
 
 def slice_of(view: View) -> Slice | None:
@@ -41,43 +40,38 @@ def sliced(
     op: Op, tensor: View, offsets: tuple[Any, ...], sizes: tuple[int, ...], packed: Packed | None = None
 ) -> View:
     """As `View.partition`, which may leave the tensor; ``packed``: of scales in groups, as they lie."""
-    start, low, clipped = tensor.offset, tensor.offset, []
+    start = tensor.offset
     before = slice_of(tensor)
     message = before.outside if before is not None else None
     for axis, (o, n, d, s) in enumerate(zip(offsets, sizes, tensor.dims, tensor.strides)):
         start += o * s
-        first, last = min(max(o, 0), d), min(max(o + n, 0), d)
-        low += first * s
-        clipped.append(max(0, last - first))
         if (o < 0 or n > d - o) and message is None:
             message = f"[{o}, {o + n}) leaves dimension {axis} of the tensor, which has {d} elements"
     view = View(tensor.buffer, start, sizes, tensor.strides, tensor.dtype, tensor.stated_layout)
     if packed is not None:
         view = View(tensor.buffer, start, packed.dims, packed.strides, tensor.dtype, packed.layout)
     view.note = Slice(op, message)
-    if message is not None and packed is None:
-        view.note.clipped = View(tensor.buffer, low, tuple(clipped), tensor.strides, tensor.dtype, tensor.stated_layout)
     return view
 
 
 def leaves_memory(view: View) -> str | None:
-    """Message of GM-OOB if a view leaves its tensor or the memory behind it."""
-    known = slice_of(view)
-    if known is not None and known.outside is not None:
-        return known.outside
+    """Message of GM-OOB if a view leaves the memory of its argument."""
     if view.buffer is None:
         return None
     low, high = _reach(view.dims, view.strides, _inner(view))
     low, high = low + view.offset, high + view.offset
-    if low < 0 or high >= view.buffer.nelem:
-        return f"elements [{low}, {high + 1}) of argument %{view.buffer.name}, which has {view.buffer.nelem} elements"
-    return None
+    if low >= 0 and high < view.buffer.nelem:
+        return None
+    known, whole = slice_of(view), f"argument %{view.buffer.name}, which has {view.buffer.nelem} elements"
+    if known is not None and known.outside is not None:
+        return f"{known.outside}, and {whole}"
+    return f"elements [{low}, {high + 1}) of {whole}"
 
 
-def inside(view: View) -> View:
-    """The elements of a view that lie inside its tensor."""
+def leaves_shape(view: View) -> str | None:
+    """Message of GM-SLICE if a view leaves the declared shape of its tensor."""
     known = slice_of(view)
-    return view if known is None or known.clipped is None else known.clipped
+    return None if known is None else known.outside
 
 
 def chosen(view: View) -> list[Chosen]:
