@@ -6,7 +6,7 @@ import pytest
 from ptokit.diagnostics import Diagnostic, DiagnosticError
 from ptokit.run.devices import divided
 
-from .kernels import COPY, PART, PTRS, alloc, compiled, load, part, view
+from .kernels import COPY, PART, PTRS, alloc, compiled, load, part, store, view
 
 
 def fault(program, args, blocks: int = 1, **options) -> Diagnostic:

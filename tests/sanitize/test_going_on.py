@@ -57,7 +57,7 @@ def test_slots_of_several_tiles_lose_their_bytes_by_name() -> None:
     [(16, {"GM-OOB": [{4, 5}]}), (15, {"GM-SLICE": [{4, 5}]}), (8, {"GM-SLICE": [{4, 5}], "UNINIT-READ": [{9}]})],
 )
 def test_a_slice_past_a_dimension_touches_the_next_rows(rows: int, found: dict[str, list[set[int]]]) -> None:
-    """A slice that leaves its tensor to the right has elements in the next rows; an error where they leave the array."""
+    """A slice that leaves its tensor to the right has elements in the next rows; they may leave the array."""
     small = TILE.replace("16x32", "8x16")
     part, open_ = "!pto.partition_tensor_view<{}xf32>", TILE.replace("f32", "f32, valid=?x32")
     program = Mini(
