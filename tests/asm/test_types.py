@@ -87,6 +87,8 @@ def long(**fields: object) -> str:
         ("!pto.tile<f32, 16, 32, RowMajor>", VEC),
         ("!pto.tile<vec, f32, 16, 32, RowMajor, NoneBox, None, Null>", VEC),
         ("!pto.tile<loc=vec, f32, 16, 32, RowMajor, NoneBox, None, Zero>", replace(VEC, pad=1)),
+        ("!pto.tile<loc=vec, f32, 16, 32, RowMajor, NoneBox, 512, Max>", replace(VEC, pad=2)),
+        ("!pto.tile<vec, f32, 16, 32, RowMajor, NoneBox, 1024, Min>", replace(VEC, fractal=1024, pad=3)),
         ("!pto.tile<vec, 16x32xf32, valid=?x8>", VEC.with_valid(DYNAMIC, 8)),
         (long().replace("tile_buf", "tile"), VEC),
         ("(index, f32) -> i1", FunctionType((Scalar("index"), Scalar("f32")), (Scalar("i1"),))),

@@ -342,3 +342,21 @@ def test_the_kind_of_the_module_is_that_of_its_functions(module: str, function: 
     parsed = parse_module(text, "k.pto", target=target("a5"))
     found = [(d.rule, d.location.line) for d in verify(parsed.module, target("a5"))]
     assert found == ([("PIPE-CORE", 3)] if expected else [])
+
+
+OPEN = "!pto.tensor_view<?x?xf32>"
+MADE = f"%v = pto.make_tensor_view %p, shape = [%c32, %n], strides = [%c16, %c1] : {OPEN}\n"
+
+
+@pytest.mark.parametrize(
+    ("offsets", "sizes", "rule"),
+    [
+        ("%c16, %c0", "%c16, %c16", None),
+        ("%c32, %c0", "%c16, %c16", "PV-8"),
+        ("%n, %c0", "%c16, %c16", None),
+        ("%c0, %c32", "%c16, %c16", None),  # only the run knows this dimension
+    ],
+)
+def test_constant_dimensions_of_a_view_whose_type_leaves_them_open(offsets: str, sizes: str, rule: str | None) -> None:
+    found = check(MADE + slice_of(offsets, sizes, source=OPEN))
+    assert [d.rule for d in found] == ([] if rule is None else [rule])

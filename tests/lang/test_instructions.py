@@ -224,3 +224,18 @@ def test_binding_of_operands_that_may_be_left_out() -> None:
 def test_a_name_there_is_not(name: str, near: str) -> None:
     with pytest.raises(AttributeError, match=f"did you mean {near}"):
         getattr(pto, name)
+
+
+def test_events_may_stand_before_attributes() -> None:
+    """As in C++: what an instruction waits for, then how it stores."""
+
+    @pto.kernel(target="a5")
+    def add(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32]) -> None:
+        t = pto.Tile(pto.TileType.Vec, pto.f32, 8, 16, addr=0)
+        loaded = pto.TLOAD(t, pto.GlobalTensor(x, (8, 16)))
+        pto.TSTORE(pto.GlobalTensor(y, (8, 16)), t, loaded, pto.AtomicType.AtomicAdd)
+
+    x, y = np.ones((8, 16), np.float32), np.full((8, 16), 2, np.float32)
+    add(x, y)
+    assert (y == 3).all()
+    assert not add.sanitize(x, y).diagnostics

@@ -290,6 +290,14 @@ class Facts:
             layout = view_layout(result.type.dtype, dims, strides)
         self._view(result, dims, strides, layout, result.type.dtype)
 
+    def extent(self, view: Value, axis: int) -> Size:
+        """A dimension of a tensor: of its type, or a constant that it was made with."""
+        static = view.type.dims[axis]  # type: ignore[union-attr]
+        if static != DYNAMIC:
+            return static
+        made = self._views.get(view)
+        return UNKNOWN if made is None else made[0][axis]
+
     def _dim(self, value: Value, static: int) -> Size:
         size = self.size(value)
         return size if known(size) or static == DYNAMIC else static

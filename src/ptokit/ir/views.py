@@ -78,25 +78,21 @@ def partition_view(op: Op, facts: Facts) -> Breaches:
         )
         return
     for axis in range(rank):
-        yield from _slice(axis, facts, offsets[axis], sizes[axis], source, result)
+        yield from _slice(axis, facts, offsets[axis], sizes[axis], op["source"], result)
 
 
-def _slice(
-    axis: int, facts: Facts, offset: Value, size: Value, source: TensorView | MemRef, result: PartitionView
-) -> Breaches:
-    at, n, limit = facts.size(offset), facts.size(size), source.dims[axis]
+def _slice(axis: int, facts: Facts, offset: Value, size: Value, view: Value, result: PartitionView) -> Breaches:
+    at, n, limit = facts.size(offset), facts.size(size), facts.extent(view, axis)
     if at < 0:
         yield Breach("PV-4", f"offset {at} of dimension {axis} is negative")
     if n <= 0:
         yield Breach("PV-5", f"size {n} of dimension {axis} is not positive")
-    same_rank = len(result.dims) == len(source.dims)
+    same_rank = len(result.dims) == len(view.type.dims)  # type: ignore[union-attr]
     if same_rank and result.dims[axis] != DYNAMIC and n != result.dims[axis]:
         yield Breach("PV-6", f"size {n} of dimension {axis} differs from {result.dims[axis]} in {result}")
-    if limit == DYNAMIC:
-        return
     if n > limit:
         yield Breach("PV-7", f"size {n} of dimension {axis} exceeds the tensor's {limit}")
-    elif known(at, n) and at + n > limit:
+    elif known(at, n, limit) and at + n > limit:
         yield Breach("PV-8", f"[{at}, {at + n}) of dimension {axis} ends past the tensor's {limit}")
 
 

@@ -68,12 +68,10 @@ def record_call(instr: Instr, args: tuple[Any, ...], named: dict[str, Any]) -> A
     Returns its event, or the scalar it yields.
     """
     trace = current(instr.name)
-    end = len(args)
-    while end and isinstance(args[end - 1], RecordEvent):
-        end -= 1
-    if end < len(args):
-        TSYNC(*args[end:])
-    args = args[:end]
+    events = [arg for arg in args if isinstance(arg, RecordEvent)]
+    if events:
+        TSYNC(*events)
+        args = tuple(arg for arg in args if not isinstance(arg, RecordEvent))
     if instr.name in _DYNAMIC_EVENT and any(isinstance(arg, Scalar) for arg in (*args, *named.values())):
         instr = TABLE[_DYNAMIC_EVENT[instr.name]]
         named = {"event" if name == "event_id" else name: arg for name, arg in named.items()}

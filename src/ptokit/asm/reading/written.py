@@ -314,7 +314,8 @@ def dictionary_attrs(p: Parser, instr: Instr, written: Dictionary, into: dict[st
             into[key] = plain_value(value.text)
             if "." not in key and key not in CARRIED:  # others belong to the dialect that their name begins with
                 hint = suggest(key, declared) or "remove it"
-                p.warning(rules.UNKNOWN_ATTRIBUTE, f"pto.{instr.text} has no attribute '{key}'", value.place, hint=hint)
+                at = value.place - 2 if p.texts[value.place - 1] == "=" else value.place
+                p.warning(rules.UNKNOWN_ATTRIBUTE, f"pto.{instr.text} has no attribute '{key}'", at, hint=hint)
         elif attr.name in into:
             p.error(rules.ATTRIBUTE, f"attribute '{key}' is written twice", value.place)
         elif (v := known if known is not None else _declared(p, attr, value)) is not None:

@@ -21,6 +21,7 @@ _LOCS = {t.text: t for t in TileType if t is not TileType.Ctrl}
 _BLAYOUTS = {t.text: t for t in BLayout}
 _SLAYOUTS = {t.text: t for t in SLayout}
 _FRACTALS = (16, 32, 512, 1024)
+_SIZES = {str(size): size for size in _FRACTALS}
 _MANUAL_FRACTALS = frozenset(("None", "NZ", "ZN", "FR", "RN"))
 
 _SHAPE = re.compile(r"((?:(?:\?|-?\d+)\s*x\s*)*)([!A-Za-z][\w.]*)\Z")
@@ -162,12 +163,15 @@ def _manual(fields: list[_Field]) -> TileSpec:
         spec["blayout"] = _name(fields[4], {t.name: t for t in BLayout}, "block layout")
     if len(fields) > 5:
         spec["slayout"] = _name(fields[5], {t.name: t for t in SLayout}, "stripe layout")
-    if len(fields) > 6 and fields[6].text not in _MANUAL_FRACTALS:
-        raise fields[6].fault(rules.TY_3, f"unknown fractal '{fields[6].text}'", "one of None, NZ, ZN, FR, RN")
+    if len(fields) > 6 and fields[6].text in _SIZES:
+        spec["fractal"] = _SIZES[fields[6].text]
+    elif len(fields) > 6 and fields[6].text not in _MANUAL_FRACTALS:
+        hint = f"one of None, NZ, ZN, FR, RN, {', '.join(_SIZES)}"
+        raise fields[6].fault(rules.TY_3, f"unknown fractal '{fields[6].text}'", hint)
     if len(fields) > 7:
-        pads = {"Null": PadValue.Null, "Zero": PadValue.Zero}
+        pads = {p.name: p for p in PadValue}
         if fields[7].text not in pads:
-            raise fields[7].fault(rules.TY_2, f"pad '{fields[7].text}' has no counterpart", "one of Null, Zero")
+            raise fields[7].fault(rules.TY_2, f"pad '{fields[7].text}' has no counterpart", f"one of {', '.join(pads)}")
         spec["pad"] = int(pads[fields[7].text])
     rows, cols = _size(fields[2], "rows"), _size(fields[3], "cols")
     name = loc if key in ("", "loc") else fields[0]

@@ -152,7 +152,8 @@ def PREFA_01(o: Site) -> Message:
     if not known(*g, *t) or flat(g, t):  # type: ignore[arg-type]
         return None
     return (
-        f"the view {shape_text(o.src)} with strides {t} is not one contiguous run; nothing is prefetched",
+        f"the view {shape_text(o.src)} with strides {t} is not flat, which is what the library looks for; "
+        "nothing is prefetched",
         "shape (1, 1, 1, 1, n) with strides (n, n, n, n, 1)",
     )
 

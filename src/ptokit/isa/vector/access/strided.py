@@ -139,7 +139,7 @@ VSLD = micro(
     None,
     *_RULES,
     meaning=_loaded,
-    attrs=(token("stride", optional=True),),
+    attrs=(token("stride", words=STRIDES, optional=True),),
     source="4.5",
 )
 
@@ -159,6 +159,6 @@ VSST = micro(
     None,
     *_RULES,
     meaning=_stored,
-    attrs=(token("stride", optional=True),),
+    attrs=(token("stride", words=STRIDES, optional=True),),
     source="4.5",
 )
