@@ -164,7 +164,7 @@ def expected(word: Any, elements: Elements) -> dict[str, np.ndarray]:
 
 def folded(fold: Fold, values: list[Any], dtype: DType) -> Any:
     combine = PRIMITIVES[fold.op].numpy
-    if fold.order is Order.ANY:
+    if fold.order in (Order.ANY, Order.ROUNDED):
         total = np.array([values[0]])
         for value in values[1:]:
             total = combine(total, np.array([value]))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _WIDE = 16  # elements of a row at a time
 _START = {"add": 0, "mul": 1}
+_TREES = (Order.TREE_ODD_FIRST, Order.TREE_ODD_LAST)
 
 
 def supported(word: Fold, operands: dict[str, Any], types: dict[str, DType]) -> bool:
@@ -46,7 +47,7 @@ def supported(word: Fold, operands: dict[str, Any], types: dict[str, DType]) -> 
     if word.accumulator == "f64":
         if not of.is_float or word.op not in _START:
             return False
-    elif word.accumulator is not None or of is not types[word.dst]:
+    elif word.accumulator is not None or of is not types[word.dst] or word.order in _TREES:
         return False
     for leaf in leaves(word.value):
         if not isinstance(leaf, Element) or leaf.at != OWN:
@@ -104,7 +105,8 @@ class _Folding(Loop):
             code.place(some)
         side_by_side = all(self._along(t) == 1 for t in self.part.operands.values())
         across = all(self._across(t) == 1 for t in self.part.operands.values())
-        if (across and not side_by_side and self.word.order is not Order.FORWARD) or (across and self._any()):
+        in_order = self.word.order in (Order.FORWARD, Order.ROUNDED)
+        if (across and not side_by_side and not in_order) or (across and self._any()):
             self._along_rows(kept, folded)
         else:
             self._next_to_each_other(kept, folded, side_by_side)
@@ -148,7 +150,7 @@ class _Folding(Loop):
 
     def _start(self, n: int) -> str | None:
         """What an accumulator starts with; None: with the first element."""
-        if self.word.op not in _START:
+        if self.word.op not in _START or self.word.order is Order.ROUNDED:
             return None
         first = _START[self.word.op]
         return same(n, self.kind, double(float(first)) if self.wide else first)

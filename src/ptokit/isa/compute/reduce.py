@@ -1,6 +1,7 @@
 """Row and column reductions (compute-reduce-matrix 1 and 2).
 
-Float sums and products are accumulated in binary64 and rounded once (class P2); integers wrap.
+Float sums and products of rows, and all of them on cpu, are accumulated in binary64 and rounded once (class P2). Those of
+columns on devices are rounded at every step, in the library's order. Integers wrap.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ptokit.diagnostics import Rule
+from ptokit.targets import A5
 
 from ..meaning.expressions import Convert
 from ..meaning.sentence import sentence
@@ -33,7 +35,10 @@ from .words import SRC, vector
 
 
 def _fold(op: str, axis: str) -> Callable[[Site], Fold]:
-    """i16 is widened first where the destination is wider, so that the sum does not wrap."""
+    """i16 is widened first where the destination is wider, so that the sum does not wrap.
+
+    The libraries for devices fold columns row by row, or as a tree, in the type of the elements.
+    """
     summing = op in ("add", "mul")
     order = Order.TWO_ACCUMULATORS if (op, axis) == ("add", "row") else Order.FORWARD
 
@@ -41,10 +46,19 @@ def _fold(op: str, axis: str) -> Callable[[Site], Fold]:
         widened = o.src.dtype is not o.dst.dtype and o.src.dtype.is_integer
         value = Convert(SRC, "dst") if widened else SRC
         if summing and o.src.dtype.is_float:
+            if axis == "column" and o.target.is_device:
+                return Fold(op, value, axis, None, _in_type(o))
             return Fold(op, value, axis, "f64", order)
         return Fold(op, value, axis)
 
     return choose
+
+
+def _in_type(o: Site) -> Order:
+    """The order in which a library for a device folds columns of floats, each step rounded (TColSum.hpp)."""
+    if not o.is_binary:
+        return Order.ROUNDED
+    return Order.TREE_ODD_LAST if o.target.is_a(A5) else Order.TREE_ODD_FIRST
 
 
 def row_reduction(name: str, op: str, types: Types, *rules: Rule) -> Instr:

@@ -68,6 +68,30 @@ def _forward(ufunc: np.ufunc) -> Reduction:
     return apply
 
 
+def _rounded(ufunc: np.ufunc) -> Reduction:
+    def apply(x: np.ndarray, axis: int) -> np.ndarray:
+        return ufunc.accumulate(x, axis=axis).take([-1], axis=axis)  # reduce would go by the order of the memory
+
+    return apply
+
+
+def _tree(odd: int) -> Reduction:
+    """``odd``: the sum that the last one of an odd number is added to, 0 or -1."""
+
+    def apply(x: np.ndarray, axis: int) -> np.ndarray:
+        x = np.moveaxis(x, axis, 0)
+        if len(x) == 1:
+            x = x + x.dtype.type(0) if odd else x
+        while len(x) > 1:
+            sums = x[:-1:2] + x[1::2]
+            if len(x) % 2:
+                sums[odd] = sums[odd] + x[-1]
+            x = sums
+        return np.moveaxis(x, 0, axis)
+
+    return apply
+
+
 def _wrapping(ufunc: np.ufunc) -> Reduction:
     return lambda x, axis: ufunc.reduce(x, axis=axis, dtype=x.dtype, keepdims=True)
 
@@ -105,8 +129,12 @@ FOLDS: dict[tuple[str, Order], Reduction] = {
     ("add", Order.PAIRWISE): lambda x, axis: x.astype(np.float64).sum(axis=axis, keepdims=True),
     ("add", Order.FORWARD): _forward(np.add),
     ("mul", Order.FORWARD): _forward(np.multiply),
+    ("add", Order.ROUNDED): _rounded(np.add),
+    ("mul", Order.ROUNDED): _rounded(np.multiply),
+    ("add", Order.TREE_ODD_FIRST): _tree(0),
+    ("add", Order.TREE_ODD_LAST): _tree(-1),
 }
-"""By primitive and order. Those with a stated order of floats accumulate in float64."""
+"""By primitive and order. `FORWARD`, `TWO_ACCUMULATORS` and `PAIRWISE` accumulate floats in float64."""
 
 
 def first_extreme(x: np.ndarray, axis: int, largest: bool) -> np.ndarray:

@@ -131,6 +131,14 @@ class Order(Enum):
     """The result does not depend on it: integers wrap, a maximum or minimum is the same in every order."""
     FORWARD = "forward"
     """((x[0] op x[1]) op x[2]) op …; a sum starts with +0, so that it is never -0."""
+    ROUNDED = "rounded"
+    """((x[0] op x[1]) op x[2]) op …, each result rounded to the type of the elements."""
+    TREE_ODD_FIRST = "tree, odd to the first"
+    """Neighbours x[0] + x[1], x[2] + x[3], … until one is left, each sum rounded to the type of the elements. Where
+    their number is odd, the last one is added to the first sum.
+    """
+    TREE_ODD_LAST = "tree, odd to the last"
+    """The same, but for an odd number the last one is added to the last sum; a single element to +0."""
     TWO_ACCUMULATORS = "two accumulators"
     """Sums with two accumulators a[0] and a[1], which start as +0, for l = 0 and 1.
 

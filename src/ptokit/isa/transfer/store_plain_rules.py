@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptokit.diagnostics import Severity
 from ptokit.diagnostics.conditions import shared
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import Layout, TileType
@@ -191,10 +192,12 @@ A5 = (
     STORE_A5_06,
     STORE_A5_07,
     rule("STORE-A5-16", "atomic_add on i16", "atomic_add on u16")(atomic_types),
-    rule("STORE-A5-18", "atomic_max from an acc tile", "atomic_max from a vec tile")(
-        "Atomic maximum and minimum come from accumulators.",
+    rule(
+        "STORE-A5-18", "atomic_max from an acc tile", "atomic_max from a vec tile", severity=Severity.WARNING
+    )(
+        "Atomic maximum and minimum come from accumulators: of other tiles, no public source says what they do.",
         "src.loc is Acc if atomic in (AtomicType.AtomicMax, AtomicType.AtomicMin)",
-        "atomicType={atomic.text} from a {src.loc.text} tile; only accumulators are stored with it",
+        "atomicType={atomic.text} from a {src.loc.text} tile, which no public source describes",
     ),
     rule("STORE-A5-19", "u64 ND to ND", "u64 Nz to NZ")(
         "64-bit elements go ND to ND or DN to DN only.",
