@@ -1,7 +1,7 @@
 """Row and column reductions (compute-reduce-matrix 1 and 2).
 
-Float sums and products of rows, and all of them on cpu, are accumulated in binary64 and rounded once (class P2). Those of
-columns on devices are rounded at every step, in the library's order. Integers wrap.
+Float sums and products of rows, and all of them on cpu, are accumulated in binary64 and rounded once (class P2).
+Those of columns on devices are rounded at every step, in the library's order. Integers wrap.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _fold(op: str, axis: str) -> Callable[[Site], Fold]:
 
 def _in_type(o: Site) -> Order:
     """The order in which a library for a device folds columns of floats, each step rounded (TColSum.hpp)."""
-    if not o.is_binary:
+    if not o.attrs.get("is_binary"):
         return Order.ROUNDED
     return Order.TREE_ODD_LAST if o.target.is_a(A5) else Order.TREE_ODD_FIRST
 
