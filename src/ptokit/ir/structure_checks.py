@@ -53,6 +53,8 @@ _SIMT, _THREADS = "pto.section.simt", "pto.simt_entry"
 def loop(op: Op, facts: Facts) -> Breaches:
     """FOR-1."""
     step = facts.size(op.get("step"))
+    if step is True:
+        step = -1  # of i1
     if step <= 0:
         yield Breach("FOR-1", f"the step is {step}")
 

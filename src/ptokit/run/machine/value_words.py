@@ -125,19 +125,14 @@ class ValueWords(LocalMemory):
             values[positions[i if len(positions) > 1 else 0]] = np.asarray(item).astype(values.dtype)
 
     def loop(self, lower: Any, upper: Any, step: Any) -> Iterator[Any]:
-        """scf.for whose bounds differ between blocks. Raises `Diverge` if the trip counts do."""
-        lo, hi, st = lanes(lower), lanes(upper), lanes(step)
-        if np.any(np.asarray(st) <= 0):
-            raise Fault("RUN-STEP", "the step of scf.for must be positive")
-        trips = np.maximum(0, -((lo - hi) // st)) if isinstance(lo - hi, np.ndarray) else max(0, -((lo - hi) // st))
+        """scf.for whose bounds differ between blocks, or come from the run. Raises `Diverge` if the trip counts do."""
+        trips = _trips(lower, upper, step)
         if isinstance(trips, np.ndarray):
-            if not (trips == trips[0]).all():
-                raise Diverge(trips)
-            trips = int(trips[0])
-        value = lower
-        for _ in range(trips):
-            yield value
-            value = value + step
+            raise Diverge(trips)
+        if trips:
+            yield lower
+        for k in range(1, trips):
+            yield lower + step * k
 
     @staticmethod
     def claim(condition: Any, message: str) -> None:
@@ -192,6 +187,21 @@ def place(index: Any, sizes: Sequence[int], what: str) -> int:
             raise Fault("RUN-INDEX", f"index {i} of {what}, which has {size}")
         found = found * size + i
     return found
+
+
+def _trips(lower: Any, upper: Any, step: Any) -> Any:
+    """How often a loop is done: a number, or an array for blocks that differ. Raises `Fault` RUN-STEP."""
+    if isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int):
+        return _turns(lower, upper, step)
+    columns = np.broadcast_arrays(*(np.atleast_1d(lanes(bound)) for bound in (lower, upper, step)))
+    trips = [_turns(*map(plain, row)) for row in zip(*columns)]
+    return trips[0] if trips.count(trips[0]) == len(trips) else np.array(trips, np.uint64)
+
+
+def _turns(lower: int, upper: int, step: int) -> int:
+    if step <= 0 or isinstance(step, bool):  # true of i1 is -1
+        raise Fault("RUN-STEP", "the step of scf.for must be positive")
+    return max(0, -((lower - upper) // step))
 
 
 def _fresh(value: Any) -> Any:

@@ -292,22 +292,35 @@ def _for(bodies: Bodies, op: Op) -> Step:
 
     def run(t: Threads, env: Env) -> None:
         lower, upper, by = (env[op[n]] for n in ("lower", "upper", "step"))
-        if (by <= 0).any():
+        if (t.active & ~_positive(by)).any():
             t.refuse("RUN-STEP", "the step of scf.for must be positive")
         values = [env[v] for v in op.group("init")]
         alike = len(lower) == len(upper) == len(by) == 1
-        while True:
-            live = t.active & (lower < upper)
-            if not live.any():
-                break
-            env[iv] = lower
+        now, to_go = lower, lower < upper
+        while (live := t.active & to_go).any():
+            env[iv] = now
             env.update(zip(carried, values))
             found = _taken(body, t, env, live)
             values = found if alike else [merge(live, a, b) for a, b in zip(found, values)]
-            lower = lower + by
+            to_go = to_go & (_distance(now, upper) > _unsigned(by))
+            now = now + by  # wraps where nothing is left to do
         env.update(zip(op.results, values))
 
     return run
+
+
+def _positive(x: np.ndarray) -> np.ndarray:
+    """Where a number is positive; true of i1 is -1."""
+    return np.zeros(len(x), bool) if x.dtype == bool else x > 0
+
+
+def _distance(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """y - x, at least 0, which may take one bit more than their type has."""
+    return _unsigned(y) - _unsigned(x)
+
+
+def _unsigned(x: np.ndarray) -> np.ndarray:
+    return x.view(f"u{x.dtype.itemsize}")
 
 
 def _while(bodies: Bodies, op: Op) -> Step:

@@ -14,7 +14,7 @@ from ptokit.ir import Block, Op, Operands, Value
 from ptokit.ir.graph import passed
 from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.records import dataclass
-from ptokit.types.values import I1, INDEX, Scalar, Type
+from ptokit.types.values import I1, INDEX, Type
 
 from ...forms.attributes import Dictionary, generic_attrs
 from ...forms.generic import ANY, SEGMENTS, Shape, segments
@@ -23,7 +23,7 @@ from ...types.parse import POISON
 from ..arith_types import check_select, check_types, like
 from ..memref_types import check_alloc, check_dealloc, check_reinterpret_cast, check_subview
 from ..ops.cf import check_flag
-from ..ops.control import check_cases, check_condition, check_yield
+from ..ops.control import check_cases, check_condition, check_counts, check_yield
 from ..parser import Parser
 from ..regions import Successor, branch_to
 
@@ -149,8 +149,8 @@ def _arguments(p: Parser, op: Op, block: Block, wanted: Sequence[Type], at: int)
 def _for(p: Parser, op: Op, at: int) -> None:
     type, types = op["lower"].type, [r.type for r in op.results]
     body = op.regions[0]
-    if type is not POISON and not (isinstance(type, Scalar) and type.is_integer):
-        p.fail(rules.TYPE, f"a loop variable cannot be of type {type}", at)
+    if type is not POISON:
+        check_counts(p, type, at)
     for value in (op["upper"], op["step"]):
         p.match(value, type, at)
     _carried(p, op, op.group("init"), types, at)

@@ -39,8 +39,7 @@ def read_for(p: Parser, name: str, at: int) -> Op:
         p.expect("->")
         types = p.typed_list(init, places, "carried", single=True)
     type: Type = p.type() if p.accept(":") else INDEX
-    if not (isinstance(type, Scalar) and type.is_integer):
-        p.fail(rules.TYPE, f"a loop variable cannot be of type {type}")
+    check_counts(p, type)
     for k, bound in enumerate((lower, upper, step)):
         p.match(bound, type, first + 2 * k)
     body = read_region(p, [(variable, type), *zip(carried, types)])
@@ -63,6 +62,15 @@ def _bindings(p: Parser) -> tuple[list[int], list[Value], list[int]]:
         places.append(p.i)
         values.append(p.value())
     return names, values, places
+
+
+def check_counts(p: Parser, type: Type, at: int | None = None) -> None:
+    """The type of a loop variable (TEXT-TYPE): MLIR compares signless integers and index, as signed numbers."""
+    if not (isinstance(type, Scalar) and type.is_integer):
+        p.fail(rules.TYPE, f"a loop variable cannot be of type {type}", at)
+    if type.signed or type.name.startswith("ui"):
+        signless = type.name.lstrip("u")
+        p.fail(rules.TYPE, f"a loop variable cannot be of type {type}; it is signless", at, hint=f"use {signless}")
 
 
 def check_yield(p: Parser, region: Block, types: Sequence[Type], name: str, at: int) -> None:
