@@ -14,7 +14,8 @@ from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.isa.unknown import UNKNOWN
-from ptokit.run.machine.calls import attributes, infos
+from ptokit.run.machine.asking import infos
+from ptokit.run.machine.calls import attributes
 from ptokit.run.memory.tile import Tile
 from ptokit.run.single import Single
 from ptokit.targets import Target

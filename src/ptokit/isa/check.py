@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
@@ -49,7 +49,12 @@ def broken_rules(site: Site, *, text: bool = True, lowered: bool = False, covere
 
 def _broken(site: Site, text: bool, lowered: bool) -> Iterator[Broken]:
     bare = lowered and any(isinstance(info, LoweredInfo) for info in site.operands.values())
-    for rule, check in _evaluated(site.instr, site.target, text, lowered, bare):
+    return found_by(_evaluated(site.instr, site.target, text, lowered, bare), site)
+
+
+def found_by(rules: Iterable[tuple[Rule, Check]], site: Site) -> Iterator[Broken]:
+    """Those of some rules that a site breaks."""
+    for rule, check in rules:
         found = check(site)
         if not found:
             continue
@@ -74,6 +79,11 @@ def _evaluated(instr: Instr, target: Target, text: bool, lowered: bool, bare: bo
         and (rule.always or not bare)
         and (rule.scope is not Scope.ASSEMBLER or (text and (rule.always or not lowered)))
     )
+
+
+def bound_at_run(instr: Instr, target: Target) -> tuple[tuple[Rule, Check], ...]:
+    """The rules that bind a call, which no text stands for, with their checks."""
+    return _evaluated(instr, target, False, False, False)
 
 
 def is_about_type(rule: Rule, site: Site, operand: str) -> bool:

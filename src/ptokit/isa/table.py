@@ -112,7 +112,6 @@ class Instr:
     order: Order = UNORDERED
     produces: tuple[Operand, ...] = ()  # SSA results that the semantics function returns
     typed: bool = False  # the semantics function gets ``types``: what is known of operands and results, by name
-    static_rules: bool = False  # rules look at types and constants only: a call has nothing left to check
     cpp: str | None = None  # C++ name where it is not `name`
     source: str = ""
     decision: str = ""  # where public facts leave something open: the reading ptokit chose

@@ -23,7 +23,8 @@ from ptokit.isa.site import Site
 from ptokit.isa.table import Instr, Kind, Role
 from ptokit.isa.unknown import UNKNOWN, Size
 from ptokit.run.fault import Fault
-from ptokit.run.machine.calls import attributes, bind, infos
+from ptokit.run.machine.asking import check_operands, infos
+from ptokit.run.machine.calls import attributes, bind
 from ptokit.run.memory.buffers import Buffer
 from ptokit.run.memory.global_memory import View
 from ptokit.run.memory.tile import Tile
@@ -110,10 +111,15 @@ def _instruction(session: Session, op: Op) -> Any:
     placed = {operand.name for operand in instr.operands if operand.passing is Passing.PLACED}
     operands = {n: held(value) if n in placed else _operand(held(value)) for n, value in op.operands.items()}
     _check_writable(instr, operands)
+    site = _site(single, op)
+    assert site is not None
     try:
-        result = _typed(single, op, instr, operands) if instr.typed else single.execute(instr, operands, op.attrs, op)
+        if instr.typed:
+            result = _typed(single, op, site, operands)
+        else:
+            result = single.execute(instr, operands, op.attrs, op, site.operands)
     except Fault as fault:
-        broken = _broken(single, op, instr, operands)
+        broken = _broken(site, op, operands)
         if fault.rule not in {finding.rule for finding in broken}:
             raise
         raise DiagnosticError(broken) from None
@@ -162,21 +168,24 @@ def _site(single: Single, op: Op) -> Site | None:
     return facts.site(op, single.target, extended=single.extended)
 
 
-def _typed(single: Single, op: Op, instr: Instr, operands: dict[str, Any]) -> Any:
+def _typed(single: Single, op: Op, site: Site, operands: dict[str, Any]) -> Any:
     """An instruction on registers, whose semantics look at the types of its operands."""
-    site = _site(single, op)
-    assert site is not None
-    call = bind(instr, site, op.attrs)
+    instr = site.instr
     given = [None if o.kind is Kind.RECORD else operands.get(o.name) for o in instr.operands]
     names, attrs = tuple(o.name for o in instr.operands), attributes(instr, op.attrs)
+    known = dict(zip(names, given))
+    check_operands(instr, single.target, known, attrs, extended=single.extended, stated=site.operands)
+    call = bind(instr, site, op.attrs, None)
     step = Step(op, "instruction", (), names, tuple(op.results), call, instr, site, attrs)
     return carry_out(step, single.chunk, tuple(given))
 
 
-def _broken(single: Single, op: Op, instr: Instr, operands: dict[str, Any]) -> list[Diagnostic]:
+def _broken(stated: Site, op: Op, operands: dict[str, Any]) -> list[Diagnostic]:
     """Everything that the rules have to say, not only the first."""
-    given = {o.name: operands.get(o.name) for o in instr.operands}
-    site = Site(instr, single.target, infos(given), attributes(instr, op.attrs), single.extended)
+    instr = stated.instr
+    given = infos({o.name: operands.get(o.name) for o in instr.operands}, stated.operands)
+    found = {**stated.operands, **given}
+    site = Site(instr, stated.target, found, attributes(instr, op.attrs), stated.extended)
     return [
         finding(op, b.rule.id, f"{instr.name}: {b.message}", b.hint, op.place(b.operands))
         for b in broken_rules(site, text=False)

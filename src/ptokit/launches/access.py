@@ -18,7 +18,7 @@ from ptokit.isa.site import Site
 from ptokit.isa.table import Kind, Role
 from ptokit.run.arguments import bind_arguments
 from ptokit.run.cores.signals import ALL_CORES
-from ptokit.run.machine.calls import infos
+from ptokit.run.machine.asking import infos
 from ptokit.run.machine.lanes import lanes
 from ptokit.run.memory.buffers import Buffer
 from ptokit.run.memory.global_memory import Pointer, View
@@ -160,7 +160,8 @@ class _Watch(Observer):
         if word is not None:
             return word
         site = step.site
-        return instr.meaning_at(Site(instr, site.target, infos(moment.given), step.attrs, site.extended, site.text))
+        found = infos(moment.given, site.operands)
+        return instr.meaning_at(Site(instr, site.target, found, step.attrs, site.extended, site.text))
 
     def _element(self, moment: Moment) -> Any:
         given = moment.given

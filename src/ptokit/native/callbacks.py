@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptokit.isa.table import Role
-from ptokit.run.machine.calls import check_operands
+from ptokit.run.machine.asking import Asking
 from ptokit.run.machine.lanes import plain
 from ptokit.run.machine.scalars import FLOAT_TYPES
 from ptokit.run.memory.global_memory import Pointer as RunPointer
@@ -278,30 +278,44 @@ def carried_out(w: Writer, step: Step, action: Action) -> None:
     w.leave_unless(w.call_back(_site(w, step, packing, action), packing.words))
 
 
-def check(w: Writer, step: Step) -> None:
-    """Rules that depend on sizes which only the run knows: Python checks each new combination of them."""
-    packing, instr, site = _packed(w, step), step.instr, step.site
-    assert instr is not None
-    assert site is not None
+def check(w: Writer, step: Step, asking: Asking) -> None:
+    """Rules that the text leaves open: Python asks them when something has changed that they have looked at."""
+    packing = Packing(w)
+    spans = []
+    for operand in step.operands:
+        first = packing.size
+        packing.operands.append(packing.operand(operand))
+        spans.append(range(first, packing.size))
+    kept = [(k, operand) for k, kind, operand in packing.words if kind == "i64"]  # no rule looks into a register
 
     def action(worker: Any, operands: list[Any], words: Any) -> None:
-        given = dict(zip(step.names, operands))
-        check_operands(instr, site.target, given, step.attrs, extended=site.extended, text=site.text)
+        looked: dict[int, set[str]] = {}
+        for number, field in asking.ask(worker.chunk, operands):
+            looked.setdefault(number, set()).add(field)
+        for number, span in enumerate(spans):
+            fields = looked.get(number, set())
+            for k in span:
+                matters = bool(fields & _PLACES) if k in packing.places else bool(fields)
+                words[k] = -1 if matters or asking.live else 0
 
     code = w.code
-    known = w.module.words(1 + packing.size)
+    known = w.module.words(1 + 2 * packing.size)
     new, good = code.label("new"), code.label("checked")
+    changed: Num = 0
+    for k, operand in kept:
+        last, mask = (code.load("i64", w.word(known + 1 + 2 * k + of)) for of in range(2))
+        other = code.value(f"and i64 {mask}, {code.value(f'xor i64 {last}, {operand}')}")
+        changed = code.value(f"or i64 {changed}, {other}")
     seen = code.compare("ne", code.load("i64", w.word(known)), 0)
-    for k, kind, operand in packing.words:
-        if kind != "i64" or k in packing.places:
-            continue  # a register, or where something lies, at which no rule of sizes looks
-        last = code.load(kind, w.word(known + 1 + k))
-        seen = code.both(seen, code.value(f"icmp eq {kind} {last}, {operand}"))
-    code.branch(seen, good, new, rare=True)
+    code.branch(code.both(seen, code.compare("eq", changed, 0)), good, new, rare=True)
     code.place(new)
     w.leave_unless(w.call_back(_site(w, step, packing, action), packing.words))
-    for k, kind, operand in packing.words:
-        if kind == "i64" and k not in packing.places:
-            code.store(kind, operand, w.word(known + 1 + k))
-    code.store("i64", 1, w.word(known))
+    for k, operand in kept:
+        code.store("i64", operand, w.word(known + 1 + 2 * k))
+        code.store("i64", code.load("i64", code.at(w.words, 8 * k)), w.word(known + 2 + 2 * k))
+    code.store("i64", 0 if asking.live else 1, w.word(known))
     code.place(good)
+
+
+_PLACES = frozenset(("addr", "origin", "data"))
+"""What a rule looks at where it matters where something lies."""

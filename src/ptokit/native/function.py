@@ -15,7 +15,6 @@ from typing import Any
 from ptokit.ir.core import Value
 from ptokit.isa.site import Site, TileInfo
 from ptokit.isa.table import Role
-from ptokit.run.machine.calls import left_to_check
 from ptokit.run.machine.scalars import FLOAT_TYPES
 from ptokit.run.planning.plan import Block, Data, FunctionPlan, Operand, Plan, Step, constant, walk, without_form
 from ptokit.run.planning.relations import Relations
@@ -337,12 +336,10 @@ class Writer:
         code.place(done)
 
     def check(self, step: Step) -> None:
-        """Check the rules that wait for sizes which only the run knows, in the eyes of the check before it."""
-        assert step.instr is not None
-        assert step.site is not None
-        if left_to_check(step.instr, step.site):
+        """Ask the rules that the text leaves open."""
+        if step.asking is not None:
             self.pending.flush()
-            callbacks.check(self, step)
+            callbacks.check(self, step, step.asking)
 
     def compute(self, step: Step, type: str) -> str:
         """A scalar that Python computes."""

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from ptokit.ir.core import Op
+from ptokit.isa.site import Info
 from ptokit.isa.table import Instr
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.tile import DYNAMIC, TileSpec
 
-from .machine.calls import attributes, check_operands
+from .machine.asking import check_operands
+from .machine.calls import attributes
 from .machine.chunk import Chunk
 from .machine.printed import Printed
 from .memory.buffers import Buffer
@@ -73,17 +75,23 @@ class Single:
         return View(buffer, offset, tuple(shape), tuple(stride), dtype, layout)
 
     def execute(
-        self, instr: Instr, operands: Mapping[str, Any], attrs: Mapping[str, Any] | None = None, op: Op | None = None
+        self,
+        instr: Instr,
+        operands: Mapping[str, Any],
+        attrs: Mapping[str, Any] | None = None,
+        op: Op | None = None,
+        stated: Mapping[str, Info | None] | None = None,
     ) -> Any:
         """Check and run one instruction; absent optional operands may be left out. Returns the scalar it yields.
 
-        ``op``: its place in a program, which the machine's observer is told.
+        ``op``: its place in a program, which the machine's observer is told; ``stated``: what the types of its operands
+        say, which those do not tell.
         Raises `ptokit.run.fault.Fault` for the first rule that is broken.
         """
         assert instr.run is not None
         given = {o.name: operands.get(o.name) for o in instr.operands}
         complete = attributes(instr, attrs or {})
-        check_operands(instr, self.target, given, complete, extended=self.extended)
+        check_operands(instr, self.target, given, complete, extended=self.extended, stated=stated)
         try:
             with np.errstate(all="ignore"):
                 if op is None:

@@ -12,13 +12,13 @@ from ptokit.ir.core import Op
 from ptokit.isa.checks.cores import pipe_on
 from ptokit.isa.checks.placement import buffer_name
 from ptokit.isa.meaning.words import Fold, Lane, Move
-from ptokit.isa.site import RegisterInfo, Site, TileInfo, ViewInfo
+from ptokit.isa.site import Site, TileInfo, ViewInfo
 from ptokit.isa.table import Instr
 from ptokit.isa.traits import Engine
 from ptokit.records import dataclass
 from ptokit.run.cores.pipe_waits import Event
 from ptokit.run.fault import Fault
-from ptokit.run.machine.calls import infos
+from ptokit.run.machine.asking import infos
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.machine.lanes import uniform
 from ptokit.run.memory.accesses import Access, Rows
@@ -235,10 +235,8 @@ class CoreObserver(ObservedCore):
         self.report(rule, op, message, partial(Draft, f"{op.name.removeprefix('pto.')}: {message}", op.location))
 
     def _site(self, instr: Instr, static: Site, given: Mapping[str, Any], attrs: Mapping[str, Any]) -> Site:
-        registers = {name: info for name, info in static.operands.items() if isinstance(info, RegisterInfo)}
-        return Site(
-            instr, self.target, {**infos(given), **registers}, attrs, self.machine.extended, static.text, static.core
-        )
+        found = {**static.operands, **infos(given, static.operands)}
+        return Site(instr, self.target, found, attrs, self.machine.extended, static.text, static.core)
 
     def _known_accesses(
         self, op: Op, instr: Instr, static: Site, given: Mapping[str, Any], attrs: Mapping[str, Any]

@@ -141,7 +141,6 @@ def micro(
     **more: Any,
 ) -> Instr:
     """An instruction on registers and pointers; its name is its text name. It has a function or a meaning."""
-    more.setdefault("static_rules", True)
     kinds = {operand.kind for operand in (*operands, *produces)}
     common = rules.COMMON if Kind.PTR in kinds else rules.COMMON[1:]
     if Kind.PTR in kinds and types is ANY:

@@ -151,7 +151,6 @@ def vmi(
         pipe=Pipe.V,
         meaning=meaning,
         typed=True,
-        static_rules=True,
         produces=tuple(produces),
         **more,
     )

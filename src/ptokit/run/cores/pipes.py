@@ -25,7 +25,8 @@ from ptokit.types.enums import AccToVecMode, Layout, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 
 from ..fault import Fault
-from ..machine.calls import attributes, infos
+from ..machine.asking import infos
+from ..machine.calls import attributes
 from ..machine.lanes import uniform
 from ..memory.global_memory import View
 from ..memory.storage import Arena, Storage

@@ -23,6 +23,7 @@ from ptokit.records import dataclass
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Type
 
+from ..machine.asking import Asking
 from ..simt.code import Bodies
 
 CONTROL = frozenset(
@@ -99,7 +100,8 @@ class Step:
     """One thing that a program has its machine do, at one place.
 
     ``names`` are those of its operands, ``results`` the values that it gives. ``core``: the kind of core that does it
-    (``cube``, ``vector``, ``first_vector``); for others the results are 0.
+    (``cube``, ``vector``, ``first_vector``); for others the results are 0. ``asking``: the rules of an instruction that
+    the text leaves open, which are asked before it; None if there are none.
     """
 
     op: Op
@@ -116,6 +118,7 @@ class Step:
     ways: tuple[Way, ...] = ()
     callee: str = ""
     core: str = ""
+    asking: Asking | None = None
 
     @property
     def name(self) -> str:

@@ -33,6 +33,7 @@ from ptokit.types.values import (
     TensorView,
 )
 
+from ..machine.asking import asking
 from ..machine.calls import attributes, bind
 from ..machine.lanes import settled
 from ..python import arith
@@ -320,11 +321,13 @@ class Planner(Operands):
             self.made.footprint += moved
         given = tuple(self._given(op, instr, operand) for operand in instr.operands)
         names = tuple(operand.name for operand in instr.operands)
-        call = bind(instr, site, op.attrs)
+        attrs = attributes(instr, op.attrs)
+        asks = asking(instr, site, attrs)
+        call = bind(instr, site, op.attrs, asks)
         loose = tuple(isinstance(r.type, Scalar) and r in self.varying for r in op.results)
         if any(loose) and not instr.order.waits:
             call = _settled(call, loose)
-        return Step(op, "instruction", given, names, tuple(op.results), call, instr, site, attributes(instr, op.attrs))
+        return Step(op, "instruction", given, names, tuple(op.results), call, instr, site, attrs, asking=asks)
 
     def _given(self, op: Op, instr: Instr, operand: Any) -> Operand:
         value = op.operands.get(operand.name)

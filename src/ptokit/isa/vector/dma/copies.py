@@ -149,7 +149,7 @@ def _dma(
     orders: dict[str, str] | None = None,
     **more: Any,
 ) -> Instr:
-    more |= {"static_rules": False, "source": "3", "meaning": does}
+    more |= {"source": "3", "meaning": does}
     form = TextForm("micro", orders=orders or {}, misfits={"": "DMA-A5-06"})
     return micro(text, summary, operands, (), None, *bound, form=form, **more)
 
