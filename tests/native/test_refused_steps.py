@@ -61,13 +61,13 @@ CASES: dict[str, tuple[str, tuple[int, int], tuple[int, int], str]] = {
         f"    %t = pto.alloc_tile valid_row = %n valid_col = %c16 : {OPEN}\n" + ELEMENT,
         (8, 0),
         (9, 0),
-        "VS-3",
+        "TILE-01",
     ),
     "valid columns of a tile": (
         f"    %t = pto.alloc_tile valid_row = %c8 valid_col = %n : {OPEN}\n" + ELEMENT,
         (8, 0),
         (-1, 0),
-        "VS-3",
+        "TILE-01",
     ),
     "valid region set": (
         f"    %t = pto.alloc_tile valid_row = %c8 valid_col = %c8 : {OPEN}\n"

@@ -143,7 +143,7 @@ def test_dynamic_valid_sizes_are_bounded() -> None:
     body = "    %t = pto.alloc_tile valid_row = %rows : !pto.tile_buf<vec, 8x16xf32, valid=?x16>\n"
     program = compiled(PTRS, body)
     program.launch([zeros(8), zeros(8), 8])
-    assert fault(program, [zeros(8), zeros(8), 9]).rule == "VS-3"
+    assert fault(program, [zeros(8), zeros(8), 9]).rule == "TILE-01"
 
 
 def test_mismatched_view_and_tile() -> None:

@@ -26,7 +26,7 @@ from ptokit.run.fault import Fault
 from ptokit.run.machine.asking import check_operands, infos
 from ptokit.run.machine.calls import attributes, bind
 from ptokit.run.memory.buffers import Buffer
-from ptokit.run.memory.global_memory import View
+from ptokit.run.memory.global_memory import Pointer, View
 from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import carry_out
 from ptokit.run.planning.plan import Data, Plan, Step
@@ -44,13 +44,13 @@ from .where import refusal
 
 
 class _Known(Facts):
-    """In a session every number is known."""
+    """What a compiled kernel states: the check is about constants, and the machine finds the rest."""
 
     def __init__(self) -> None:
         super().__init__(Function("core", []))
 
     def size(self, value: Value | None) -> Size:
-        return UNKNOWN if value is None else held(value)
+        return held(value) if isinstance(value, Held) and value.stated else UNKNOWN
 
 
 _KNOWN = _Known()
@@ -210,9 +210,13 @@ def _fresh(buffer: Buffer | None) -> Buffer | None:
 
 def _check_writable(instr: Instr, operands: dict[str, Any]) -> None:
     for operand in instr.operands:
-        view = operands.get(operand.name)
-        if operand.kind is Kind.VIEW and operand.role is not Role.IN and isinstance(view, View):
-            _writable(view.buffer, instr.name)
+        if operand.role is not Role.IN:
+            _writable(_memory(operands.get(operand.name)), instr.name)
+
+
+def _memory(what: Any) -> Buffer | None:
+    """The array that a view or pointer is about; None for on-chip memory, and for what is neither."""
+    return what.buffer if isinstance(what, View | Pointer) else None
 
 
 def _writable(buffer: Buffer | None, what: str) -> None:
@@ -246,7 +250,7 @@ def _machine(single: Single, op: Op) -> Any:
         single.chunk.begin_scope()
         return None
     if op.name == "pto.store_scalar":
-        _writable(held(op["ptr"]).buffer, "p[i] = x")
+        _writable(_memory(held(op["ptr"])), "p[i] = x")
     if op.name == "pto.tassign":
         op.result.owner = op["tile"].owner  # still the tile that was allocated there
     (step,) = _planner(single.target).operation(op)

@@ -12,10 +12,11 @@ from ptokit.types.values import Type
 class Held(Value):
     """A value with its run-time object: a tile, a view or pointer of global memory, a Python number.
 
-    ``session`` is the session that made it; no other one takes it.
+    ``session`` is the session that made it; no other one takes it. ``stated``: a number that is a constant when the
+    kernel is compiled.
     """
 
-    __slots__ = ("held", "session")
+    __slots__ = ("held", "session", "stated")
 
     def __init__(
         self,
@@ -26,10 +27,12 @@ class Held(Value):
         *,
         session: Any,
         held: Any = None,
+        stated: bool = False,
     ) -> None:
         super().__init__(type, name, owner, location)
         self.session = session
         self.held = held
+        self.stated = stated
 
 
 def held(value: Any) -> Any:

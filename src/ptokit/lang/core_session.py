@@ -57,9 +57,9 @@ class Session(Trace):
             self.single.chunk.nest.loops = loops_around()
         execute(self, op)
 
-    def constant(self, value: bool | int | float, type: ScalarType) -> Value:
+    def constant(self, value: bool | int | float, type: ScalarType, *, computed: bool = False) -> Value:
         """A number; the session keeps nothing of it."""
-        return Held(type, session=self, held=typed(value, type))
+        return Held(type, session=self, held=typed(value, type), stated=not computed)
 
     def visible(self, value: Value) -> bool:
         """True for values of this session; they last as long as somebody has them."""

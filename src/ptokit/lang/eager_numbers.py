@@ -34,6 +34,11 @@ class Index(int):
         return int.__repr__(self)
 
 
+def fixed(size: object) -> bool:
+    """True for an integer of Python; one of the kernel is a matter of the run, in an interpreted kernel too."""
+    return isinstance(size, int) and not isinstance(size, Index)
+
+
 @cache
 def _integers(type: ScalarType) -> type[Index]:
     """The class of the integers of a type."""

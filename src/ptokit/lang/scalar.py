@@ -7,6 +7,7 @@ divisor, as everywhere in Python; C++ and ``arith.divsi`` round toward zero.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NoReturn
 
 import ml_dtypes
@@ -247,16 +248,16 @@ def materialize(x: Any, type: ScalarType) -> Value:
         return x.value if x.type == type else _widen(x, type).value
     if isinstance(x, int) and type.is_integer and source is not None and source != type and INDEX in (source, type):
         x = wrapped(x, type)
-    trace = current("a number")
+    constant = partial(current("a number").constant, type=type, computed=source is not None)
     if isinstance(x, bool) and type == I1:
-        return trace.constant(x, type)
+        return constant(x)
     if isinstance(x, int) and not isinstance(x, bool):
         _check_range(x, type)
         if type.is_float:
-            return trace.constant(float(x), type)
-        return trace.constant(wrapped(x, type), type)  # 2**64 - 1 is the index -1
+            return constant(float(x))
+        return constant(wrapped(x, type))  # 2**64 - 1 is the index -1
     if isinstance(x, float) and type.is_float:
-        return trace.constant(x, type)
+        return constant(x)
     raise refusal(rules.SCALAR, f"{x!r} is not a number of type {type}")
 
 

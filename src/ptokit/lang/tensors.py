@@ -15,6 +15,7 @@ from ptokit.types.values import Ptr as PtrType
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
+from .eager_numbers import Index, fixed
 from .scalar import Scalar, is_number, materialize, number, plain
 from .trace import current
 from .where import here, refusal
@@ -101,7 +102,8 @@ def TileShape2D(dtype: DType, rows: Any, cols: Any, layout: Layout = Layout.ND) 
 
 
 def _sizes(values: Any, what: str) -> tuple[Any, ...]:
-    items = tuple(plain(v) for v in values) if isinstance(values, Sequence) else (plain(values),)
+    given = tuple(values) if isinstance(values, Sequence) else (values,)
+    items = tuple(v if isinstance(v, Index) else plain(v) for v in given)
     for item in items:
         if not is_number(item) or isinstance(item, float) or (isinstance(item, Scalar) and item.type.is_float):
             raise refusal(rules.VIEW, f"{what} needs integers, not {item!r}")
@@ -109,7 +111,7 @@ def _sizes(values: Any, what: str) -> tuple[Any, ...]:
 
 
 def _dims(sizes: Sequence[Any]) -> tuple[int, ...]:
-    return tuple(DYNAMIC if isinstance(size, Scalar) else size for size in sizes)
+    return tuple(size if fixed(size) else DYNAMIC for size in sizes)
 
 
 def _group(sizes: Sequence[Any]) -> list[Value]:
@@ -159,7 +161,7 @@ class GlobalTensor(Indexed):
 
     def _declare(self, dtype: DType, shape: Any, strides: Any, layout: Layout) -> None:
         self.shape = _sizes(shape, "the shape of a GlobalTensor")
-        if any(isinstance(size, Scalar) for size in self.shape) or strides is not None or layout is not Layout.ND:
+        if not all(map(fixed, self.shape)) or strides is not None or layout is not Layout.ND:
             message = "a tensor that gets its memory from an instruction is packed, and has sizes known in advance"
             raise refusal(rules.VIEW, message, hint="give the sizes as Python integers, and nothing else")
         self.dtype, self.ptr, self.strides, self.layout = dtype, None, _packed(self.shape), layout
@@ -251,9 +253,9 @@ def _part(key: Any, size: Any) -> tuple[Any, Any]:
 
 
 def _from_start(position: Any, size: Any) -> Any:
-    if not isinstance(position, int) or position >= 0:
+    if not fixed(position) or position >= 0:
         return position
-    if isinstance(size, Scalar):
+    if not fixed(size):
         raise refusal(rules.VIEW, f"the position {position} counts from the end of a size that only the run knows")
     return size + position
 

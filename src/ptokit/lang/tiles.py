@@ -16,6 +16,7 @@ from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec
 from ptokit.types.values import I64, INDEX
 
 from . import rules
+from .eager_numbers import Index, fixed
 from .scalar import Scalar, is_number, materialize, plain
 from .trace import current
 from .tracked import Tracked
@@ -164,7 +165,7 @@ class Tile:
                 hint="make the tile with valid_row=pto.DYNAMIC, valid_col=pto.DYNAMIC",
             )
         self._say_valid(rows, cols)
-        self._valid.set((plain(rows), plain(cols)))
+        self._valid.set(tuple(size if isinstance(size, Index) else plain(size) for size in (rows, cols)))
 
     def _say_valid(self, rows: Any, cols: Any) -> None:
         operands = {"tile": self.value, "valid_row": materialize(rows, INDEX), "valid_col": materialize(cols, INDEX)}
@@ -222,7 +223,7 @@ class Tile:
             [spec],
         )
         valid = tuple(
-            _remaining(v, at, size) if isinstance(v, int) and isinstance(at, int) else size
+            _remaining(v, at, size) if fixed(v) and fixed(at) else size
             for v, at, size in zip(self._valid.get(), (row, col), (rows, cols))
         )
         return Tile._alias(op.result, valid)
@@ -258,10 +259,10 @@ class Tile:
         length, lines = getattr(spec, along), getattr(spec, across)
         pitch = getattr(src.spec, along)
         first, inside = (row, col) if spec.row_major else (col, row)
-        if isinstance(first, int) and isinstance(inside, int) and not spec.boxed:
+        if fixed(first) and fixed(inside) and not spec.boxed:
             first, inside = first + inside // pitch, inside % pitch
         single = lines == (spec.box.rows if spec.row_major else spec.box.cols)
-        if spec.boxed and not (isinstance(inside, int) and inside == 0):
+        if spec.boxed and not (fixed(inside) and inside == 0):
             message = f"{inside} elements behind the beginning of a line is inside the boxes of {src!r}"
             raise refusal(rules.TILE, f"TSUBVIEW adds to the address, and {message}", hint="use Tile.subview")
         row, col = (first, inside) if spec.row_major else (inside, first)
@@ -287,13 +288,13 @@ class Tile:
         It is as large as what is valid; where only the run knows that, as `spec`, of what there is.
         """
         rows, cols = (
-            v if isinstance(v, int) else min(size, whole - at) if isinstance(at, int) else size
+            v if fixed(v) else min(size, whole - at) if fixed(at) else size
             for v, size, whole, at in zip(valid, (spec.rows, spec.cols), (self.rows, self.cols), (row, col))
         )
         given: dict[str, Value | list[Value] | None] = {}
-        if not (isinstance(valid[0], int) and isinstance(valid[1], int)):
+        if not (fixed(valid[0]) and fixed(valid[1])):
             given = {name: materialize(v, INDEX) for name, v in zip(("valid_row", "valid_col"), valid)}
-        static = [v if isinstance(v, int) else DYNAMIC for v in valid]
+        static = [_static(v) for v in valid]
         made = replace(self.spec, rows=rows, cols=cols, valid_row=static[0], valid_col=static[1])
         given |= {"source": self.value, "offsets": [materialize(row, INDEX), materialize(col, INDEX)]}
         return current("TSUBVIEW").emit("pto.subview", given, {"sizes": [rows, cols]}, [made], hint=name).result
@@ -417,19 +418,19 @@ def _size(value: Any, name: str) -> int:
 
 
 def _valid(value: Any, name: str) -> Any:
-    value = plain(value)
-    if value is None or (isinstance(value, Scalar) and value.type.is_integer):
+    if value is None or isinstance(value, Index) or (isinstance(value, Scalar) and value.type.is_integer):
         return value
+    value = plain(value)
     return value if isinstance(value, int) and value == DYNAMIC else _size(value, name)
 
 
 def _static(size: Any) -> int:
-    return size if isinstance(size, int) else DYNAMIC
+    return size if fixed(size) else DYNAMIC
 
 
 def _initial(valid: Any, size: int) -> Any:
     """Operand of alloc_tile for a valid dimension: None if it is static."""
-    if isinstance(valid, Scalar):
+    if not fixed(valid):
         return valid
     return size if valid == DYNAMIC else None
 
@@ -456,6 +457,6 @@ def _address(value: Any) -> Value:
 
 def _remaining(valid: Any, start: Any, size: int) -> int:
     """Valid elements of a window: what remains of the source's valid region behind its start."""
-    if not isinstance(valid, int) or valid == DYNAMIC or not isinstance(start, int):
-        return DYNAMIC if valid == DYNAMIC else size
+    if not fixed(valid) or valid == DYNAMIC or not fixed(start):
+        return DYNAMIC if fixed(valid) and valid == DYNAMIC else size
     return max(0, min(size, valid - start))

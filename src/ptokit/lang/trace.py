@@ -114,8 +114,11 @@ class Trace:
         """Take an operation that is complete."""
         self.region.block.add(op)
 
-    def constant(self, value: bool | int | float, type: ScalarType) -> Value:
-        """The constant with this value, made once per kernel at its beginning."""
+    def constant(self, value: bool | int | float, type: ScalarType, *, computed: bool = False) -> Value:
+        """The constant with this value, made once per kernel at its beginning.
+
+        ``computed``: it is a number of the kernel, which only an eager session has.
+        """
         key = (type.name, repr(value))
         op = self._constants.get(key)
         if op is None:

@@ -37,7 +37,7 @@ from .findings.folded import Draft, Findings
 from .findings.repair import Repair
 from .findings.witness import Witness, compare, copies
 from .memory.gm import Memory
-from .observe import CoreObserver
+from .observe import REGIONS, CoreObserver
 from .reorder import Delayed, Scheduler, explained
 from .report import Report
 from .simulation.core import Core
@@ -204,9 +204,9 @@ class ObservedRun:
         self._fault(core, error.diagnostics)
 
     def _regions(self, found: Diagnostics) -> None:
-        """Rules about valid regions that were broken without reading what nobody has written."""
+        """Rules about valid regions and common bytes, where nothing was found at the operation that says the same."""
         for op, fault in self.deferred.items():
-            if not self.findings.at(op, "UNINIT-READ", "PAD-READ", "RACE-SELF"):
+            if not self.findings.at(op, *REGIONS[fault.rule]):
                 found.error(fault.rule, fault.message, op.location, hint=fault.hint)
 
     def _fault(self, core: Core, diagnostics: Sequence[Diagnostic]) -> None:

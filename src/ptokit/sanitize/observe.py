@@ -61,7 +61,7 @@ _REMEMBERED = 4096  # combinations of operands per core
 INITIAL = 0xA5
 """Byte that on-chip memory starts with."""
 
-REGIONS = frozenset(("EW-05", "EW-10"))
+REGIONS = {"EW-05": ("UNINIT-READ", "PAD-READ", "RACE-SELF"), "EW-10": ("RACE-SELF",)}
 """Rules about valid regions and overlaps, which forbid what memory shows: whether it does, the sanitizer finds."""
 
 

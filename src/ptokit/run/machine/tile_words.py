@@ -92,8 +92,8 @@ class TileWords(Bursts):
             storage = Arena(self.blocks, spec.nbytes).window(spec, 0)
         else:
             storage = self.site(site, spec)
-        vr = valid_size(rows, spec.rows, "row")
-        vc = valid_size(cols, spec.cols, "column")
+        vr = valid_size(rows, spec.rows, "row", "TILE-01")
+        vc = valid_size(cols, spec.cols, "column", "TILE-01")
         return Tile(storage, spec, vr, vc, name, address)
 
     def tiles(
@@ -158,8 +158,8 @@ class TileWords(Bursts):
 
     def set_valid(self, tile: Tile, rows: Any, cols: Any) -> None:
         """set_validshape, in place."""
-        tile.vr = valid_size(rows, tile.type.rows, "row")
-        tile.vc = valid_size(cols, tile.type.cols, "column")
+        tile.vr = valid_size(rows, tile.type.rows, "row", "VS-3")
+        tile.vc = valid_size(cols, tile.type.cols, "column", "VS-3")
 
     @staticmethod
     def valid(tile: Tile) -> tuple[int, int]:
@@ -186,9 +186,9 @@ def slot_bytes(spec: TileSpec) -> int:
     return -(-spec.nbytes // unit) * unit
 
 
-def valid_size(value: Any, limit: int, what: str) -> int:
+def valid_size(value: Any, limit: int, what: str, rule: str) -> int:
     """A run-time valid dimension; negative ones and those beyond the tile are faults."""
     size = uniform(value)
     if not 0 <= size <= limit:
-        raise Fault("VS-3", f"valid {what} count {size} is outside 0..{limit}")
+        raise Fault(rule, f"valid {what} count {size} is outside 0..{limit}")
     return int(size)

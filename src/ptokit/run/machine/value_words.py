@@ -50,13 +50,13 @@ class ValueWords(LocalMemory):
 
     @staticmethod
     def dim(view: View, index: int) -> int:
-        """get_tensor_view_dim."""
-        return view.dims[index]
+        """get_tensor_view_dim. Raises `Fault` RUN-INDEX."""
+        return view.dims[place((index,), (len(view.dims),), "the dimensions")]
 
     @staticmethod
     def stride(view: View, index: int) -> int:
-        """get_tensor_view_stride."""
-        return view.strides[index]
+        """get_tensor_view_stride. Raises `Fault` RUN-INDEX."""
+        return view.strides[place((index,), (len(view.strides),), "the dimensions")]
 
     @staticmethod
     def first_element(view: View) -> Pointer:
