@@ -16,7 +16,7 @@ from typing import Any
 from ptokit.ir.launch import SECTIONS
 
 from .reach import called_in, names_of
-from .source import tree_of
+from .source import definition_of, made_of
 
 SECTION_WORDS = {f"{kind}_section": kind for kind in SECTIONS.values()}
 """The functions that begin a section, with the kind of core."""
@@ -100,11 +100,10 @@ def _with(module: ModuleType, old: FunctionType, new: FunctionType) -> ModuleTyp
 @lru_cache(maxsize=256)
 def _rewritten(code: CodeType, file: str) -> CodeType | None:
     """The code of a function without these words; None where it has none of them."""
-    tree = tree_of(code)
-    node = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)), None) if tree is not None else None
-    if node is None:
+    definition = definition_of(code)
+    if definition is None:
         return None
-    node = deepcopy(node)
+    node = deepcopy(definition[0])
     words = _Words()
     body = words.joined([words.visit(statement) for statement in node.body])
     if not words.found:
@@ -116,7 +115,9 @@ def _rewritten(code: CodeType, file: str) -> CodeType | None:
     _without_annotations(inner)
     module = ast.fix_missing_locations(ast.Module([around], []))
     made = _inner(_inner(compile(module, file, "exec")))
-    return made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
+    made = made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
+    made_of(made, code)
+    return made
 
 
 def _inner(code: CodeType) -> CodeType:

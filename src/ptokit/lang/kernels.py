@@ -36,6 +36,7 @@ from .interpret import interpret, wanted
 from .params import Constant, Parameters, Signature
 from .ranks import given
 from .scalar import Scalar
+from .source import keep
 from .syntax import run
 from .tensors import Pointer
 from .trace import Trace, tracing
@@ -68,7 +69,9 @@ def kernel(
         raise refusal(rules.TARGET, f"matmul is one of {', '.join(MATMUL_MODES)}, not {matmul!r}")
 
     def decorate(function: Callable[..., Any]) -> Kernel:
-        return Kernel(function, profile, matmul=matmul, extended=extended, name=name)
+        made = Kernel(function, profile, matmul=matmul, extended=extended, name=name)
+        keep(made.function)
+        return made
 
     return decorate
 

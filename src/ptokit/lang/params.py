@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ptokit.types.values import Scalar as ScalarType
 from . import rules
 from .arrays import as_array
 from .scalar import scalar_type
+from .source import parameters_of
 from .where import refusal
 
 
@@ -58,10 +60,10 @@ Signature = tuple[Entry, ...]
 class Parameters:
     """The parameters of one kernel function."""
 
-    def __init__(self, function: Callable[..., Any], location: Location, variables: Mapping[str, Any]) -> None:
+    def __init__(self, function: FunctionType, location: Location, variables: Mapping[str, Any]) -> None:
         self.name = function.__name__
         self.location = location
-        self.signature = inspect.signature(function)
+        self.signature = parameters_of(function)
         annotations = _annotations(function, variables)
         self.kinds: dict[str, Any] = {}
         for parameter in self.signature.parameters.values():
@@ -167,7 +169,7 @@ class Parameters:
 _KINDS = {None: "?", Static: "static"}
 
 
-def _annotations(function: Callable[..., Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+def _annotations(function: FunctionType, variables: Mapping[str, Any]) -> dict[str, Any]:
     """Annotations as values. Those written as text are evaluated where the kernel is decorated, with its `variables`;
     text that cannot be evaluated stays text."""
     found = dict(inspect.get_annotations(function))

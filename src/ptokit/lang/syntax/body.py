@@ -53,7 +53,7 @@ def compiles(helper: FunctionType) -> bool:
         return False
     if is_library(helper.__code__) and helper.__code__ not in _compiled_anyway:
         return False
-    return helper.__name__ != "<lambda>" and source_of(helper.__code__) is not None
+    return helper.__code__.co_name != "<lambda>" and source_of(helper.__code__) is not None
 
 
 def call(function: Any, *args: Any, **named: Any) -> Any:
@@ -93,7 +93,7 @@ def run(helper: FunctionType, args: tuple[Any, ...], named: dict[str, Any]) -> A
     Raises `DiagnosticError` (LANG-CONTROL, LANG-CARRIED and what the statements raise).
     """
     global _depth
-    if helper.__name__ == "<lambda>":  # one expression: Python carries it out
+    if helper.__code__.co_name == "<lambda>":  # one expression: Python carries it out
         return helper(*args, **named)
     source = source_of(helper.__code__)
     if source is None:

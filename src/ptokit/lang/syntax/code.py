@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
-import sysconfig
 from collections.abc import Mapping
 from copy import deepcopy
 from functools import lru_cache
@@ -15,15 +13,10 @@ from ptokit.diagnostics import Location
 from ptokit.diagnostics.calls import place_of
 
 from .. import rules
-from ..source import tree_of
+from ..source import definition_of, is_library_file, parameters_of
 from ..where import refusal
 from .expressions import HELPER, Rewriter, perhaps
 from .liveness import Liveness
-
-_SESSIONS = ("<ipython-input-", "<python-input-", "<stdin>")
-_LIBRARIES = tuple(
-    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {sys.prefix + "/lib"}
-)
 
 _REFUSED = {
     ast.Try: "write the statements without try: nothing raises while the kernel runs",
@@ -133,19 +126,13 @@ def source_of(code: CodeType) -> Source | None:
 
 @lru_cache(maxsize=256)
 def _source_of(code: CodeType, file: str) -> Source | None:  # codes of two files may be equal
-    tree = tree_of(code)
-    if tree is None:
-        return None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            return Source(deepcopy(node), file)
-    return None
+    definition = definition_of(code)
+    return None if definition is None else Source(deepcopy(definition[0]), file)
 
 
 def is_library(code: CodeType) -> bool:
     """True for functions of Python itself and of installed packages."""
-    file = code.co_filename
-    return (file.startswith("<") and not file.startswith(_SESSIONS)) or file.startswith(_LIBRARIES)
+    return is_library_file(code.co_filename)
 
 
 def variables_of(function: FunctionType) -> dict[str, Any]:
@@ -161,8 +148,6 @@ def variables_of(function: FunctionType) -> dict[str, Any]:
 
 def bound(function: FunctionType, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of a call with their values. Raises `TypeError` as Python does."""
-    import inspect
-
-    arguments = inspect.signature(function).bind(*args, **named)
+    arguments = parameters_of(function).bind(*args, **named)
     arguments.apply_defaults()
     return arguments.arguments
