@@ -135,14 +135,6 @@ def test_launches(launch: Callable[[], None], rule: str, words: str) -> None:
     assert finding.location.line == launch.__code__.co_firstlineno
 
 
-def test_static_arguments_are_hashable() -> None:
-    @pto.kernel(target="cpu")
-    def f(n: pto.Static):
-        pass
-
-    assert refusal(lambda: f([1])).rule == "LANG-ARG"
-
-
 def test_kernels_do_not_launch_kernels() -> None:
     def f(x: Ptr[f32], y, n: int):
         fill(X, 3)  # here

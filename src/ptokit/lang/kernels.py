@@ -32,6 +32,7 @@ from ptokit.types.values import Ptr as PtrType
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
+from .compiled import Compiled, States
 from .interpret import interpret, wanted
 from .params import Constant, Parameters, Signature
 from .ranks import given
@@ -102,8 +103,8 @@ class Kernel:
         self.location = Location(code.co_filename, code.co_firstlineno, 1)
         frame = user_frame()
         self.parameters = Parameters(function, self.location, {} if frame is None else frame.f_locals)
-        self._modules: dict[Signature, Module] = {}
-        self._programs: dict[Signature, Program] = {}
+        self._states = States(function)
+        self._last: Signature | None = None
 
     # --- launching -----------------------------------------------------------------------------------------------
 
@@ -318,8 +319,9 @@ class Kernel:
         if args or named or not self.parameters.kinds:
             return self._signature(self.parameters.bind(args, named))
         signature = self.parameters.annotated_signature()
-        if signature is None and self._modules:
-            signature = next(reversed(self._modules))
+        if signature is None and self._last is not None:
+            entries = zip(self.parameters.kinds, self._last)
+            return tuple(self.parameters.entry(n, e.value) if isinstance(e, Constant) else e for n, e in entries)
         if signature is None:
             names = ", ".join(self.parameters.undetermined())
             raise refusal(
@@ -330,18 +332,20 @@ class Kernel:
         return signature
 
     def _program(self, signature: Signature) -> Program:
-        program = self._programs.get(signature)
+        compiled = self._states.now()
+        program = compiled.programs.get(signature)
         if program is None:
-            module = self._module(signature)
+            module = self._module(signature, compiled)
             program = compile_program(module, self.target, entry=self.name, extended=self.extended)
-            self._programs[signature] = program
+            compiled.programs[signature] = program
         return program
 
-    def _module(self, signature: Signature) -> Module:
-        module = self._modules.pop(signature, None)
+    def _module(self, signature: Signature, compiled: Compiled | None = None) -> Module:
+        compiled = compiled or self._states.now()
+        module = compiled.modules.get(signature)
         if module is None:
-            module = self._traced(signature)
-        self._modules[signature] = module  # the last one used stands last
+            module = compiled.modules[signature] = self._traced(signature)
+        self._last = signature
         return module
 
     def _traced(self, signature: Signature) -> Module:

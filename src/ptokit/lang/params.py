@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from contextlib import suppress
+from operator import is_
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from ptokit.diagnostics import Location
-from ptokit.records import dataclass
 from ptokit.types.dtypes import DType, from_numpy
 from ptokit.types.values import F32, INDEX, Type
 from ptokit.types.values import Ptr as PtrType
@@ -19,6 +19,7 @@ from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .arrays import as_array
+from .outside import Snapshot
 from .scalar import scalar_type
 from .source import parameters_of
 from .where import refusal
@@ -45,12 +46,33 @@ class Static:
         return cls
 
 
-@dataclass(frozen=True)
 class Constant:
-    """Signature entry of a `Static` parameter. The type tells 1 from True and 1.0."""
+    """Signature entry of a `Static` parameter: equal for values that nothing tells apart at this moment."""
 
-    value: Any
-    kind: type
+    __slots__ = ("value", "key", "_snapshot")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.key: Hashable
+        self._snapshot: Snapshot | None = None
+        if type(value) in (int, bool, str):
+            self.key = type(value), value
+        else:
+            self._snapshot = Snapshot(value, every=True)
+            self.key = self._snapshot.key
+
+    def holds(self, value: Any) -> bool:
+        """True if this is the entry of a value that is given once more."""
+        return value is self.value and self._snapshot is not None and self._snapshot.holds()
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and self.key == other.key
+
+    def __repr__(self) -> str:
+        return f"Constant({self.value!r})"
 
 
 Entry = Type | Constant
@@ -63,7 +85,9 @@ class Parameters:
     def __init__(self, function: FunctionType, location: Location, variables: Mapping[str, Any]) -> None:
         self.name = function.__name__
         self.location = location
+        self._function, self._defaults = function, _defaults(function)
         self.signature = parameters_of(function)
+        self._constants: dict[str, Constant] = {}
         annotations = _annotations(function, variables)
         self.kinds: dict[str, Any] = {}
         for parameter in self.signature.parameters.values():
@@ -98,6 +122,9 @@ class Parameters:
 
     def bind(self, args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
         """Arguments by parameter name, defaults filled in. Refuses wrong counts and names (LANG-ARG)."""
+        defaults = _defaults(self._function)
+        if len(defaults) != len(self._defaults) or not all(map(is_, defaults, self._defaults)):
+            self._defaults, self.signature = defaults, parameters_of(self._function)
         try:
             bound = self.signature.bind(*args, **named)
         except TypeError as error:
@@ -110,11 +137,10 @@ class Parameters:
         """Signature entry of a parameter for an argument: an array, a number, or a type in place of one."""
         kind = self.kinds[name]
         if kind is Static:
-            try:
-                hash(arg)
-            except TypeError:
-                raise refusal(rules.ARGUMENT, f"{name} is static, so its value must be hashable, not {arg!r}") from None
-            return Constant(arg, type(arg))
+            last = self._constants.get(name)
+            if last is None or not last.holds(arg):
+                last = self._constants[name] = Constant(arg)
+            return last
         return kind if kind is not None else self.inferred(name, arg)
 
     def inferred(self, name: str, arg: Any) -> Entry:
@@ -167,6 +193,14 @@ class Parameters:
 
 
 _KINDS = {None: "?", Static: "static"}
+
+
+def _defaults(function: FunctionType) -> tuple[Any, ...]:
+    """What the signature of a function is made of."""
+    return function.__code__, *(function.__defaults__ or ()), _BETWEEN, *(function.__kwdefaults__ or {}).values()
+
+
+_BETWEEN = object()
 
 
 def _annotations(function: FunctionType, variables: Mapping[str, Any]) -> dict[str, Any]:

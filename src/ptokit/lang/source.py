@@ -11,7 +11,7 @@ import ast
 import linecache
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from functools import lru_cache, reduce
 from inspect import Signature, signature
@@ -134,12 +134,12 @@ def _modules_named(variables: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield from (vars(sys.modules[name]) for name in names if name in sys.modules)
 
 
-def is_own(variables: dict[str, Any]) -> bool:
+def is_own(variables: Mapping[str, Any]) -> bool:
     """True for the variables of a module of the user's, that is neither Python's, nor installed, nor this package."""
     file = variables.get("__file__")
     if (variables.get("__name__") or "").partition(".")[0] == _PACKAGE:
         return False
-    return variables.get("__name__") == "__main__" if not isinstance(file, str) else not is_library_file(file)
+    return not is_library_file(file) if isinstance(file, str) else variables.get("__spec__") is None
 
 
 def is_library_file(file: str) -> bool:
