@@ -30,6 +30,9 @@ class Index(int):
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
+    def __round__(self, digits: Any = None) -> Any:
+        return self if digits is None else int.__round__(self, digits)
+
     def __repr__(self) -> str:
         return int.__repr__(self)
 
@@ -58,31 +61,65 @@ def wrapped(value: int, type: ScalarType) -> int:
 BF16 = ScalarType("bf16")
 
 
-class Bfloat(float):
-    """A bf16 of the kernel: arithmetic rounds to it."""
+class Condition(Index):
+    """A condition of the kernel: ``~`` negates it, and in arithmetic it counts 0 or 1, as Python's booleans do."""
+
+    type = I1
 
     def __repr__(self) -> str:
-        return float.__repr__(self)
+        return repr(bool(self))
+
+    def __invert__(self) -> Condition:
+        return Condition(not self)
+
+    __hash__ = int.__hash__
+
+
+class Real(float):
+    """A float of the kernel: arithmetic rounds to its type, comparisons give conditions."""
+
+    type = BF16
+
+    def __repr__(self) -> str:
+        kind = FLOAT_TYPES[self.type.name]
+        return float.__repr__(self) if self.type == BF16 else str(kind(self))
+
+    __str__ = __repr__
+    __hash__ = float.__hash__
+
+
+_REALS = {name: builtins.type(f"Real_{name}", (Real,), {"type": ScalarType(name)}) for name in ("bf16", "f16", "f32")}
+
+
+def _constant(self: Real, name: str, other: Any, reflected: bool) -> Any:
+    """The other operand as a float of this type; `NotImplemented` for what is no number. Refuses mixtures."""
+    if isinstance(other, Real | Index) and not isinstance(other, Condition) and other.type != self.type:
+        return Index.checked(name, *((other, self) if reflected else (self, other)))
+    if isinstance(other, np.generic):
+        other = other.item()
+    return round_float(other, self.type.name) if isinstance(other, int | float) else NotImplemented
 
 
 def _rounded(name: str) -> Any:
-    def compute(self: Bfloat, *others: Any) -> Any:
+    reflected, straight = name.startswith("__r"), name.replace("__r", "__", 1)
+
+    def compute(self: Real, *others: Any) -> Any:
+        constants = [_constant(self, straight, other, reflected) for other in others]
+        if NotImplemented in constants:
+            return NotImplemented
         with np.errstate(all="ignore"):
-            constants = [round_float(x, BF16.name) if isinstance(x, int | float) else x for x in others]
             result = getattr(np.float64(self), name)(*constants)  # which divides by zero, as Python does not
-            return result if result is NotImplemented else Bfloat(round_float(result, BF16.name))
+            return _REALS[self.type.name](round_float(result, self.type.name))
 
     return compute
 
 
 def type_of(x: object) -> ScalarType | None:
     """The type of a number of the kernel; None for Python's own numbers."""
-    if isinstance(x, Index):
+    if isinstance(x, Index | Real):
         return x.type
     if isinstance(x, np.bool_):
         return I1
-    if isinstance(x, Bfloat):
-        return BF16
     return next((ScalarType(name) for name, kind in FLOAT_TYPES.items() if type(x) is kind), None)
 
 
@@ -90,7 +127,7 @@ _DIVISIONS = ("__floordiv__", "__mod__")
 _SHIFTS = ("__lshift__", "__rshift__")
 
 
-def _as_python(name: str, kind: ScalarType, a: int, b: int) -> bool:
+def _as_python(name: str, kind: ScalarType, a: Any, b: Any) -> bool:
     """Whether Python computes what the kernel does, apart from wrapping: the numbers are of the type, and b may be
     divided or shifted by."""
     if any(not isinstance(x, Index) and (type(x) is not int or wrapped(x, kind) != x) for x in (a, b)):
@@ -106,7 +143,8 @@ def _arithmetic(name: str) -> Any:
     def compute(self: Index, *others: Any) -> Any:
         kind = self.type
         if others:
-            other = others[0]
+            other = others[0] if not isinstance(others[0], bool | np.bool_ | Condition) else int(others[0])
+            others = (other,)
             if isinstance(other, Index):
                 kind = wider(kind, other.type)
             elif not isinstance(other, int | float | np.generic):
@@ -119,40 +157,71 @@ def _arithmetic(name: str) -> Any:
     return compute
 
 
-def _comparison(base: type, name: str) -> Any:
-    method = getattr(base, name)
+def _counting(name: str) -> Any:
+    """An operator of conditions, which count 0 or 1."""
+    logical = name.strip("_") in ("and", "rand", "or", "ror", "xor", "rxor")
+
+    def compute(self: Condition, *others: Any) -> Any:
+        if logical and isinstance(others[0], bool | np.bool_ | Condition):
+            return Condition(getattr(int, name)(int(self), int(others[0])))
+        if others and isinstance(others[0], Real):
+            return NotImplemented  # which counts it as a float
+        if others and isinstance(others[0], float):
+            return getattr(_REALS["f32"](self), name)(others[0])
+        return getattr(Index, name)(Index(self), *others)
+
+    return compute
+
+
+def _comparison(name: str) -> Any:
+    method = getattr(int, name)
 
     def compare(self: Any, other: Any) -> Any:
-        if type(other) is int and isinstance(self, Index) and wrapped(other, self.type) != other:
+        if isinstance(other, Real) and not isinstance(self, Condition):
+            return Index.checked(name, self, other)
+        if type(other) is int and not isinstance(self, Condition) and wrapped(other, self.type) != other:
             other = Index.constant(other, self.type)
         result = method(self, other)
-        return result if result is NotImplemented else np.bool_(result)
+        return result if result is NotImplemented else Condition(result)
+
+    return compare
+
+
+def _real_comparison(name: str) -> Any:
+    method = getattr(float, name)
+
+    def compare(self: Real, other: Any) -> Any:
+        result = method(self, _constant(self, name, other, False))
+        return result if result is NotImplemented else Condition(result)
 
     return compare
 
 
 _OPERATORS = (
     "add radd sub rsub mul rmul floordiv rfloordiv mod rmod "
-    "and rand or ror xor rxor lshift rlshift rshift rrshift neg pos invert abs"
+    "and rand or ror xor rxor lshift rlshift rshift rrshift neg pos abs"
 )
-for _name in _OPERATORS.split():
-    setattr(Index, f"__{_name}__", _arithmetic(f"__{_name}__"))
-for _name in "eq ne lt le gt ge".split():
-    setattr(Index, f"__{_name}__", _comparison(int, f"__{_name}__"))
-    setattr(Bfloat, f"__{_name}__", _comparison(float, f"__{_name}__"))
-for _name in "add radd sub rsub mul rmul truediv rtruediv neg pos abs".split():
-    setattr(Bfloat, f"__{_name}__", _rounded(f"__{_name}__"))
-for _kind in (Index, Bfloat):
-    setattr(_kind, "__hash__", _kind.__base__.__hash__)  # noqa: B010  which a class with __eq__ of its own loses
+for _name in [f"__{name}__" for name in _OPERATORS.split()]:
+    setattr(Index, _name, _arithmetic(_name))
+    setattr(Condition, _name, _counting(_name))
+for _name in ("__round__", "__divmod__", "__rdivmod__"):
+    setattr(Condition, _name, _counting(_name))
+Index.__invert__ = _arithmetic("__invert__")  # type: ignore[method-assign]
+for _name in [f"__{name}__" for name in "eq ne lt le gt ge".split()]:
+    setattr(Index, _name, _comparison(_name))
+    setattr(Real, _name, _real_comparison(_name))
+for _name in [f"__{name}__" for name in "add radd sub rsub mul rmul truediv rtruediv neg pos abs".split()]:
+    setattr(Real, _name, _rounded(_name))
+Index.__hash__ = int.__hash__  # type: ignore[method-assign]  # which a class with __eq__ of its own loses
 
 
 def typed(value: Any, type: ScalarType) -> Any:
     """A Python number as one of the kernel's type: floats are rounded to it, integers wrap as it does."""
     if type.name == "i1":
-        return np.bool_(value)
+        return Condition(bool(value))
     if not type.is_float:
         return _integers(type)(wrapped(value, type))
-    if type == BF16:  # numbers of ml_dtypes become f32 where they meet Python's
-        return Bfloat(round_float(value, BF16.name))
+    if type.name in _REALS:
+        return _REALS[type.name](round_float(value, type.name))
     kind = FLOAT_TYPES.get(type.name)
     return float(value) if kind is None else kind(value)  # 8-bit floats have no arithmetic

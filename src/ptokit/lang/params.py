@@ -20,7 +20,7 @@ from ptokit.types.values import Scalar as ScalarType
 from . import rules
 from .arrays import as_array
 from .outside import Snapshot
-from .scalar import scalar_type
+from .scalar_types import scalar_type
 from .source import parameters_of
 from .where import refusal
 

@@ -7,6 +7,7 @@ divisor, as everywhere in Python; C++ and ``arith.divsi`` round toward zero.
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import Any, NoReturn
 
@@ -15,12 +16,14 @@ import numpy as np
 
 from ptokit.ir import Value
 from ptokit.types.dtypes import DType
-from ptokit.types.values import I1, INDEX
+from ptokit.types.values import F32, I1, INDEX
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
+from .asked import of_kernel, text_of
 from .core_held import Held
-from .eager_numbers import Bfloat, Index, type_of, wider, wrapped
+from .eager_numbers import Condition, Index, Real, type_of, wider, wrapped
+from .scalar_types import bits_of, cast_name, check_range, is_unsigned, scalar_type, spelling
 from .trace import current, tracing
 from .where import refusal
 
@@ -65,8 +68,25 @@ class Scalar:
         """Its `.pto` type."""
         return self.value.type  # type: ignore[return-value]
 
+    __array_ufunc__ = None  # NumPy's numbers leave operators to this class
+
     def __repr__(self) -> str:
-        return f"<{self.type} %{self.value.name or '?'}>"
+        return text_of(self, f"<{self.type} %{self.value.name or '?'}>")
+
+    def __format__(self, form: str) -> str:
+        return format(text_of(self, f"<{self.type} %{self.value.name or '?'}>"), form)
+
+    __str__ = __repr__
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__") or not of_kernel(sys._getframe(1)):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise refusal(rules.SCALAR, f"{self!r} has no {name!r} while the kernel is compiled")
+
+    def __round__(self, digits: Any = None) -> Any:
+        if digits is not None or self.type.is_float:
+            raise refusal(rules.SCALAR, f"round() of {self!r} cannot be compiled", hint="use pto.cast(x, pto.index)")
+        return _counted(self)
 
     def __hash__(self) -> NoReturn:
         raise refusal(
@@ -118,9 +138,10 @@ class Scalar:
         return other // self, other % self
 
     def __abs__(self) -> Scalar:
-        if _is_unsigned(self.type):
-            return self
-        return binary("arith.maximumf" if self.type.is_float else "arith.maxsi", "abs()", self, -self)
+        x = _counted(self)
+        if is_unsigned(x.type):
+            return x
+        return binary("arith.maximumf" if x.type.is_float else "arith.maxsi", "abs()", x, -x)
 
     def __pow__(self, other: Any, modulus: Any = None) -> NoReturn:
         raise refusal(rules.SCALAR, f"** of {self!r} cannot be compiled", hint="multiply: x * x")
@@ -160,11 +181,11 @@ class Scalar:
     def __neg__(self) -> Any:
         return self * -1.0 if self.type.is_float else _sum(0, self, -1)
 
-    def __pos__(self) -> Scalar:
-        return self
+    def __pos__(self) -> Any:
+        return _counted(self)
 
     def __invert__(self) -> Any:
-        ones = (1 << _bits(self.type)) - 1 if _is_unsigned(self.type) else -1
+        ones = (1 << bits_of(self.type)) - 1 if is_unsigned(self.type) else -1
         return self ^ (True if self.type == I1 else ones)
 
     def __eq__(self, other: object) -> Any:
@@ -215,11 +236,6 @@ def number(value: Value) -> Any:
     return value.held if isinstance(value, Held) else Scalar(value)
 
 
-def scalar_type(type: DType | ScalarType) -> ScalarType:
-    """The `.pto` type of a number of this element type."""
-    return type if isinstance(type, ScalarType) else ScalarType(type.text)
-
-
 def is_number(x: object) -> bool:
     """True for Python and NumPy numbers and traced ones, but not for booleans."""
     return isinstance(x, Scalar | int | float | np.integer | np.floating) and not isinstance(x, bool)
@@ -237,7 +253,9 @@ def plain(x: Any) -> Any:
     """A NumPy number as the Python number it stands for; anything else as it is."""
     if isinstance(x, np.generic):
         return x.item() if not isinstance(x, _BF16) else float(x)
-    return int(x) if isinstance(x, Index) else float(x) if isinstance(x, Bfloat) else x
+    if isinstance(x, Index):
+        return bool(x) if isinstance(x, Condition) else int(x)
+    return float(x) if isinstance(x, Real) else x
 
 
 def materialize(x: Any, type: ScalarType) -> Value:
@@ -252,7 +270,7 @@ def materialize(x: Any, type: ScalarType) -> Value:
     if isinstance(x, bool) and type == I1:
         return constant(x)
     if isinstance(x, int) and not isinstance(x, bool):
-        _check_range(x, type)
+        check_range(x, type)
         if type.is_float:
             return constant(float(x))
         return constant(wrapped(x, type))  # 2**64 - 1 is the index -1
@@ -261,38 +279,16 @@ def materialize(x: Any, type: ScalarType) -> Value:
     raise refusal(rules.SCALAR, f"{x!r} is not a number of type {type}")
 
 
-def _is_unsigned(type: ScalarType) -> bool:
-    return type.name.startswith("ui")
-
-
-def _bits(type: ScalarType) -> int:
-    return 64 if type == INDEX else int("".join(c for c in type.name if c.isdigit()) or 64)
-
-
-def _check_range(x: int, type: ScalarType) -> None:
-    if type.is_float:
-        low, high = -(1 << 128), 1 << 128  # no float type of the ISA reaches further
-    else:
-        low = 0 if _is_unsigned(type) else -(1 << (_bits(type) - 1))
-        high = (1 << _bits(type)) - 1  # signless: the unsigned reading of the bits is accepted too
-    if not low <= x <= high:
-        raise refusal(rules.SCALAR, f"{x} does not fit into {type}")
-
-
 def _widen(x: Scalar, type: ScalarType) -> Scalar:
     """An integer as a wider one or as index; other changes of type are written with `pto.cast`."""
     if x.type.is_integer and type.is_integer and I1 not in (x.type, type):
         if INDEX in (x.type, type):
             return cast(x, type)
-        if _bits(type) > _bits(x.type):
+        if bits_of(type) > bits_of(x.type):
             return cast(x, type)
     raise refusal(
-        rules.SCALAR, f"{x!r} is used where {type} is needed", hint=f"convert it: pto.cast(x, {_spelling(type)})"
+        rules.SCALAR, f"{x!r} is used where {type} is needed", hint=f"convert it: pto.cast(x, {spelling(type)})"
     )
-
-
-def _spelling(type: ScalarType) -> str:
-    return f"pto.{type.name.replace('ui', 'u')}"
 
 
 def cast(x: Any, type: DType | ScalarType) -> Any:
@@ -307,29 +303,10 @@ def cast(x: Any, type: DType | ScalarType) -> Any:
         return number(materialize(value, to))
     if source == to:
         return x
-    name = _cast_name(source, to)
+    name = cast_name(source, to)
     if name is None:  # index and floats meet through i64
         return cast(cast(x, ScalarType("i64")), to)
     return number(current("pto.cast").emit(name, {"in": materialize(x, source)}, results=[to]).result)
-
-
-def _cast_name(source: ScalarType, to: ScalarType) -> str | None:
-    unsigned = _is_unsigned(source) or source == I1
-    if INDEX in (source, to):
-        if source.is_float or to.is_float:
-            return None
-        return "arith.index_castui" if unsigned else "arith.index_cast"
-    if source.is_float and to.is_float:
-        if _bits(source) == _bits(to):
-            raise refusal(rules.SCALAR, f"there is no conversion from {source} to {to}", hint="convert through f32")
-        return "arith.extf" if _bits(to) > _bits(source) else "arith.truncf"
-    if source.is_float:
-        return "arith.fptoui" if _is_unsigned(to) else "arith.fptosi"
-    if to.is_float:
-        return "arith.uitofp" if unsigned else "arith.sitofp"
-    if _bits(source) == _bits(to):
-        return "arith.bitcast"
-    return "arith.trunci" if _bits(to) < _bits(source) else "arith.extui" if unsigned else "arith.extsi"
 
 
 def common_type(a: Any, b: Any, what: str) -> ScalarType:
@@ -358,19 +335,37 @@ def common_type(a: Any, b: Any, what: str) -> ScalarType:
 def binary(name: str, what: str, a: Any, b: Any, terms: Terms | None = None, offset: int = 0) -> Scalar:
     """The result of an operation on two numbers; ``name``: as it is called for signed ones."""
     type = common_type(a, b, what)
-    name = _UNSIGNED.get(name, name) if _is_unsigned(type) else name
+    name = _UNSIGNED.get(name, name) if is_unsigned(type) else name
     operands = {"lhs": materialize(a, type), "rhs": materialize(b, type)}
     result = current(what).emit(name, operands, results=[type]).result
     return number(result) if isinstance(result, Held) else Scalar(result, terms, offset)
 
 
 def integer(name: str, what: str, a: Any, b: Any) -> Scalar:
+    if what not in ("&", "|", "^") or not (_is_condition(a) and _is_condition(b)):
+        a, b = _counted(a, b), _counted(b, a)
     if common_type(a, b, what).is_float:
         hint = "use / for floats" if what == "//" else "convert the float: pto.cast(x, pto.index)"
         raise refusal(rules.SCALAR, f"{what} needs integers", hint=hint)
     if name in ("arith.floordivsi", "arith.ceildivsi") and number_type(b) is None and plain(b) == 0:
         raise refusal(rules.SCALAR, f"{what} by zero")
     return binary(name, what, a, b)
+
+
+def _is_condition(x: Any) -> bool:
+    return isinstance(x, bool) or number_type(x) == I1
+
+
+def _counted(x: Any, other: Any = 0) -> Any:
+    """A condition as 0 or 1, which it is in arithmetic with `other`; any other number as it is."""
+    if not _is_condition(x):
+        return x if number_type(x) is not None else plain(x)
+    if number_type(x) is None:
+        return int(x)
+    kind = number_type(other)
+    if kind is None and isinstance(plain(other), float):
+        kind = F32
+    return cast(x, kind if kind is not None and kind.is_float else INDEX)
 
 
 _EAGER = {
@@ -386,6 +381,9 @@ _EAGER = {
 }
 
 
+_PYTHON = {"truediv": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
 def _constant(x: int, type: ScalarType) -> Any:
     """A Python integer as a number of the type. Refuses what does not fit (LANG-SCALAR)."""
     return number(materialize(x, type))
@@ -394,18 +392,21 @@ def _constant(x: int, type: ScalarType) -> Any:
 def _checked(name: str, a: Any, b: Any) -> Any:
     """What a Python operator, ``__add__``, gives for integers of an eager session, with all checks of a kernel."""
     operator = name.strip("_")
+    if operator not in (*_EAGER, "mod"):  # of numbers that do not mix
+        common_type(a, b, _PYTHON.get(operator, operator))
     return _modulo(a, b) if operator == "mod" else integer(*_EAGER[operator], a, b)
 
 
 def _modulo(a: Any, b: Any) -> Any:
     """The remainder of a division that rounds down, as in Python."""
+    a, b = _counted(a, b), _counted(b, a)
     if isinstance(b, int) and b > 0 and b & (b - 1) == 0:
         return integer("arith.andi", "%", a, b - 1)
     return a - integer("arith.floordivsi", "%", a, b) * b
 
 
 def _quotient(a: Any, b: Any) -> Scalar:
-    a, b = plain(a), plain(b)
+    a, b = _counted(a, b), _counted(b, a)
     if common_type(a, b, "/").is_integer:
         raise refusal(rules.SCALAR, "/ needs floats", hint="use // for integers, or pto.cast(x, pto.f32)")
     return binary("arith.divf", "/", a, b)
@@ -426,7 +427,7 @@ def _known(terms: Terms, offset: int) -> Any:
 
 
 def _sum(a: Any, b: Any, sign: int) -> Any:
-    a, b = plain(a), plain(b)
+    a, b = _counted(a, b), _counted(b, a)
     what = "+" if sign > 0 else "-"
     type = common_type(a, b, what)
     if type.is_float:
@@ -450,7 +451,7 @@ def _sum(a: Any, b: Any, sign: int) -> Any:
 
 
 def _product(a: Any, b: Any) -> Any:
-    a, b = plain(a), plain(b)
+    a, b = _counted(a, b), _counted(b, a)
     if common_type(a, b, "*").is_float:
         return binary("arith.mulf", "*", a, b)
     if isinstance(a, Scalar) and isinstance(b, Scalar):
@@ -466,15 +467,16 @@ def _product(a: Any, b: Any) -> Any:
     return binary("arith.muli", "*", a, b, terms, offset)
 
 
-def _compare(predicate: str, a: Any, b: Any) -> Scalar:
-    a, b = plain(a), plain(b)
+def _compare(predicate: str, a: Any, b: Any) -> Any:
+    if predicate not in ("eq", "ne") or not (_is_condition(a) and _is_condition(b)):
+        a, b = _counted(a, b), _counted(b, a)
     what = _SYMBOLS[predicate]
     type = common_type(a, b, what)
     operands = {"lhs": materialize(a, type), "rhs": materialize(b, type)}
     name = "arith.cmpf" if type.is_float else "arith.cmpi"
     if type.is_float:
         predicate = _FLOAT_PREDICATES[predicate]
-    elif _is_unsigned(type):
+    elif is_unsigned(type):
         predicate = predicate.replace("s", "u")
     attrs = {"predicate": predicate}
     return Scalar(current(what).emit(name, operands, attrs, [I1]).result)

@@ -31,14 +31,17 @@ def user_frame() -> FrameType | None:
 
 def location_of(frame: FrameType) -> Location:
     """Place of the expression that `frame` evaluates: file, line, column (from 1) and length on that line."""
-    key = (frame.f_code.co_filename, frame.f_code, frame.f_lasti)
+    place = location_at(frame.f_code, frame.f_lasti)
+    return place if place.line else Location(frame.f_code.co_filename, frame.f_lineno)
+
+
+def location_at(code: CodeType, instruction: int) -> Location:
+    """The same for an instruction of a function's code; without a line where the code does not tell."""
+    key = (code.co_filename, code, instruction)
     place = _PLACES.get(key)
     if place is None:
-        positions = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
-        place = place_of(frame.f_code.co_filename, positions)
-        if not place.line:
-            place = Location(frame.f_code.co_filename, frame.f_lineno)
-        _PLACES[key] = place
+        positions = next(islice(code.co_positions(), instruction // 2, None), (None,) * 4)
+        place = _PLACES[key] = place_of(code.co_filename, positions)
     return place
 
 

@@ -13,14 +13,16 @@ from ptokit.diagnostics import Location, Note
 from ptokit.types.values import I1
 
 from .. import rules
+from ..asked import HELPER
 from ..control import Scope, else_, if_
 from ..scalar import Scalar
 from ..tiles import Tile
 from ..trace import Region, current, tracing
 from ..where import refusal
+from .answers import answer_of, answers_for_kernels, class_of, init_of, makes_itself, raised_at
 from .carry import Unmerged, filler, join, leaves, same
 from .code import Source, bound, is_library, source_of, variables_of
-from .expressions import HELPER, and_, compare, enter, if_else, not_, or_, truth
+from .expressions import and_, compare, enter, if_else, not_, or_, truth
 from .liveness import Names, assigned, falls_through, jumps, loaded
 from .loops import BREAK, CONTINUE, RETURN, Loops
 
@@ -58,6 +60,13 @@ def compiles(helper: FunctionType) -> bool:
 
 def call(function: Any, *args: Any, **named: Any) -> Any:
     """``function(*args, **named)``; a function of the user's is compiled from its own syntax tree."""
+    if not named and args and isinstance(args[0], Scalar) and (answer := answer_of(function, len(args))):
+        return answer(*args)
+    if type(function) is type and (init := init_of(function)) is not None and compiles(init):
+        made = call(function.__new__, function, *args, **named) if makes_itself(function) else object.__new__(function)
+        if isinstance(made, function):
+            run(init, (made, *args), named)
+        return made
     if isinstance(function, partial):
         return call(function.func, *function.args, *args, **{**function.keywords, **named})
     if isinstance(function, MethodType):
@@ -71,7 +80,7 @@ def call(function: Any, *args: Any, **named: Any) -> Any:
         and any(isinstance(arg, Scalar) for arg in args)
     ):
         return reduce(_smaller if function is min else _larger, args)
-    return function(*args, **named)
+    return answers_for_kernels(function, args, named)
 
 
 def _smaller(a: Any, b: Any) -> Any:
@@ -82,7 +91,7 @@ def _larger(a: Any, b: Any) -> Any:
     return if_else(b > a, lambda: b, lambda: a)
 
 
-_HELPERS = SimpleNamespace(call=call, **{f.__name__: f for f in (and_, or_, not_, if_else, compare, enter)})
+_HELPERS = SimpleNamespace(call=call, **{f.__name__: f for f in (and_, or_, not_, if_else, compare, enter, class_of)})
 
 _depth = 0
 
@@ -211,6 +220,12 @@ class Body(Loops):
             message = f"{error.name!r} has no value at this place while the kernel is compiled"
             hint = "give it a value before the loop or branch, of the kind that it has later"
             raise refusal(rules.SCOPE, message, location=(places or [self.source.place(node)])[0], hint=hint) from None
+        except (TypeError, AttributeError, ValueError) as error:
+            text = str(error)
+            if Scalar.__name__ not in text:
+                raise
+            message = f"Python cannot do this with a number that only the run knows: {text}"
+            raise refusal(rules.SCALAR, message.replace(Scalar.__name__, "number"), location=raised_at(error)) from None
 
     def _name(self, target: ast.expr) -> None:
         """Let tiles that have no name yet have that of the variable: ``a``, or ``a_0`` for the first item of a list."""

@@ -13,9 +13,10 @@ from ptokit.diagnostics import Location
 from ptokit.diagnostics.calls import place_of
 
 from .. import rules
+from ..asked import HELPER
 from ..source import definition_of, is_library_file, parameters_of
 from ..where import refusal
-from .expressions import HELPER, Rewriter, perhaps
+from .expressions import Rewriter, perhaps
 from .liveness import Liveness
 
 _REFUSED = {
@@ -36,13 +37,16 @@ _REFUSED = {
 class Source:
     """The body of a function as statements, and the code objects of statements and expressions."""
 
-    def __init__(self, node: ast.FunctionDef, file: str) -> None:
+    def __init__(self, node: ast.FunctionDef, file: str, around: str = "") -> None:
         self.file = file
+        if around.strip("_"):
+            Mangler(around).visit(node)
         self.name = node.name
         self.body = node.body
         self._refuse(node)
         self.asserted = {id(n): ast.unparse(n.test) for n in ast.walk(node) if isinstance(n, ast.Assert)}
-        rewriter = Rewriter()
+        parameters = [*node.args.posonlyargs, *node.args.args]
+        rewriter = Rewriter(parameters[0].arg if parameters else "")
         for statement in self.body:
             rewriter.visit(statement)
         ast.fix_missing_locations(node)
@@ -119,6 +123,20 @@ class Source:
                 todo += ast.iter_child_nodes(node)
 
 
+class Mangler(ast.NodeTransformer):
+    """Names that begin with two underscores as Python has them inside of a class."""
+
+    def __init__(self, around: str) -> None:
+        self._prefix = f"_{around.lstrip('_')}"
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for field in ("id", "attr", "arg", "name", "asname"):
+            name = getattr(node, field, None)
+            if isinstance(name, str) and name.startswith("__") and not name.endswith("__") and "." not in name:
+                setattr(node, field, self._prefix + name)
+        return super().generic_visit(node)
+
+
 def source_of(code: CodeType) -> Source | None:
     """The source of a function; None if there is none to be had. Raises `DiagnosticError`."""
     return _source_of(code, code.co_filename)
@@ -127,7 +145,7 @@ def source_of(code: CodeType) -> Source | None:
 @lru_cache(maxsize=256)
 def _source_of(code: CodeType, file: str) -> Source | None:  # codes of two files may be equal
     definition = definition_of(code)
-    return None if definition is None else Source(deepcopy(definition[0]), file)
+    return None if definition is None else Source(deepcopy(definition[0]), file, definition[1])
 
 
 def is_library(code: CodeType) -> bool:

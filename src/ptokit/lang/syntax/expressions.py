@@ -14,14 +14,12 @@ from typing import Any
 from ptokit.types.values import I1
 
 from .. import rules
+from ..asked import HELPER
 from ..choice import select
 from ..scalar import Scalar, plain
 from ..trace import Region, current
 from ..where import here, refusal
 from .carry import Unmerged, join, type_of
-
-HELPER = "__ptokit__"
-"""The variable under which rewritten expressions find these functions, and `call` of `body`."""
 
 _HARMLESS = frozenset(
     f"arith.{name}"
@@ -165,7 +163,13 @@ def perhaps(node: ast.AST) -> list[ast.expr]:
 
 
 class Rewriter(ast.NodeTransformer):
-    """Rewrites the expressions of a function in place, positions kept."""
+    """Rewrites the expressions of a function in place, positions kept.
+
+    ``first``: its first parameter, which ``super()`` takes; "" without one.
+    """
+
+    def __init__(self, first: str = "") -> None:
+        self.first = first
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
@@ -199,8 +203,16 @@ class Rewriter(ast.NodeTransformer):
             node.body = [inner]
         return node
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if node.attr != "__class__" or not isinstance(node.ctx, ast.Load):
+            return node
+        return _call(node, "class_of", [node.value])
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self.first:
+            node.args = [ast.copy_location(ast.Name(name, ast.Load()), node) for name in ("__class__", self.first)]
         return _call(node, "call", [node.func, *node.args], node.keywords)
 
 
