@@ -20,7 +20,7 @@ from ..tiles import Tile
 from ..trace import Region, current, tracing
 from ..where import refusal
 from .answers import answer_of, answers_for_kernels, class_of, init_of, makes_itself, raised_at
-from .carry import Unmerged, filler, join, leaves, same
+from .carry import Unmerged, anything, join, leaves, same
 from .code import Source, bound, is_library, source_of, variables_of
 from .expressions import and_, compare, enter, if_else, not_, or_, truth
 from .liveness import Names, assigned, falls_through, jumps, loaded
@@ -135,10 +135,13 @@ class Body(Loops):
     def returned(self) -> Any:
         """Compile all of it; what it returns."""
         self.block(self.source.body)
-        value = self.variables[VALUE]
-        if isinstance(value, Unmerged):
+        value, reached = self.variables[VALUE], self.variables[RETURN]
+        if reached is False:
+            return None
+        if isinstance(value, Unmerged) or (reached is not True and value is not None):
             message = "what the function returns cannot be told while the kernel is compiled"
-            raise refusal(rules.CARRIED, message, hint="return numbers, tiles, registers or pointers of one type")
+            hint = "return numbers, tiles, registers or pointers of one type, on every way to its end"
+            raise refusal(rules.CARRIED, message, hint=hint)
         return value
 
     # --- statements ----------------------------------------------------------------------------------------------
@@ -175,7 +178,7 @@ class Body(Loops):
             if left is True:
                 return
             if isinstance(left, Scalar) and rest:
-                self.fork(~left, partial(self._where_not_left, rest), _nothing, rest, statements[-1])
+                self.fork(~left, partial(self._where_not_left, rest), self.where_left, rest, statements[-1])
                 return
 
     def left(self) -> Any:
@@ -192,6 +195,12 @@ class Body(Loops):
     def _where_not_left(self, statements: Sequence[ast.stmt]) -> None:
         self.variables.update(dict.fromkeys(FLAGS, False))
         self.block(statements)
+
+    def where_left(self) -> None:
+        """The way of a branch on which control has left the statements: it is known how, if there is one kind."""
+        possible = [name for name in FLAGS if self.variables[name] is not False]
+        if len(possible) == 1:
+            self.variables[possible[0]] = True
 
     def _plain(self, statement: ast.stmt) -> None:
         self.look(statement)
@@ -372,8 +381,8 @@ class Body(Loops):
         """Compile two ways, of which the run takes one; `last` is the statement behind which they meet again."""
         trace, place = current("if"), self.source.place(where or last)
         names = [*sorted(assigned(statements)), *FLAGS, VALUE]
-        jumped = self.source.liveness.jumped(statements)
-        live = self.source.liveness.after(last) | jumped | {*FLAGS, VALUE}
+        apart = self.source.liveness.jumped(statements) | {*FLAGS, VALUE}
+        live = self.source.liveness.after(last) | apart
         op = trace.emit("scf.if", {"condition": condition.value}, hint="", location=place)
         before = {name: self.variables[name] for name in names if name in self.variables}
         changes = self.watch_lists()
@@ -397,10 +406,10 @@ class Body(Loops):
         columns: list[list[Any]] = [[], []]
         for name in wanted:
             values = [end.get(name, missing) for end in ends]
-            if name not in jumped:  # where control has left, nobody asks what the variable is
-                values = [
-                    filler(other) if gone and v is missing else v for gone, v, other in zip(left, values, values[::-1])
-                ]
+            if name not in apart and left[0] != left[1]:  # where control has left, nobody asks what it is
+                values = [anything(other) if gone else v for gone, v, other in zip(left, values, values[::-1])]
+            if name == VALUE:  # nobody asks what a function has returned that has not
+                values = [anything(o) if end[RETURN] is False else v for end, v, o in zip(ends, values, values[::-1])]
             for column, value in zip(columns, values):
                 column.append(value)
         merged = join(trace, op, regions, columns)
@@ -441,10 +450,6 @@ class Body(Loops):
                     )
 
         return check
-
-
-def _nothing() -> None:
-    """The way of a branch that has none."""
 
 
 def _is_container(value: Any) -> bool:

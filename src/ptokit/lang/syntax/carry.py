@@ -119,6 +119,11 @@ def filler(like: Any) -> Any:
     return False if type == I1 else 0.0 if type.is_float else 0
 
 
+def anything(like: Any) -> Any:
+    """A value in place of which any of its kind will do, so that the two merge: constants stay known."""
+    return rebuilt(like, (filler(leaf) if isinstance(leaf, Scalar) else leaf for leaf in leaves(like)))
+
+
 def handle(like: Any, value: Value) -> Any:
     """What a kernel holds of an SSA value that takes the place of `like`."""
     if isinstance(like, Tile):

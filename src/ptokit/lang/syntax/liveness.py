@@ -94,7 +94,7 @@ class Liveness:
 
     def jumped(self, statements: Iterable[ast.stmt]) -> Names:
         """What is live where the jumps in statements lead to."""
-        return NONE.union(*(self._jumps.get(id(jump), NONE) for jump in jumps(statements)))
+        return self._always.union(*(self._jumps.get(id(jump), NONE) for jump in jumps(statements)))
 
     def head(self, loop: ast.stmt) -> Names:
         """What is live where a turn of the loop begins."""

@@ -145,6 +145,8 @@ class Loops:
     @abstractmethod
     def left(self) -> Any: ...
     @abstractmethod
+    def where_left(self) -> None: ...
+    @abstractmethod
     def restore(self, names: Iterable[str], values: dict[str, Any]) -> None: ...
     @abstractmethod
     def watch_lists(self) -> Callable[[str, Location], None]: ...
@@ -294,7 +296,7 @@ class Loops:
             self._turn(node.body)
             left = self.left()
             if isinstance(left, Scalar):
-                self.fork(~left, partial(self._further, node, turns), lambda: None, [node], node)
+                self.fork(~left, partial(self._further, node, turns), self.where_left, [node], node)
             if left is not False:
                 return
 
@@ -431,7 +433,7 @@ class Loops:
             if isinstance(left, Scalar):
                 rest = turns[k + 1 :]
                 if rest:
-                    self.fork(~left, partial(self._others, node, rest), lambda: None, [node], node)
+                    self.fork(~left, partial(self._others, node, rest), self.where_left, [node], node)
                 return
 
     def _others(self, node: ast.For, turns: list[Any]) -> None:
