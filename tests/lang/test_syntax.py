@@ -18,9 +18,9 @@ from .support import check, finding_of, kernel, ops
 OUT = 24
 
 
-def made(text: str, **names: Any) -> Callable[..., None]:
+def made(text: str, file: str = "", **names: Any) -> Callable[..., None]:
     """The function ``f`` of a text, which can be read like one in a file."""
-    file = f"<test {hash(text)}>"
+    file = file or f"<test {hash(text)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     scope = {"pto": pto, "__name__": __name__, **names}
     exec(compile(text, file, "exec"), scope)

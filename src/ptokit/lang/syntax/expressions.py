@@ -16,7 +16,7 @@ from ptokit.types.values import I1
 from .. import rules
 from ..asked import HELPER
 from ..choice import select
-from ..scalar import Scalar, plain
+from ..scalar import Scalar, is_number, plain
 from ..trace import Region, current
 from ..where import here, refusal
 from .carry import Unmerged, join, type_of
@@ -76,7 +76,13 @@ def _logical(first: Any, operands: tuple[Callable[[], Any], ...], decides: bool)
 
 
 def _truth_of(operands: tuple[Callable[[], Any], ...], decides: bool) -> Any:
-    return truth(_logical(operands[0](), operands[1:], decides))
+    value = plain(_logical(operands[0](), operands[1:], decides))
+    return value if _counts(value) else truth(value)
+
+
+def _counts(value: Any) -> bool:
+    """True for a number that is no condition."""
+    return is_number(value) and type_of(value) != I1
 
 
 def if_else(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
@@ -99,6 +105,8 @@ def choose(condition: Scalar, then: Callable[[], Any], otherwise: Callable[[], A
         values.append(plain(expression()))
         trace.leave(region)
         regions.append(region)
+    if any(map(_counts, values)):  # next to which True is 1
+        values = [int(value) if isinstance(value, bool) else value for value in values]
     if all(inner.name in _HARMLESS for region in regions for inner in region.block.ops):
         # Both are computed, and one is selected: cheaper than a branch, and easier to read.
         trace.region.block.ops.remove(op)
