@@ -8,10 +8,10 @@ from concurrent.futures import Executor
 from contextlib import ExitStack
 from typing import Any
 
-from ptokit.asm import print_module
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.entry_calls import Query
 from ptokit.ir.launch import VECTOR_CORES
+from ptokit.ir.serial import dumps
 from ptokit.run.faults import Faults
 from ptokit.run.machine.printed import show
 from ptokit.run.program import Program, check_blocks
@@ -109,7 +109,7 @@ class _Launch:
         self._shown = 0  # blocks
         vector_cores = sum(role.kind == "vector" for role in cores.roles) or VECTOR_CORES
         self._common = {
-            "text": print_module(program.module),
+            "program": dumps(program.module),
             "target": program.target.name,
             "entry": program.entry.name,
             "extended": program.extended,

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError
+from ptokit.ir.serial import loads
 from ptokit.run.machine.printed import redirected
 from ptokit.run.program import Program, compile_program
 from ptokit.targets import target
@@ -26,7 +26,7 @@ def run_blocks(given: dict[str, Any], data: Sequence[bytes]) -> tuple[dict[str, 
     Its value says what they printed, or ``failed`` if one of them has, or ``missing`` if an array is not there; its
     bytes are what they wrote to arrays that go back so.
     """
-    program = _program(given["text"], given["target"], given["entry"], given["extended"], given["vector_cores"])
+    program = _program(given["program"], given["target"], given["entry"], given["extended"], given["vector_cores"])
     printed: list[str] = []
     with ExitStack() as stack:
         try:
@@ -50,10 +50,8 @@ def run_blocks(given: dict[str, Any], data: Sequence[bytes]) -> tuple[dict[str, 
 
 
 @lru_cache(maxsize=4)
-def _program(text: str, on: str, entry: str, extended: bool, vector_cores: int) -> Program:
-    read = parse_module(text, "launch", target=target(on))
-    read.diagnostics.raise_if_errors()
-    return compile_program(read.module, target(on), entry=entry, extended=extended, vector_cores=vector_cores)
+def _program(module: str, on: str, entry: str, extended: bool, vector_cores: int) -> Program:
+    return compile_program(loads(module), target(on), entry=entry, extended=extended, vector_cores=vector_cores)
 
 
 def _shares(entries: Sequence[Mapping[str, Any]], data: Sequence[bytes]) -> Iterator[tuple[Mapping[str, Any], Any]]:
