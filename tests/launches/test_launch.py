@@ -241,7 +241,7 @@ def test_arguments_that_overlap_stay_together() -> None:
     program = rows.compile(x, x, 40, 1.5)
     said: list[str] = []
     launch(program, [x[:40], x[20:60], 40, 1.5], 10, executor=Inline(), jobs=2, say=said.append)
-    assert said == ["one worker runs all blocks of rows: arguments %x and %y overlap"]
+    assert said == ["this process runs all blocks of rows: arguments %x and %y overlap"]
 
 
 # --- what goes wrong, what is printed --------------------------------------------------------------------------------

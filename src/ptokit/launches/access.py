@@ -16,12 +16,12 @@ from ptokit.diagnostics import DiagnosticError
 from ptokit.isa.meaning.words import Move, Word
 from ptokit.isa.site import Site
 from ptokit.isa.table import Kind, Role
-from ptokit.run.arguments import bind_arguments
 from ptokit.run.cores.signals import ALL_CORES
 from ptokit.run.machine.asking import infos
 from ptokit.run.machine.lanes import lanes
 from ptokit.run.memory.buffers import Buffer
 from ptokit.run.memory.global_memory import Pointer, View
+from ptokit.run.memory.places import overlaps
 from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Moment, Observer
 from ptokit.run.planning.plan import Step
@@ -81,9 +81,7 @@ class Footprints:
 
 
 def footprints(program: Program, args: Sequence[Any], blocks: int) -> Footprints:
-    """What each block of a launch touches. Raises `Entangled`, and `DiagnosticError` for arguments that do not fit."""
-    bind_arguments(program.entry, args, program.effects.written, blocks)
-    _refuse_overlaps(program, args)
+    """What each block of a launch touches; its arguments fit the kernel. Raises `Entangled`."""
     written = {name for name, param in zip(names(program), program.entry.params) if param in program.effects.written}
     found = _Watch(written)
     try:
@@ -103,16 +101,12 @@ def names(program: Program) -> list[str]:
     return [param.name or f"arg{i}" for i, param in enumerate(program.params)]
 
 
-def _refuse_overlaps(program: Program, args: Sequence[Any]) -> None:
-    arrays = []
-    for array, param in zip(args, program.entry.params):
-        if isinstance(array, np.ndarray):
-            start = array.__array_interface__["data"][0]
-            arrays.append((start, start + array.nbytes, param))
-    for i, (low, high, param) in enumerate(arrays):
-        for other_low, other_high, other in arrays[:i]:
-            if low < other_high and other_low < high and {param, other} & program.effects.written:
-                raise Entangled(f"arguments %{other.name} and %{param.name} overlap")
+def shared_arguments(program: Program, args: Sequence[Any]) -> tuple[str, str] | None:
+    """The names of two arguments that have bytes in common and of which one is written; None if there are none."""
+    arrays = [entry for entry in zip(names(program), args, program.entry.params) if isinstance(entry[1], np.ndarray)]
+    written = [param in program.effects.written for _, _, param in arrays]
+    pairs = overlaps([array for _, array, _ in arrays], written)
+    return (arrays[pairs[0][0]][0], arrays[pairs[0][1]][0]) if pairs else None
 
 
 class _Watch(Observer):

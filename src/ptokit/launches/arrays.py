@@ -18,16 +18,23 @@ from __future__ import annotations
 import mmap
 import os
 import shutil
+import stat
 import struct
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import pairwise
 from multiprocessing import resource_tracker
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
+
+from ptokit.run.memory.places import Piece, pieces
+
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+"""Another one for each machine, and each time that it is started."""
 
 SHARED = Path("/dev/shm")
 """Where the memory comes from that processes share, on systems that show it."""
@@ -49,28 +56,56 @@ def number(text: Any) -> Any:
 
 
 def describe_file(array: np.ndarray) -> dict[str, Any] | None:
-    """The file an array is mapped from, and where it begins there; None without one, or with changes of its own."""
-    mapping = getattr(array, "_mmap", None)
-    if not isinstance(array, np.memmap) or mapping is None or array.mode == "c" or array.filename is None:
+    """The file that holds the memory of an array, and where it begins there; None without one that others can open.
+
+    That is so for memory that NumPy allocated, private mappings, and files that have no name any more.
+    """
+    found = pieces([array])
+    if found is None or not found[0] or not all(_continues(a, b) for a, b in pairwise(found[0])):
         return None
-    first = np.frombuffer(mapping, np.uint8).__array_interface__["data"][0]
-    inside = array.__array_interface__["data"][0] - first
-    start = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY
-    path = Path(array.filename)
-    with suppress(OSError):
-        found = path.stat()
-        return {"file": str(path.resolve()), "offset": start + inside, "size": found.st_size, "inode": found.st_ino}
+    piece = found[0][0]
+    if piece.file is None or not piece.shared:
+        return None
+    with suppress(OSError, ValueError), _regular(piece.path, "rb") as file:
+        if _file_of(file.fileno()) == piece.file:
+            return {"file": piece.path, "offset": piece.offset, "identity": _identity(file.fileno())}
     return None
 
 
+def _regular(path: str, mode: str) -> BinaryIO:
+    """A file that is no pipe and no device, open. Raises `OSError`."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(path)
+    return open(path, mode)  # type: ignore[return-value]
+
+
+def _continues(a: Piece, b: Piece) -> bool:
+    same = (a.file, a.shared, a.path) == (b.file, b.shared, b.path)
+    return same and a.end == b.start and b.offset - a.offset == b.start - a.start
+
+
+def _file_of(file: int) -> tuple[bytes, int] | None:
+    """An open file as the table of mappings names it, where some file systems have other numbers than `os.stat`."""
+    with mmap.mmap(file, 1, access=mmap.ACCESS_READ) as mapping:
+        view = np.frombuffer(mapping, np.uint8)
+        found = pieces([view])
+        del view
+    return found[0][0].file if found else None
+
+
+def _identity(file: int) -> list[Any]:
+    """What tells a file from all others of one machine, and the machine from others since it was started."""
+    found = os.fstat(file)
+    return [found.st_dev, found.st_ino, found.st_size, BOOT.read_text().strip()]
+
+
 def open_file(given: Mapping[str, Any], nbytes: int, *, write: bool) -> np.ndarray:
-    """The bytes of a file as an array. Raises `MissingError` unless it is the very file."""
+    """The bytes of a file as an array. Raises `MissingError` unless it is the very file, on the same machine."""
     try:
-        found = os.stat(given["file"])
-        if (found.st_size, found.st_ino) != (given["size"], given["inode"]):
-            raise MissingError(given["file"])
-        mode = "r+" if write else "r"
-        return np.memmap(given["file"], np.uint8, mode, given["offset"], (nbytes,))  # type: ignore[call-overload,no-any-return]
+        with _regular(given["file"], "r+b" if write else "rb") as file:
+            if _identity(file.fileno()) != given["identity"]:
+                raise MissingError(given["file"])
+            return np.memmap(file, np.uint8, "r+" if write else "r", given["offset"], (nbytes,))
     except (OSError, ValueError):
         raise MissingError(given["file"]) from None
 

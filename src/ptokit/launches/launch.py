@@ -12,6 +12,7 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.entry_calls import Query
 from ptokit.ir.launch import VECTOR_CORES
 from ptokit.ir.serial import dumps
+from ptokit.run.arguments import bind_arguments
 from ptokit.run.faults import Faults
 from ptokit.run.machine.printed import show
 from ptokit.run.program import Program, check_blocks
@@ -19,7 +20,7 @@ from ptokit.workers.drive import drive
 from ptokit.workers.executors import open_executor, workers_of
 from ptokit.workers.task import Answer, How, Task
 
-from .access import Entangled, footprints
+from .access import Entangled, footprints, shared_arguments
 from .placed import Placed
 from .rules import LOST
 from .worker import RUN_BLOCKS
@@ -56,12 +57,18 @@ def launch(
     """`Program.launch` on the workers of an executor; the arrays hold the same bytes afterwards.
 
     ``executor``: as for `ptokit.workers.executors.open_executor`; ``jobs``: how many processes, or workers that it has.
-    Blocks that touch what others write are run by one worker in one piece, and ``say`` is told why. Raises
-    `DiagnosticError`: as `Program.launch` does, and if an executor cannot be had or workers are lost (RUN-LOST).
+    Blocks that touch what others write are run by one worker in one piece, and by this process where arguments overlap;
+    ``say`` is told why. Raises `DiagnosticError`: as `Program.launch` does, and if an executor cannot be had or workers
+    are lost (RUN-LOST).
     """
     if any(isinstance(arg, Query) for arg in args):
         program, args = program.asking(args)
     check_blocks(blocks)
+    bind_arguments(program.entry, args, program.effects.written, blocks)  # refused before anything is shared
+    if (pair := shared_arguments(program, args)) is not None:
+        say(f"this process runs all blocks of {program.name}: arguments %{pair[0]} and %{pair[1]} overlap")
+        program.launch(args, blocks, matmul=matmul, backend=backend, progress=progress)
+        return
     run = _Launch(program, args, blocks, matmul, backend or program.backend_for(args, blocks), progress)
     found = None
     try:

@@ -21,6 +21,7 @@ from .machine.scalars import FLOAT_TYPES, round_float
 from .machine.workspace import Workspace
 from .memory.buffers import Buffer
 from .memory.global_memory import Pointer, Tensor
+from .memory.places import overlaps
 
 Argument = Any  # Pointer, int, float or bool
 
@@ -205,10 +206,8 @@ def _kind(arg: Any) -> str:
 
 def _share_writes(buffers: list[Buffer]) -> None:
     """Arguments may overlap: what one writes, the tiles that stand for the other must hear of."""
-    spans = [(b.mem.__array_interface__["data"][0], b.mem.size) for b in buffers]
-    for i, a in enumerate(buffers):
-        for j, b in enumerate(buffers):
-            overlap = spans[i][0] < spans[j][0] + spans[j][1] and spans[j][0] < spans[i][0] + spans[i][1]
-            if i != j and overlap and (a.written or b.written):
-                a.written = b.written = True
-                a.partners.append(b)
+    for i, j in overlaps([b.mem for b in buffers], [b.written for b in buffers]):
+        a, b = buffers[i], buffers[j]
+        a.written = b.written = True
+        a.partners.append(b)
+        b.partners.append(a)

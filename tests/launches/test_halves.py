@@ -1,0 +1,79 @@
+"""Which bytes blocks touch where two elements share one."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ptokit as pto
+from ptokit.launches.access import _Watch
+from ptokit.launches.runs import Runs
+from ptokit.run.memory.buffers import Buffer
+from ptokit.run.memory.global_memory import View
+from ptokit.types.enums import Layout
+
+from .test_launch import both, same
+
+
+def noted(view: View, blocks: int, *, write: bool) -> Runs:
+    """The runs of blocks that touch a view."""
+    watch = _Watch({"x"})
+    machine = SimpleNamespace(block_idx=np.arange(blocks), blocks=blocks)
+    moment: Any = SimpleNamespace(machine=machine)
+    watch._view(moment, view, write, exact=True)
+    return watch.footprints.of("x", write=write)
+
+
+def touched(dims: list[int], strides: list[int], offset: int) -> set[int]:
+    """The bytes of all elements, one by one."""
+    places = itertools.product(*(range(n) for n in dims))
+    return {(offset + sum(i * s for i, s in zip(place, strides))) // 2 for place in places}
+
+
+def test_bytes_of_odd_and_even_elements() -> None:
+    rng = random.Random(1)
+    buffer = Buffer("x", np.zeros(4000, np.uint8), pto.e2m1)
+    for _ in range(500):
+        dims = [rng.randint(1, 3), rng.randint(1, 3), rng.choice([1, 2, 3, 4, 5, 7])]
+        strides = [rng.randint(0, 40), rng.randint(0, 20), 1]
+        offsets = [rng.randint(0, 50) for _ in range(rng.choice([1, 1, 2, 3]))]
+        offset: Any = np.array(offsets) if len(offsets) > 1 else offsets[0]
+        write = rng.random() < 0.5
+        view = View(buffer, offset, tuple(dims), tuple(strides), pto.e2m1, Layout.ND)
+        runs = noted(view, len(offsets), write=write)
+        for block, first in enumerate(offsets):
+            bytes_ = touched(dims, strides, first)
+            mine = runs.blocks == block
+            assert mine.sum() == 1
+            low, end = int(runs.starts[mine][0]), int(runs.ends[mine][0])
+            assert low == min(bytes_)
+            more = len({n % 2 for n in offsets}) == 2  # one length for all blocks
+            assert max(bytes_) + 1 <= end <= max(bytes_) + 1 + more
+
+
+@pto.kernel(target="a5")
+def halves(x: pto.Ptr[pto.e2m1], y: pto.Ptr[pto.e2m1], step: int, start: int) -> None:
+    """Copies 64 elements from and to places that may begin in the middle of a byte."""
+    t = pto.Tile(pto.TileType.Vec, pto.e2m1, 1, 64)
+    first = pto.get_block_idx() * step + start
+    pto.TLOAD(t, pto.GlobalTensor(x, (4096,))[first : first + 64])
+    pto.TSTORE(pto.GlobalTensor(y, (4096,))[first : first + 64], t)
+
+
+@pytest.mark.parametrize("start", [0, 1, 2, 3])
+@pytest.mark.parametrize("step", [63, 64, 65, 66, 67, 128])
+def test_blocks_that_share_a_byte_stay_together(step: int, start: int) -> None:
+    x = np.random.default_rng(1).integers(0, 256, 2048).astype(np.uint8)
+    program = halves.compile(pto.e2m1, pto.e2m1, step, start)
+    one, other, executor = both(program, [x, np.zeros_like(x), step, start], 5, say=lambda _: None)
+    same(one, other)
+    bytes_ = [touched([64], [1], block * step + start) for block in range(5)]
+    apart = not any(a & b for a, b in itertools.combinations(bytes_, 2))
+    assert apart >= (len(executor.tasks) > 1)
+    if step % 2 == 0:  # else it may be told that they share a byte that they do not
+        assert apart == (len(executor.tasks) > 1)
