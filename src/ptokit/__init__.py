@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ptokit.api.text import convert as convert
     from ptokit.api.text import format as format
     from ptokit.ir import Module
+    from ptokit.targets import Target
 else:
     ModuleType = type(sys)
 
@@ -59,10 +60,10 @@ _TOOLS = {
 __version__ = "0.1.0"
 
 
-def _print(module: Module) -> str:
-    from ptokit.asm import print_module
+def _print(module: Module, target: Target, *, extended: bool) -> str:
+    from ptokit.asm.kernel_text import kernel_text
 
-    return print_module(module)
+    return kernel_text(module, target, extended=extended)
 
 
 def _distribute(*args: Any, **options: Any) -> None:

@@ -5566,13 +5566,13 @@ def vlds(src: Pointer | GlobalTensor | Partition, offset: _Number = ..., dist: s
     Source: vector-path 4.1.
     """
 
-def vlds_post(src: Pointer | GlobalTensor | Partition, step: _Number = ..., dist: str = ...) -> tuple[Register, Pointer]:
+def vlds_post(src: Pointer | GlobalTensor | Partition, step: _Number, dist: str = ...) -> tuple[Register, Pointer]:
     """Load as vlds from the pointer itself; the second result is the pointer behind the step in brackets.
 
     text: pto.vlds_post.
 
     src: ptr, read
-    step: scalar, read, optional
+    step: scalar, read
     result dst: vreg
     result end: ptr
     dist: str, default NORM
@@ -6300,14 +6300,14 @@ def vsts(value: Register, dst: Pointer | GlobalTensor | Partition, offset: _Numb
     Source: vector-path 4.3.
     """
 
-def vsts_post(value: Register, dst: Pointer | GlobalTensor | Partition, step: _Number = ..., mask: Predicate = ..., dist: str = ...) -> Pointer:
+def vsts_post(value: Register, dst: Pointer | GlobalTensor | Partition, step: _Number, mask: Predicate = ..., dist: str = ...) -> Pointer:
     """Store as vsts at the pointer itself; the result is the pointer behind the step in brackets.
 
     text: pto.vsts_post.
 
     value: vreg, read
     dst: ptr, written
-    step: scalar, read, optional
+    step: scalar, read
     mask: mask, read, optional
     result end: ptr
     dist: str, default NORM

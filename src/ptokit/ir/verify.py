@@ -45,6 +45,7 @@ from .functions import check_functions
 from .levels import check_level
 from .lifetimes import check_lifetimes
 from .marks import Marks
+from .module_target import is_python
 from .pipes import check_pipes, pointer_uses
 from .placement import check_placement
 from .registers import check_registers
@@ -105,18 +106,23 @@ def verify(
         check_pipes(surveys, target, found)
         check_fixpipes(module, surveys, target, found)
     marks = Marks(module, found)
-    checker = _Checker(target, marks, extended, text=module.text, assembler=assembler)
+    as_text = module.text or (assembler and is_python(module))
+    checker = _Checker(target, marks, extended, text=as_text, assembler=assembler)
     for survey in surveys.values():
         check_scopes(survey, found)
         check_sections(survey, found)
         check_helper(survey, found)
         check_level(survey, level, auto_sync, found)
-        if module.text:
+        if as_text:
             pointer_uses(survey, found)
         check_registers(survey, target, found)
         checker.run(survey)
-        if module.text:
+        if as_text:
             check_scratch(survey, checker.facts, target, level, found)
+    if is_python(module) and not assembler:
+        for refused in verify(module, target, extended=extended, level=level, assembler=True, functions=functions):
+            if lookup(refused.rule).scope is Scope.ASSEMBLER:
+                found.add(replace(refused, severity=Severity.WARNING))
     return _refused_by_assembler(found, marks) if assembler else _uncovered(found, marks)
 
 

@@ -304,8 +304,11 @@ class Kernel:
 
     @refuses
     def to_pto(self, *args: Any, **named: Any) -> str:
-        """The kernel as `.pto` text; arguments as for `trace`."""
-        return printer(self.trace(*args, **named))
+        """The kernel as `.pto` text, which reads back as the same program; arguments as for `trace`.
+
+        Raises `DiagnosticError` for what text cannot say (TEXT-KERNEL).
+        """
+        return printer(self.trace(*args, **named), self.target, extended=self.extended)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}({self.parameters}) for {self.target.name}>"
@@ -461,11 +464,11 @@ watchers: list[Callable[[Kernel, int, tuple[Any, ...], dict[str, Any]], None]] =
 """Called before every launch with the kernel, the number of blocks and the arguments."""
 
 
-def _no_printer(module: Module) -> str:
+def _no_printer(module: Module, target: Target, **options: Any) -> str:
     raise RuntimeError(f"kernel {module.functions[0].name} cannot be printed: use kernels through `import ptokit`")
 
 
-printer: Callable[[Module], str] = _no_printer
+printer: Callable[..., str] = _no_printer
 """Prints a module as `.pto` text. The package sets it; this layer knows nothing of the text form."""
 
 

@@ -121,7 +121,7 @@ def _result(instr: Instr, result: Operand, operands: Arguments, dtype: DType | N
     if result.kind is Kind.MASK:
         if isinstance(like, Predicate):
             return like.value.type
-        return Mask(result.bits or (min(32, dtype.bits) if dtype is not None else 0))
+        return Mask(result.bits or (max(8, min(32, dtype.bits)) if dtype is not None else 0))
     if isinstance(like, Pointer):
         return like.value.type
     return Align() if result.kind is Kind.ALIGN else ScalarType(result.type)

@@ -101,13 +101,18 @@ class TileSpec:
         """True if a valid dimension is only known at run time."""
         return DYNAMIC in (self.valid_row, self.valid_col)
 
+    @property
+    def _place(self) -> str:
+        """Where it lies, as text has it: scales of MX formats in ``scaling``, where their type and box say which."""
+        return TileType.Scaling.text if scales(self) is self.loc else self.loc.text
+
     def with_valid(self, rows: int, cols: int) -> TileSpec:
         """The same tile with other valid dimensions."""
         return replace(self, valid_row=rows, valid_col=cols)
 
     def __str__(self) -> str:
         """Canonical short form of the `.pto` type (assembly 3.3)."""
-        parts = [self.loc.text, f"{self.rows}x{self.cols}x{self.dtype.text}"]
+        parts = [self._place, f"{self.rows}x{self.cols}x{self.dtype.text}"]
         if (self.valid_row, self.valid_col) != (self.rows, self.cols):
             dims = ("?" if v == DYNAMIC else str(v) for v in (self.valid_row, self.valid_col))
             parts.append("valid=" + "x".join(dims))
@@ -122,6 +127,14 @@ class TileSpec:
         if self.compact:
             parts.append(f"compact={int(self.compact)}")
         return f"!pto.tile_buf<{', '.join(parts)}>"
+
+
+def scales(spec: TileSpec) -> TileType | None:
+    """The area of MX scales for which a tile has the type and box; None if it is for no scales."""
+    if spec.dtype.name != "e8m0" or spec.fractal != 32:
+        return None
+    found = {"Zz": TileType.ScaleLeft, "Nn": TileType.ScaleRight}
+    return found.get(spec.layout_name) if spec.boxed else None
 
 
 def tile(

@@ -35,6 +35,13 @@ LIMIT = _text("TEXT-LIMIT", "Reading stopped after 1000 errors.")
 STRING = _text("TEXT-STRING", "A string is not closed on its line.", rejected='"a5', accepted='"a5"')
 CHARACTER = _text("TEXT-CHARACTER", "A character that no token begins with.", rejected="`", source="assembly 1")
 NUMBER = _text("TEXT-NUMBER", "A number does not fit its type, or 64 bits.", rejected="arith.constant 300 : i8")
+KERNEL = _text(
+    "TEXT-KERNEL",
+    "A Python kernel that is printed has a form as text which reads back.",
+    rejected="k.to_pto()     of a kernel with 300 nested loops",
+    accepted="k.to_pto()     of one with 3",
+    why="A text that nothing reads would be found out late. A launch needs none, on other processes neither.",
+)
 UNEXPECTED = _text("TEXT-UNEXPECTED", "The grammar wants another token here.", source="assembly 2, 7-11")
 UNCLOSED = _text("TEXT-UNCLOSED", "A bracket, region or type is not closed.", rejected="!pto.ptr<f32")
 NESTING = _text("TEXT-NESTING", "Brackets or regions are nested more than 200 deep.")

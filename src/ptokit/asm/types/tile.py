@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ptokit.diagnostics.suggestions import suggest
 from ptokit.types.enums import BLayout, CompactMode, PadValue, SLayout, TileType
-from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec
+from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec, scales
 
 from ..text import rules
 from ..text.cursor import whole
@@ -62,17 +63,16 @@ def tile_buf(body: str, at: int) -> TileSpec:
     fields = _fields(body, at)
     key, _ = fields[0].split()
     second = fields[1] if len(fields) > 1 else None
-    if (
+    manual = (
         second is not None
         and _FIRST.match(fields[0].text)
         and second.split()[0] == ""
         and not second.text[:1].isdigit()
         and second.text[:1] not in "?-"
-    ):
-        return _manual(fields)
-    if key == "loc":
-        return _long(fields)
-    return _short(fields)
+    )
+    spec = _manual(fields) if manual else _long(fields) if key == "loc" else _short(fields)
+    area = scales(spec)
+    return replace(spec, loc=area) if spec.loc is TileType.Scaling and area is not None else spec
 
 
 def tile(body: str, at: int) -> TileSpec:

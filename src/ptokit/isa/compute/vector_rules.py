@@ -13,7 +13,7 @@ from functools import partial
 from ptokit.diagnostics import Doubt, Severity, family
 from ptokit.diagnostics.conditions import first, need, shared
 from ptokit.targets import A5, Target
-from ptokit.types.dtypes import DType, is_dtype
+from ptokit.types.dtypes import DType, dtype, is_dtype
 from ptokit.types.enums import TileType
 
 from ..checks.assembler import assembler_rule
@@ -183,8 +183,8 @@ EW_1_COLUMNS_A5 = replace(EW_1, check=partial(_asm_vector, regions=partial(_equa
 
 def _scalar_is(o: Site, want: DType) -> Message:
     given = o.scalar.type
-    if is_dtype(given) and given.lstrip("su") != want.name.lstrip("u"):
-        return f"the scalar has type {given}; {o.instr.text} needs {want.name}"
+    if is_dtype(given) and dtype(given) is not want:
+        return f"the scalar has type {given}; {o.instr.text} needs {want.text}"
     return None
 
 

@@ -54,7 +54,7 @@ def LAYOUTS(o: Site) -> Message:
             return f"{o:{name}} is {t.layout_name}, it must be {wanted}"
     for name, loc in _SCALES.items():
         t = o.operands[name]
-        if not isinstance(t, TileInfo) or (o.text and t.loc is TileType.Scaling):
+        if not isinstance(t, TileInfo) or (o.text and t.loc in (TileType.Scaling, loc)):
             continue  # the assembler's spelling: a scaling tile as large as the operand
         if t.loc is not loc:
             return f"{o:{name}} is a {t.loc.text} tile, it must be {loc.text}"

@@ -11,6 +11,7 @@ from ..site import ScalarInfo, Site
 from .extract_footprint import position
 from .move_checks import Message, outside, types_differ
 from .move_facts import (
+    MX_SCALES,
     Acc,
     Left,
     Mat,
@@ -27,7 +28,8 @@ from .move_facts import (
 _A3_TYPES = types("i8 u8 f16 bf16 f32")
 _A3_CAST = {"f32": types("f16 bf16")}
 _A3_QUANTISED = {"f32": types("i8 u8"), "i32": types("i8 u8 f16 i16 u16")}
-_A5_EXTRACTS = {(Mat, Left), (Mat, Right), (Mat, Scaling), (Vec, Mat), (Vec, Vec), (Acc, Mat), (Acc, Vec)}
+_INTO_SCALING = {(Mat, area) for area in (Scaling, *MX_SCALES)}  # the assembler has one space for all
+_A5_EXTRACTS = {(Mat, Left), (Mat, Right), *_INTO_SCALING, (Vec, Mat), (Vec, Vec), (Acc, Mat), (Acc, Vec)}
 _A5_INSERTS = {
     (Acc, Mat): (("Nz",), ("Nz",)),
     (Vec, Mat): (("ND", "Nz"), ("Nz",)),

@@ -12,6 +12,7 @@ from ..checks.operands import sharing
 from ..site import Site, TileInfo
 from .move_checks import Message
 from .move_facts import (
+    MX_SCALES,
     Acc,
     Bias,
     Left,
@@ -26,7 +27,8 @@ from .move_facts import (
     relu,
 )
 
-_PAIRS = {(Mat, Left), (Mat, Right), (Mat, Bias), (Mat, Scaling), (Vec, Vec), (Acc, Mat), (Acc, Vec)}
+_INTO_SCALING = {(Mat, area) for area in (Scaling, *MX_SCALES)}  # the assembler has one space for all
+_PAIRS = {(Mat, Left), (Mat, Right), (Mat, Bias), *_INTO_SCALING, (Vec, Vec), (Acc, Mat), (Acc, Vec)}
 
 
 _rule = partial(assembler_rule, source="assembly 13.6")

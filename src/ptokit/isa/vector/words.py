@@ -67,9 +67,9 @@ def gm(name: str = "src", role: Role = Role.IN) -> Operand:
     return Operand(name, role, Kind.PTR, type="gm", also=(Kind.VIEW,))
 
 
-def at(name: str = "offset", *, listed: bool = False, type: str = "index") -> Operand:
+def at(name: str = "offset", *, listed: bool = False, type: str = "index", optional: bool = True) -> Operand:
     """The offset in brackets behind the pointer before it, in elements of the pointer's type."""
-    return Operand(name, Role.IN, Kind.SCALAR, optional=True, type=type, form=OperandForm(offset=True, listed=listed))
+    return Operand(name, Role.IN, Kind.SCALAR, optional, type=type, form=OperandForm(offset=True, listed=listed))
 
 
 def number(name: str, type: str = "", *, optional: bool = False, group: str = "") -> Operand:

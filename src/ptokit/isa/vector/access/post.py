@@ -12,7 +12,7 @@ from .store import STORE_RULES, stored
 VLDS_POST = micro(
     "vlds_post",
     "Load as vlds from the pointer itself; the second result is the pointer behind the step in brackets.",
-    (ub(), at("step")),
+    (ub(), at("step", optional=False)),
     (out_vreg(like="src"), out_ptr(like="src")),
     None,
     known_token(LOAD_MODES),
@@ -23,7 +23,7 @@ VLDS_POST = micro(
 VSTS_POST = micro(
     "vsts_post",
     "Store as vsts at the pointer itself; the result is the pointer behind the step in brackets.",
-    (vreg("value"), ub("dst", Role.OUT), at("step"), mask()),
+    (vreg("value"), ub("dst", Role.OUT), at("step", optional=False), mask()),
     (out_ptr(like="dst"),),
     None,
     *STORE_RULES,

@@ -1,0 +1,72 @@
+"""Kernels of Python as text that reads back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity
+from ptokit.ir import Function, Module, Op
+from ptokit.ir.module_target import PYTHON, SOURCE
+from ptokit.ir.verify import verify
+from ptokit.targets import Target
+
+from .printing.printer import FunctionPrinter, print_module
+from .reading.module import parse_module
+from .text import rules
+
+
+def kernel_text(module: Module, target: Target, *, extended: bool = False) -> str:
+    """A kernel as text that is read without errors, and checks as the kernel does.
+
+    Where it breaks rules of the assembler, which do not bind Python, the text says that it was made of Python.
+    Raises `DiagnosticError` (TEXT-KERNEL) for what text cannot say.
+    """
+    text, read = _printed(module, target)
+    errors = {d.rule for d in verify(module, target, extended=extended).errors}
+    if {d.rule for d in verify(read, target, extended=extended).errors} <= errors:
+        return text
+    return _printed(replace(module, attrs={**module.attrs, SOURCE: PYTHON}), target)[0]
+
+
+def _printed(module: Module, target: Target) -> tuple[str, Module]:
+    made: list[_Noting] = []
+
+    def make(function: Function) -> FunctionPrinter:
+        made.append(_Noting(function))
+        return made[-1]
+
+    text = print_module(module, make)
+    read = parse_module(text, "kernel.pto", target=target)
+    if read.diagnostics.errors:
+        raise _unreadable(read.diagnostics, made)
+    return text, read.module
+
+
+def _unreadable(found: Diagnostics, made: list[_Noting]) -> DiagnosticError:
+    first = found.errors[0]
+    line, place = first.location.line - 2, Location()  # from 0, without the module's own line
+    for printer in made:
+        if line < len(printer.lines):
+            place = printer.at(line)
+            break
+        line -= len(printer.lines)
+    message = f"this cannot be written as .pto text: {first.message} [{first.rule}]"
+    hint = "launch the kernel, or hand on kernel.trace(), which is the whole program"
+    return DiagnosticError(Diagnostic(rules.KERNEL, Severity.ERROR, message, place, hint))
+
+
+class _Noting(FunctionPrinter):
+    """Knows which operation a line is of."""
+
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
+        self._starts: list[tuple[int, Op]] = []
+
+    def op(self, op: Op, depth: int) -> None:
+        self._starts.append((len(self.lines), op))
+        super().op(op, depth)
+
+    def at(self, line: int) -> Location:
+        """The place of what is printed in a line."""
+        before = [op for start, op in self._starts if start <= line]
+        return before[-1].location if before else self.function.location
