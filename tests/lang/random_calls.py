@@ -19,9 +19,14 @@ import numpy as np
 import ptokit as pto
 from ptokit.api.examples import example_of
 from ptokit.asm import parse_module
+from ptokit.diagnostics import Location
 from ptokit.ir import Op
+from ptokit.ir.verify import verify
 from ptokit.isa.table import TABLE, Instr, Kind, Role
 from ptokit.lang.intrinsics import names
+from ptokit.lang.scalar import Scalar as TracedNumber
+from ptokit.lang.tensors import Pointer
+from ptokit.lang.trace import Trace
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import BLayout, SLayout, TileType
@@ -91,6 +96,16 @@ class Call:
         assert op is not None
         self._change(op)
         self._write(op)
+
+    @property
+    def stored(self) -> list[str]:
+        """The statements that store tiles."""
+        return [] if self.registers else self.after
+
+    def statements(self, *, stored: bool = True) -> list[str]:
+        """All statements, or those before the stores."""
+        body = ["with pto.vecscope():", *("    " + line for line in self.before)] if self.registers else self.before
+        return [*body, *self.stored] if stored else body
 
     # --- types -------------------------------------------------------------------------------------------------------
 
@@ -292,19 +307,41 @@ class RandomKernel:
         for k in range(many):
             everything = callable_names()
             chosen = rng.choice(everything) if k else everything[seed % len(everything)]
+            call = next(filter(self._checks, self._tries(rng, chosen, k)), None)
+            self.calls += [] if call is None else [call]
+        self.source = self._text(self.calls, random.Random(self.seed + 1))
+        if self.calls:
+            self.kernel = self._accepted(folder)
+
+    @staticmethod
+    def _tries(rng: random.Random, name: str, k: int) -> Iterator[Call]:
+        """Calls of an instruction; those with the same operands that load and store less come later."""
+        for _ in range(4):
             state = rng.getstate()
             for loads, stores in ((True, True), (True, False), (False, True), (False, False)):
                 rng.setstate(state)
-                call = Call(rng, chosen, k, loads=loads, stores=stores)
-                if self._accepted([call], folder, plain=True):
-                    self.calls.append(call)
-                    break
-        if self.calls and (found := self._accepted(self.calls, folder, plain=False)) is not None:
-            self.kernel = found
+                yield Call(rng, name, k, loads=loads, stores=stores)
 
-    def _accepted(self, calls: list[Call], folder: Path, *, plain: bool) -> pto.Kernel | None:
-        self.source = self._text(calls, random.Random(self.seed + 1), plain=plain)
-        file = folder / f"kernel_{self.seed}_{len(calls)}_{int(plain)}.py"
+    def _checks(self, call: Call) -> bool:
+        """True if the check accepts the statements of a call, carried out in a trace without reading them."""
+        on = target(self.target)
+        trace = Trace("k", on, Location("call"))
+        space: dict[str, Any] = {"pto": pto}
+        try:
+            with trace.running():
+                for name, dtype in call.arrays.items():
+                    space[name] = Pointer(trace.parameter(Ptr(dtype), name))
+                for name, kind in call.numbers.items():
+                    written = {"int": "index", "float": "f32"}.get(kind) or DTYPES[kind.removeprefix("pto.")].text
+                    space[name] = TracedNumber(trace.parameter(Scalar(written), name))
+                exec("\n".join(call.statements()), space)
+                module = trace.finish(None)
+            return not verify(module, on, extended=self.extended).errors
+        except pto.DiagnosticError:
+            return False
+
+    def _accepted(self, folder: Path) -> pto.Kernel | None:
+        file = folder / f"kernel_{self.seed}.py"
         file.write_text(self.source)
         space: dict[str, Any] = {"pto": pto, "__name__": "kernels"}
         exec(compile(self.source, str(file), "exec"), space)
@@ -314,7 +351,7 @@ class RandomKernel:
         except pto.DiagnosticError:
             return None
 
-    def _text(self, calls: list[Call], rng: random.Random, *, plain: bool) -> str:
+    def _text(self, calls: list[Call], rng: random.Random) -> str:
         arrays = {name: dtype for call in calls for name, dtype in call.arrays.items()}
         self.arrays = arrays
         self.numbers = {name: kind for call in calls for name, kind in call.numbers.items()} | {"turns": "int"}
@@ -323,21 +360,19 @@ class RandomKernel:
         extended = ", extended=True" if self.extended else ""
         lines = [f'@pto.kernel(target="{self.target}"{extended})', f"def k({', '.join(parameters)}):"]
         for call in calls:
-            body = ["with pto.vecscope():", *("    " + line for line in call.before)] if call.registers else call.before
-            if not plain:
-                body = self._around(body, rng)
-            lines += ["    " + line for line in [*body, *([] if call.registers else call.after)]]
+            body = self._around(call.statements(stored=False), rng)
+            lines += ["    " + line for line in [*body, *call.stored]]
         return "\n".join(lines) + "\n"
 
     @staticmethod
     def _around(body: list[str], rng: random.Random) -> list[str]:
         """The statements in a loop or a branch; tiles that are stored later are made before."""
-        first = [line for line in body if "= pto.Tile(" in line]
-        rest = [line for line in body if line not in first]
+        tiles = [line for line in body if "= pto.Tile(" in line]
+        first, rest = [line.strip() for line in tiles], [line for line in body if line not in tiles]
         if not rest:
             return body
         how = rng.choice(
-            ["", "", "for {i} in pto.range(turns):", "if turns > {n}:", "while_", "if pto.get_block_idx() == {n}:"]
+            ["", "", "", "for {i} in pto.range(turns):", "if turns > {n}:", "if pto.get_block_idx() == {n}:"]
         )
         if not how:
             return body

@@ -58,7 +58,7 @@ def same(made: RandomKernel) -> str:
         assert left_by(lambda given: again.launch(given, made.blocks), args) == wanted, what
 
     runs(module, "bytes of the text")
-    for form in FORMS:
+    for form in FORMS if made.seed % 3 == 0 else ():  # it takes longer than all else
         converted = convert(module, form)
         if converted.text is not None:
             other = read_back(converted.text, kernel)

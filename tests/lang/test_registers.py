@@ -190,3 +190,21 @@ def test_the_sanitizer_watches_python_kernels() -> None:
         pto.wait_flag(pto.PIPE_V, pto.PIPE_MTE3, 0)
 
     assert [d.rule for d in pto.kernel(target="a5")(racy).sanitize(x).diagnostics] == ["RACE-RAW"]
+
+
+def test_a_predicate_from_memory_of_4_bit_elements_has_a_granularity() -> None:
+    def f():
+        with pto.vecscope():
+            pto.psts(pto.plds(pto.castptr(0, pto.e2m1)), pto.castptr(64, pto.u32), 0)
+
+    text = kernel(f).to_pto()
+    assert "!pto.mask<b8>" in text
+    assert print_module(parse_module(text).module) == text
+
+
+def test_a_step_is_needed_where_a_pointer_is_to_move() -> None:
+    def f():
+        with pto.vecscope():
+            pto.vlds_post(pto.castptr(0, f32))
+
+    assert "lacks step" in finding_of(kernel(f).trace).message

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import ptokit as pto
+
 from ptokit.types.codecs import decode
 from ptokit.types.dtypes import DTYPES
 
@@ -245,3 +247,14 @@ def test_an_operand_that_nothing_has_loaded_is_found() -> None:
     p.lines = [line for line in p.lines if "pto.mte_l1_l0b" not in line]
     a = np.zeros((16, 16), np.float16)
     assert "UNINIT-READ" in p.findings(a, a, np.zeros((16, 16), np.float32))
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_a_product_without_inner_size_is_none(k: int) -> None:
+    @pto.kernel(target="a5")
+    def none(xt: int) -> None:
+        left, right = pto.castptr(1024, pto.e4m3, "l0a"), pto.castptr(2048, pto.e4m3, "l0b")
+        pto.mad_mx_raw(lhs=left, rhs=right, dst=pto.castptr(0, pto.f32, "l0c"), xt=xt)
+
+    none(16 | (64 * k << 12) | (16 << 24))
+    none(3)  # no columns either

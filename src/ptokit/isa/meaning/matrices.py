@@ -49,8 +49,8 @@ class Matrix:
 
     @property
     def bands(self) -> int:
-        """How many bands of rows there are."""
-        return self.rows // self.band if self.band else 1
+        """How many bands of rows there are; one without any row."""
+        return self.rows // self.band if self.band and self.rows else 1
 
     def place(self, m: Machine, given: Mapping[str, Any]) -> Any:
         """The pointer."""
