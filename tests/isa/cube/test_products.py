@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import ptokit as pto
-
 from ptokit.types.codecs import decode
 from ptokit.types.dtypes import DTYPES
 
