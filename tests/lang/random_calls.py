@@ -42,13 +42,14 @@ NEVER = {
     "TFREE",
     "TALLOC",
     "simt_launch",
+    "TPREFETCH",
     "TPREFETCH_ASYNC",
     "TWAIT",
     "TTEST",
     "set_ffts",
     "TPRINT",
 }
-"""They end the run, wait for others, or need a partner or functions of threads."""
+"""They end the run, wait for others, need a partner or functions of threads, or leave a tile undefined."""
 
 LAYOUTS = [
     (BLayout.RowMajor, SLayout.NoneBox),
@@ -390,6 +391,6 @@ class RandomKernel:
             else:
                 out.append(rng.integers(0, 100, elements).astype(dtype.storage))
         for name, kind in self.numbers.items():
-            small = 8 if name.startswith("m") else int(rng.integers(0, 4))
+            small = 1 if name.startswith("m") else int(rng.integers(0, 4))
             out.append(0.5 * small if kind in ("float", "pto.f32", "pto.f16", "pto.bf16") else small)
         return out

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import copy
+import warnings
 
 import numpy as np
 import pytest
 
 import ptokit as pto
 from ptokit.asm import parse_module
+from ptokit.launches.launch import LaunchWarning
 from ptokit.run import compile_program
 from ptokit.targets import target
 
+from ..launches.conftest import Inline
 from .programs import CASES, Case
 
 
@@ -33,6 +36,18 @@ def test_its_text_runs_to_the_same_bytes(case: Case) -> None:
     read = parse_module(kernel.to_pto(), target=target(case.target))
     assert [str(d) for d in read.diagnostics] == []
     compile_program(read.module, target(case.target)).launch(others, case.blocks)
+    for ours, theirs in zip(args, others):
+        assert np.asarray(ours).tobytes() == np.asarray(theirs).tobytes()
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_workers_leave_the_same_bytes(case: Case) -> None:
+    kernel = pto.kernel(target=case.target)(case.kernel)
+    args, others = case.args(), case.args()
+    kernel[case.blocks](*args)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LaunchWarning)
+        kernel[case.blocks](*others, executor=Inline())
     for ours, theirs in zip(args, others):
         assert np.asarray(ours).tobytes() == np.asarray(theirs).tobytes()
 
