@@ -398,8 +398,8 @@ def test_a_number_that_changes_its_type_in_a_loop() -> None:
 def test_a_list_that_a_loop_changes() -> None:
     def f(x: Ptr[f32], y, n: int):
         seen = []
-        for i in range(n):  # here
-            seen.append(i)
+        for i in range(n):
+            seen.append(i)  # here
 
     check(f, "LANG-CARRIED", "the loop changes what 'seen' holds")
 
@@ -407,8 +407,8 @@ def test_a_list_that_a_loop_changes() -> None:
 def test_a_list_whose_items_a_branch_changes() -> None:
     def f(x: Ptr[f32], y, n: int):
         at = [1, 2]
-        if n > 3:  # here
-            at[0] = 5
+        if n > 3:
+            at[0] = 5  # here
         x[at[0]] = 0.0
 
     check(f, "LANG-CARRIED", "the branch changes what 'at' holds")

@@ -147,6 +147,11 @@ def is_library_file(file: str) -> bool:
     return (file.startswith("<") and not file.startswith(_SESSIONS)) or file.startswith(_LIBRARIES)
 
 
+def is_installed(file: str) -> bool:
+    """True for files of Python itself and of installed packages."""
+    return file.startswith((*_LIBRARIES, "<frozen "))
+
+
 def tree_of(code: CodeType) -> ast.Module | None:
     """The statement that defines a function; None if its source cannot be read."""
     try:

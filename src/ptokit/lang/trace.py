@@ -61,6 +61,8 @@ class Trace:
         self.regions: list[Region] = []
         self.function = Function(name, [], body=self.root.block, location=location)
         self.expected: list[Region] = []  # made for with-statements
+        self.ledger: Any = None  # of the innermost branch or loop: the objects of Python that were there before it
+        self.frozen: list[tuple[list[Any], list[Any]]] = []  # lists that may be one of several, and their items
         self._homes: dict[Value, Region] = {}
         self._constants: dict[tuple[str, str], Op] = {}
         self._names: set[str] = set()

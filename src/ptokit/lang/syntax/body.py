@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial, reduce
-from types import FunctionType, MethodType, SimpleNamespace
+from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 from ptokit.diagnostics import Location, Note
@@ -20,8 +21,9 @@ from ..tiles import Tile
 from ..trace import Region, current, tracing
 from ..where import refusal
 from .answers import answer_of, answers_for_kernels, class_of, init_of, makes_itself, raised_at
-from .carry import Unmerged, anything, join, leaves, same
-from .code import Source, bound, is_library, source_of, variables_of
+from .carry import Unmerged, anything, join, leaves
+from .code import Source, bound, is_library, renew, source_of, variables_of
+from .effects import adopt, carried_out, frozen, once
 from .expressions import and_, compare, enter, if_else, not_, or_, truth
 from .liveness import Names, assigned, falls_through, jumps, loaded
 from .loops import BREAK, CONTINUE, RETURN, Loops
@@ -116,7 +118,8 @@ def run(helper: FunctionType, args: tuple[Any, ...], named: dict[str, Any]) -> A
     try:
         parameters = bound(helper, args, named)
         variables = {**variables_of(helper), **parameters, HELPER: _HELPERS}
-        return Body(source, variables, frozenset(parameters)).returned()
+        adopt(parameters.items(), by=helper)
+        return Body(source, variables, frozenset(parameters), helper).returned()
     finally:
         _depth -= 1
 
@@ -124,8 +127,9 @@ def run(helper: FunctionType, args: tuple[Any, ...], named: dict[str, Any]) -> A
 class Body(Loops):
     """One call of a function: its variables, and the statements as they are compiled."""
 
-    def __init__(self, source: Source, variables: dict[str, Any], parameters: Names) -> None:
+    def __init__(self, source: Source, variables: dict[str, Any], parameters: Names, function: FunctionType) -> None:
         self.source = source
+        self.function = function
         self.variables = variables
         self.own = assigned(source.body) | parameters
         for name in self.own - parameters:  # a variable of the function, whatever the module has
@@ -211,7 +215,7 @@ class Body(Loops):
             message = "only the run knows whether this is raised"
             place = self.source.place(statement)
             raise refusal(rules.CONTROL, message, location=place, hint="write assert condition, message")
-        with self._own_names(statement):
+        with self.by_python(statement):
             self.source.execute(statement, self.variables)
         if isinstance(statement, ast.Assign):
             for target in statement.targets:
@@ -256,17 +260,30 @@ class Body(Loops):
             place = self.source.place(statement)
             current("assert").emit("cf.assert", {"condition": holds.value}, {"msg": text}, location=place)
         else:
-            self.source.execute(statement, self.variables)
+            with self.by_python(statement):
+                self.source.execute(statement, self.variables)
 
     def value(self, node: ast.expr) -> Any:
         """The value of an expression."""
         self.look(node)
-        with self._own_names(node):
+        with self.by_python(node):
             return self.source.evaluate(node, self.variables)
+
+    def named(self, node: ast.expr) -> Any:
+        """What a name means, or a name of a module: what can be looked up without code of the user's. Else None."""
+        if isinstance(node, ast.Name):
+            self.look(node)
+            return self.variables.get(node.id, getattr(builtins, node.id, None))
+        if isinstance(node, ast.Attribute):
+            module = self.named(node.value)
+            return getattr(module, node.attr, None) if isinstance(module, ModuleType) else None
+        return None
 
     def look(self, node: ast.AST) -> None:
         """Refuse variables of which nobody can tell what they are at this place (LANG-SCOPE)."""
         for name in loaded(node):
+            if name.id not in self.own:
+                renew(self.function, name.id, self.variables)
             found = self.variables.get(name.id)
             if isinstance(found, Unmerged):
                 raise refusal(
@@ -283,7 +300,9 @@ class Body(Loops):
         managers = []
         for item in statement.items:
             self.look(item.context_expr)
-            manager, value = self.source.enter(item.context_expr, self.variables)
+            with self.by_python(item.context_expr):
+                manager, value = self.source.enter(item.context_expr, self.variables)
+            adopt([("", manager)])
             managers.append(manager)
             if item.optional_vars is not None:
                 self.assign(item.optional_vars, value)
@@ -291,7 +310,8 @@ class Body(Loops):
         self.refuse_jumps(statement.body, word, self.source.place(statement))
         self.block(statement.body)
         for manager in reversed(managers):
-            type(manager).__exit__(manager, None, None, None)
+            with self.by_python(statement.items[0].context_expr, manager):
+                type(manager).__exit__(manager, None, None, None)
 
     def _explicit_branch(self, statement: ast.With, rest: Sequence[ast.stmt]) -> int | None:
         """``with pto.if_(c):``, and ``with pto.else_():`` behind it; how many statements of `rest` that took.
@@ -317,13 +337,7 @@ class Body(Loops):
         node = statement.items[0].context_expr
         if len(statement.items) != 1 or not isinstance(node, ast.Call) or not node.args:
             return None
-        target = node.args[0]  # of the rewritten call: the function comes first
-        if not isinstance(target, (ast.Name, ast.Attribute)):
-            return None
-        try:
-            return node if self.source.evaluate(target, self.variables) is wanted else None
-        except (NameError, AttributeError):
-            return None
+        return node if self.named(node.args[0]) is wanted else None  # of the rewritten call: the function comes first
 
     def refuse_jumps(self, body: Sequence[ast.stmt], word: str, start: Location) -> None:
         """Refuse statements that lead out of a with-statement or of a loop written with pto.range (LANG-CONTROL)."""
@@ -339,7 +353,8 @@ class Body(Loops):
 
     def assign(self, target: ast.expr, value: Any) -> None:
         """``target = value``."""
-        self.source.assign(target, value, self.variables)
+        with self.by_python(target, value):
+            self.source.assign(target, value, self.variables)
 
     # --- branches ------------------------------------------------------------------------------------------------
 
@@ -374,7 +389,7 @@ class Body(Loops):
         condition: Scalar,
         then: Callable[[], None],
         otherwise: Callable[[], None],
-        statements: Iterable[ast.stmt],
+        statements: Sequence[ast.stmt],
         last: ast.stmt,
         where: ast.stmt | None = None,
     ) -> None:
@@ -385,7 +400,6 @@ class Body(Loops):
         live = self.source.liveness.after(last) | apart
         op = trace.emit("scf.if", {"condition": condition.value}, hint="", location=place)
         before = {name: self.variables[name] for name in names if name in self.variables}
-        changes = self.watch_lists()
         regions: list[Region] = []
         ends: list[dict[str, Any]] = []
         for way in (then, otherwise):
@@ -395,11 +409,11 @@ class Body(Loops):
                 regions[0].alternative = region
             self.restore(names, before)
             trace.enter(region)
-            way()
+            with self.once("branch", place, statements):
+                way()
             trace.leave(region)
             regions.append(region)
             ends.append({name: self.variables[name] for name in names if name in self.variables})
-        changes("branch", place)
         missing = Unmerged("has a value on one way that leads here, and none on the other", place)
         wanted = [name for name in names if name in live]
         left = [any(end[flag] is True for flag in FLAGS) for end in ends]
@@ -412,7 +426,7 @@ class Body(Loops):
                 values = [anything(o) if end[RETURN] is False else v for end, v, o in zip(ends, values, values[::-1])]
             for column, value in zip(columns, values):
                 column.append(value)
-        merged = join(trace, op, regions, columns)
+        merged = frozen(join(trace, op, regions, columns))
         self.restore(names, before)  # of those that are not live any value will do
         for name, value in zip(wanted, merged):
             if value is not missing or name in before or any(name in end for end in ends):
@@ -430,33 +444,34 @@ class Body(Loops):
             else:
                 self.variables.pop(name, None)
 
-    def watch_lists(self) -> Callable[[str, Location], None]:
-        """A check that lists and dictionaries of the function hold the same afterwards (LANG-CARRIED).
+    # --- what Python carries out ---------------------------------------------------------------------------------
 
-        A branch or a loop is compiled once: what it did to an object of Python would be done whatever the run does.
-        """
-        held = [(name, v, list(_items(v))) for name, v in self.variables.items() if name in self.own and _items(v)]
-        empty = [(name, v) for name, v in self.variables.items() if name in self.own and _is_container(v) and not v]
+    def mentioned(self, nodes: Iterable[ast.AST]) -> tuple[list[tuple[str, Any]], set[str]]:
+        """The variables that occur in nodes, and the names of attributes there."""
+        names, attributes = set[str](), set[str]()
+        for node in nodes:
+            read, others = self.source.mentioned(node)
+            names.update(read)
+            attributes.update(others)
+        return [(name, self.variables[name]) for name in names if name in self.variables], attributes
 
-        def check(word: str, place: Location) -> None:
-            for name, container, items in [*held, *((n, c, []) for n, c in empty)]:
-                now = list(_items(container))
-                if len(now) != len(items) or not all(same(a, b) for a, b in zip(now, items)):
-                    raise refusal(
-                        rules.CARRIED,
-                        f"the {word} changes what {name!r} holds",
-                        location=place,
-                        hint="assign to a variable, which is carried; or unroll the loop with pto.static_range",
-                    )
+    def once(self, word: str, place: Location, nodes: Iterable[ast.AST]) -> AbstractContextManager[None]:
+        """Compile a branch or loop: refuse what is left in objects of Python that were there before (LANG-CARRIED)."""
+        roots, attributes = self.mentioned(nodes)
+        own = [(name, self.variables[name]) for name in self.own if name in self.variables]
+        return once(word, place, [*own, *roots], attributes)
 
-        return check
-
-
-def _is_container(value: Any) -> bool:
-    return isinstance(value, (list, dict, set))
-
-
-def _items(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return [*value, *value.values()]
-    return list(value) if isinstance(value, (list, set)) else []
+    @contextmanager
+    def by_python(self, node: ast.AST, *others: Any) -> Iterator[None]:
+        """Let Python carry out a part of a statement, which leads to `others` besides its variables."""
+        place = partial(self.source.place, node)
+        with self._own_names(node), carried_out(place, self.variables) as ledger:
+            if ledger is None:
+                yield
+                return
+            more = [("", other) for other in others]
+            roots, attributes = self.mentioned([node])
+            ledger.before([*roots, *more], attributes)
+            yield
+            roots, _ = self.mentioned([node])
+            ledger.after([*roots, *more], attributes, place)

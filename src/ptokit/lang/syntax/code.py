@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import deepcopy
 from functools import lru_cache
 from types import CodeType, FunctionType
@@ -17,7 +18,7 @@ from ..asked import HELPER
 from ..source import definition_of, is_library_file, parameters_of
 from ..where import refusal
 from .expressions import Rewriter, perhaps
-from .liveness import Liveness
+from .liveness import Liveness, assigned, loaded
 
 _REFUSED = {
     ast.Try: "write the statements without try: nothing raises while the kernel runs",
@@ -54,12 +55,24 @@ class Source:
         self._codes: dict[int, CodeType] = {}
         self._targets: dict[int, CodeType] = {}
         self._managers: dict[int, CodeType] = {}
+        self._mentioned: dict[int, tuple[list[str], list[str]]] = {}
 
     def place(self, node: ast.AST) -> Location:
         """Where a node stands."""
         names = ("lineno", "end_lineno", "col_offset", "end_col_offset")
         line, end_line, column, end_column = (getattr(node, name, None) for name in names)
         return place_of(self.file, (line, end_line, column, end_column))
+
+    def mentioned(self, node: ast.AST) -> tuple[list[str], list[str]]:
+        """The variables that a node reads or assigns, and the names of attributes in it."""
+        found = self._mentioned.get(id(node))
+        if found is None:
+            attributes = {inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
+            found = self._mentioned[id(node)] = (
+                list({*(n.id for n in loaded(node)), *assigned([node])}),
+                list(attributes),
+            )
+        return found
 
     def execute(self, node: ast.stmt, variables: dict[str, Any]) -> None:
         """Let Python carry out a statement."""
@@ -162,6 +175,16 @@ def variables_of(function: FunctionType) -> dict[str, Any]:
         except ValueError:  # not assigned yet
             variables.pop(name, None)
     return variables
+
+
+def renew(function: FunctionType, name: str, variables: dict[str, Any]) -> None:
+    """Take over what a variable outside of a function has become: code that Python carries out may assign it."""
+    if name in function.__code__.co_freevars and function.__closure__ is not None:
+        cell = function.__closure__[function.__code__.co_freevars.index(name)]
+        with suppress(ValueError):  # not assigned yet
+            variables[name] = cell.cell_contents
+    elif name in function.__globals__:
+        variables[name] = function.__globals__[name]
 
 
 def bound(function: FunctionType, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ functions here, which do what Python does for Python values and compile the rest
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -20,6 +20,7 @@ from ..scalar import Scalar, is_number, plain
 from ..trace import Region, current
 from ..where import here, refusal
 from .carry import Unmerged, join, type_of
+from .effects import frozen, once
 
 _HARMLESS = frozenset(
     f"arith.{name}"
@@ -61,7 +62,9 @@ def _logical(first: Any, operands: tuple[Callable[[], Any], ...], decides: bool)
         return value if bool(value) is decides else _logical(operands[0](), operands[1:], decides)
     if value.type == I1:
         rest = partial(_truth_of, operands, decides)
-        return choose(value, lambda: True, rest) if decides else choose(value, rest, lambda: False)
+        if decides:
+            return choose(value, lambda: True, rest, operands)
+        return choose(value, rest, lambda: False, operands)
     seen: list[Any] = []
 
     def others() -> Any:
@@ -72,7 +75,7 @@ def _logical(first: Any, operands: tuple[Callable[[], Any], ...], decides: bool)
         return decides if isinstance(seen[0], bool) or type_of(seen[0]) == I1 else value
 
     condition = truth(value)
-    return choose(~condition if decides else condition, others, itself)
+    return choose(~condition if decides else condition, others, itself, operands)
 
 
 def _truth_of(operands: tuple[Callable[[], Any], ...], decides: bool) -> Any:
@@ -90,11 +93,13 @@ def if_else(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any
     condition = truth(condition)
     if not isinstance(condition, Scalar):
         return then() if condition else otherwise()
-    return choose(condition, then, otherwise)
+    return choose(condition, then, otherwise, (then, otherwise))
 
 
-def choose(condition: Scalar, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-    """The value of one of two expressions, by a traced condition."""
+def choose(
+    condition: Scalar, then: Callable[[], Any], otherwise: Callable[[], Any], written: Iterable[Callable[[], Any]]
+) -> Any:
+    """The value of one of two expressions, by a traced condition; ``written``: what of it is the user's."""
     trace, place = current("a conditional expression"), here()
     op = trace.emit("scf.if", {"condition": condition.value}, hint="")
     regions, values = [], []
@@ -102,7 +107,8 @@ def choose(condition: Scalar, then: Callable[[], Any], otherwise: Callable[[], A
         region = Region("branch", trace.region, place)
         op.regions.append(region.block)
         trace.enter(region)
-        values.append(plain(expression()))
+        with once("branch", place, [("", part) for part in written]):
+            values.append(plain(expression()))
         trace.leave(region)
         regions.append(region)
     if any(map(_counts, values)):  # next to which True is 1
@@ -126,7 +132,7 @@ def choose(condition: Scalar, then: Callable[[], Any], otherwise: Callable[[], A
             location=place,
             hint="both have to be numbers of one type, or tiles, registers or pointers of one type",
         )
-    return result
+    return frozen(result)
 
 
 def _selected(condition: Scalar, a: Any, b: Any) -> Any:

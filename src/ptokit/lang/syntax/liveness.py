@@ -8,16 +8,24 @@ from collections.abc import Iterable, Sequence
 Names = frozenset[str]
 NONE: Names = frozenset()
 
+_ASSIGNED, _LOADED = "·assigned", "·loaded"  # kept at nodes, which are asked again and again and do not change
+
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def assigned(nodes: Iterable[ast.AST]) -> Names:
     """The variables that statements assign, in whatever is nested in them, functions apart."""
-    found: set[str] = set()
-    for node in nodes:
+    return NONE.union(*map(_assigned_by, nodes))
+
+
+def _assigned_by(node: ast.AST) -> Names:
+    known: Names | None = node.__dict__.get(_ASSIGNED)
+    if known is None:
+        found: set[str] = set()
         _assigned(node, found)
-    return frozenset(found)
+        known = node.__dict__[_ASSIGNED] = frozenset(found)
+    return known
 
 
 def _assigned(node: ast.AST, found: set[str]) -> None:
@@ -43,7 +51,11 @@ def _assigned(node: ast.AST, found: set[str]) -> None:
 
 def loaded(node: ast.AST) -> list[ast.Name]:
     """The variables that a statement or expression reads, in whatever is nested in it."""
-    return [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    known: list[ast.Name] | None = node.__dict__.get(_LOADED)
+    if known is None:
+        known = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+        node.__dict__[_LOADED] = known
+    return known
 
 
 def jumps(nodes: Iterable[ast.AST], *, loop: bool = False) -> list[ast.stmt]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from ptokit.diagnostics import Location
@@ -22,6 +22,8 @@ from ..trace import Region, Trace, current
 from ..where import refusal
 from .carry import Unmerged, handle, leaves, rebuilt, same, type_of, value_of
 from .code import Source
+from .contents import MINE
+from .effects import adopt, frozen, opened
 from .expressions import is_helper, truth
 from .liveness import assigned, jumps
 
@@ -30,6 +32,8 @@ RETURN, BREAK, CONTINUE = "·return", "·break", "·continue"
 
 MOST_TURNS = 100_000
 """Turns of a loop that is unrolled; one of more would never be done."""
+
+_NO_MORE = object()
 
 
 class StaticRange(tuple[int, ...]):
@@ -113,7 +117,7 @@ class Carried:
             parts = [
                 leaf if type is None else handle(leaf, next(new)) for leaf, type in zip(leaves(first), self.types[name])
             ]
-            self.variables[name] = rebuilt(first, iter(parts))
+            self.variables[name] = frozen(rebuilt(first, iter(parts)))
 
     def _refuse(self, name: str, now: Any) -> None:
         before, after = (_kind(v) for v in (self.first[name], now))
@@ -149,7 +153,13 @@ class Loops:
     @abstractmethod
     def restore(self, names: Iterable[str], values: dict[str, Any]) -> None: ...
     @abstractmethod
-    def watch_lists(self) -> Callable[[str, Location], None]: ...
+    def once(self, word: str, place: Location, nodes: Iterable[ast.AST]) -> AbstractContextManager[None]: ...
+    @abstractmethod
+    def named(self, node: ast.expr) -> Any: ...
+    @abstractmethod
+    def mentioned(self, nodes: Iterable[ast.AST]) -> tuple[list[tuple[str, Any]], set[str]]: ...
+    @abstractmethod
+    def by_python(self, node: ast.AST, *others: Any) -> AbstractContextManager[None]: ...
     @abstractmethod
     def refuse_jumps(self, body: Sequence[ast.stmt], word: str, start: Location) -> None: ...
     @abstractmethod
@@ -158,7 +168,7 @@ class Loops:
         condition: Scalar,
         then: Callable[[], None],
         otherwise: Callable[[], None],
-        statements: Iterable[ast.stmt],
+        statements: Sequence[ast.stmt],
         last: ast.stmt,
         where: ast.stmt | None = None,
     ) -> None: ...
@@ -186,9 +196,7 @@ class Loops:
         if not isinstance(call, ast.Call) or not is_helper(call.func, "call") or call.keywords:
             return None
         function = call.args[0]
-        if not isinstance(function, (ast.Name, ast.Attribute)):
-            return None
-        called = self.value(function)
+        called = self.named(function)
         if called is pto_range:
             self.refuse_jumps(node.body, "loop written with pto.range", self.source.place(node))
         elif called is not builtins.range:
@@ -238,15 +246,15 @@ class Loops:
         op.regions.append(region.block)
         index = Scalar(trace.argument(region, INDEX, node.target.id))
         args = [trace.argument(region, type, name) for name, type in carried.slots]
-        before, changes = self._begin(node), self.watch_lists()
+        before = self._begin(node)
         trace.enter(region)
         self.variables[node.target.id] = number(index)
         carried.take(args)
-        self._turn(node.body)
+        with self.once("loop", place, node.body):
+            self._turn(node.body)
         if carried.names:
             trace.emit("scf.yield", {"values": carried.values()}, location=place)
         trace.leave(region)
-        changes("loop", place)
         self._behind(trace, op, node, carried, before, place)
 
     def _while_in_range(
@@ -316,7 +324,12 @@ class Loops:
         trace = current("while")
         region = Region("condition", trace.region, self.source.place(test))
         trace.enter(region)
-        condition = truth(self.value(test))
+        with opened("loop", region.location, *self.mentioned([test])) as ledger:
+            condition = truth(self.value(test))
+            if isinstance(condition, Scalar):
+                ledger.check()  # it is evaluated again in the loop
+            elif ledger.around is not None:
+                ledger.around.made.update(ledger.made)
         trace.leave(region)
         if not isinstance(condition, Scalar):
             trace.take_over(region)
@@ -340,7 +353,7 @@ class Loops:
                 raise refusal(rules.CONTROL, message, location=self.source.place(jump), hint=hint)
         carried = self._carried(node, [*counters, *flags])
         op = trace.emit("scf.while", {"init": carried.values()}, location=place, hint="")
-        before, changes = self._begin(node), self.watch_lists()
+        before = self._begin(node)
 
         first = Region("condition", trace.region, place)
         op.regions.append(first.block)
@@ -348,7 +361,8 @@ class Loops:
         trace.enter(first)
         carried.take(args)
         left = self.left()
-        condition = self._and_not(left, more)
+        with self.once("loop", place, [node]):
+            condition = self._and_not(left, more)
         values = carried.values()
         trace.emit("scf.condition", {"condition": materialize(condition, I1), "values": values}, location=place)
         trace.leave(first)
@@ -359,10 +373,10 @@ class Loops:
         trace.enter(body)
         carried.take(args)
         self.variables.update(dict.fromkeys((BREAK, RETURN, CONTINUE), False))
-        turn()
+        with self.once("loop", place, [node]):
+            turn()
         trace.emit("scf.yield", {"values": carried.values()}, location=place)
         trace.leave(body)
-        changes("loop", place)
         self._behind(trace, op, node, carried, before, place)
         self.variables[BREAK] = False
         if RETURN not in flags:
@@ -410,32 +424,42 @@ class Loops:
     # --- unrolled ------------------------------------------------------------------------------------------------
 
     def _unroll(self, node: ast.For, items: Any) -> None:
-        """Every turn for itself, while the kernel is compiled."""
-        place = self.source.place(node.iter)
-        try:
-            turns = list(islice(items, MOST_TURNS + 1))
-        except TypeError:
-            message = f"{items!r} is not something to loop over"
-            raise refusal(rules.CONTROL, message, location=place, hint="write range(n)") from None
-        if len(turns) > MOST_TURNS:
-            message = f"the loop has more than {MOST_TURNS} turns, and would be unrolled while the kernel is compiled"
-            raise refusal(rules.CONTROL, message, location=place, hint="write range(n)")
-        self._turns(node, turns)
+        """Every turn for itself, while the kernel is compiled. Items are taken one at a time, as Python takes them."""
+        adopt([("", items)])
+        with self.by_python(node.iter, items):
+            try:
+                iterator = iter(items)
+            except TypeError:
+                if type(items).__module__.partition(".")[0] != MINE and hasattr(type(items), "__iter__"):
+                    raise
+                message = f"{items!r} is not something to loop over"
+                place = self.source.place(node.iter)
+                raise refusal(rules.CONTROL, message, location=place, hint="write range(n)") from None
+        adopt([("", iterator)])
+        self._turns(node, iterator, 0)
         self.variables[BREAK] = False
 
-    def _turns(self, node: ast.For, turns: list[Any]) -> None:
-        for k, item in enumerate(turns):
+    def _turns(self, node: ast.For, iterator: Iterator[Any], turns: int) -> None:
+        while True:
+            with self.by_python(node.iter, iterator):
+                item = next(iterator, _NO_MORE)
+            if item is _NO_MORE:
+                return
+            turns += 1
+            if turns > MOST_TURNS:
+                message = (
+                    f"the loop has more than {MOST_TURNS} turns, and would be unrolled while the kernel is compiled"
+                )
+                raise refusal(rules.CONTROL, message, location=self.source.place(node.iter), hint="write range(n)")
             self.assign(node.target, item)
             self._turn(node.body)
             left = self.left()
-            if left is True:
-                return
             if isinstance(left, Scalar):
-                rest = turns[k + 1 :]
-                if rest:
-                    self.fork(~left, partial(self._others, node, rest), self.where_left, [node], node)
+                self.fork(~left, partial(self._others, node, iterator, turns), self.where_left, [node], node)
+            if left is not False:
                 return
 
-    def _others(self, node: ast.For, turns: list[Any]) -> None:
+    def _others(self, node: ast.For, iterator: Iterator[Any], turns: int) -> None:
+        adopt([("", iterator)])  # the loop's own, unless a variable leads to it
         self.variables.update(dict.fromkeys((BREAK, RETURN), False))
-        self._turns(node, turns)
+        self._turns(node, iterator, turns)
