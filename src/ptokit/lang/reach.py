@@ -45,6 +45,8 @@ def called_in(
             except ValueError:  # not assigned yet
                 continue
         module = value if isinstance(value, ModuleType) else None
+        if module is not None and module.__name__.partition(".")[0] == mine:
+            continue  # which would look for names like those that it does not have
         for meant in [value] if module is None else [getattr(module, other, None) for other in names]:
             if isinstance(meant, FunctionType) and (meant.__module__ or "").partition(".")[0] != mine:
                 found.append((name, module, meant))

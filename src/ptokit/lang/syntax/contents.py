@@ -281,7 +281,8 @@ def _own_names(kind: type) -> frozenset[str]:
 
 def _instance(value: Any) -> dict[str, Any]:
     """The attributes that an object has of its own; of a threading.local, those of this thread."""
-    get: Callable[[Any, str], Any] = type(value).__getattribute__
+    kind: type = type(value)
+    get: Any = kind.__getattribute__
     try:
         found = (object.__getattribute__ if isinstance(get, types.FunctionType) else get)(value, "__dict__")
     except AttributeError:
