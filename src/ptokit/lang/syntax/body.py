@@ -396,7 +396,8 @@ class Body(Loops):
         """Compile two ways, of which the run takes one; `last` is the statement behind which they meet again."""
         trace, place = current("if"), self.source.place(where or last)
         names = [*sorted(assigned(statements)), *FLAGS, VALUE]
-        apart = self.source.liveness.jumped(statements) | {*FLAGS, VALUE}
+        before_them = otherwise == self.where_left  # a jump before these statements has led here
+        apart = self.source.liveness.jumped(None if before_them else statements) | {*FLAGS, VALUE}
         live = self.source.liveness.after(last) | apart
         op = trace.emit("scf.if", {"condition": condition.value}, hint="", location=place)
         before = {name: self.variables[name] for name in names if name in self.variables}

@@ -104,8 +104,10 @@ class Liveness:
         """What is live behind a statement."""
         return self._after.get(id(node), NONE) | self._always
 
-    def jumped(self, statements: Iterable[ast.stmt]) -> Names:
-        """What is live where the jumps in statements lead to."""
+    def jumped(self, statements: Iterable[ast.stmt] | None) -> Names:
+        """What is live where the jumps in statements lead to, or any jump of the function (None)."""
+        if statements is None:
+            return self._always.union(*self._jumps.values())
         return self._always.union(*(self._jumps.get(id(jump), NONE) for jump in jumps(statements)))
 
     def head(self, loop: ast.stmt) -> Names:
