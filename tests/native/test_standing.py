@@ -38,6 +38,10 @@ BODIES = {
     "two products of one factor": [LOAD_A, LOAD_B, MOVE, PRODUCT, MORE, STORE],
     "another factor for the second product": [LOAD_A, LOAD_B, LOAD_C, MOVE, PRODUCT, MOVE_C, MORE, STORE],
     "a product before anything is loaded": [PRODUCT, LOAD_A, LOAD_B, MOVE, MORE, STORE],
+    "each turn multiplies what the last one loaded": [
+        f"scf.for %t = %k0 to %k2 step %k1 {{\n{PRODUCT}\n{LOAD_A}\n{LOAD_B}\n{MOVE}\n}}",
+        STORE,
+    ],
     "the second turn reads the tile of the first": [
         f"scf.for %t = %k0 to %k2 step %k1 {{\n%is = arith.cmpi eq, %t, %k0 : index\nscf.if %is {{\n{LOAD_A}\n}}",
         LOAD_B,
