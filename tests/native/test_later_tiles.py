@@ -261,6 +261,10 @@ PARTS = {
     "a copy of a tile that is loaded again": [LOAD, ADD, NEW, COPY, load("t", "z"), store("u", "y")],
     "a pointer to the tile": [LOAD, STORE, *POINTER],
     "a pointer to what was computed": [LOAD, ADD, STORE, *POINTER],
+    "computed behind the store": [LOAD, STORE, ADD, store("t", "z")],
+    "loaded again in a branch that is not taken": [
+        *(LOAD, STORE, "%is = arith.cmpi eq, %n, %k0 : index", "scf.if %is {", load("t", "z"), "}", store("t", "z")),
+    ],
     "two stores": [LOAD, STORE, store("t", "z")],
     "a store in a loop": [LOAD, "scf.for %i = %k0 to %k2 step %k1 {", doubled("%r", ROW), STORE, "}"],
     "a store in a branch": [
