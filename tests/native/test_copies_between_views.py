@@ -7,6 +7,7 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError
+from ptokit.native.backend import prepare
 from ptokit.run import Program, compile_program
 from ptokit.targets import A5
 
@@ -149,3 +150,12 @@ def test_registers_of_copies_are_those_of_the_block() -> None:
     """
     k = program(body, "%to: index")
     assert outcome(k, [128], 4, "native") == outcome(k, [128], 4, "numpy")
+
+
+def test_a_load_that_only_a_store_reads_is_left_out() -> None:
+    """Rows go from view to view; by way of the tile only where both views meet."""
+    text = prepare(program(TALL, "%from: index, %to: index")).made.text
+    body = text[text.index("@block(") :]
+    body = body[: body.index("\n}")]
+    assert sum("@copy." in line or "select i1" in line for line in body.split("\n")) >= 3
+    assert body.count("ptrtoint") >= 4

@@ -364,7 +364,7 @@ def _copied_on(
 ) -> None:
     """A store of a tile that has not been loaded: from view to view, or by way of the tile where they may overlap."""
     code, theirs = w.code, source.layout_for(tile.spec.takes_rows)
-    axes = view_axes(w, view, layout), view_axes(w, source, theirs) if theirs else None
+    axes = view_axes(w, view, layout), None if theirs is None else view_axes(w, source, theirs)
     nests = None if axes[1] is None else [together(a, b) for a, b in zip(axes[0], axes[1])]
     if nests is None or nests[0] is None or nests[1] is None:
         w.settle(tile)
