@@ -120,3 +120,16 @@ def test_tiles_with_one_valid_region_meet() -> None:
         kernel(f)(np.zeros(1, np.float32), found, n)
         assert (found[:n] == expected).all()
         assert not found[n:].any()
+
+
+def test_a_word_that_a_loop_changes_is_not_known_after_it() -> None:
+    """Whether the loop has an iteration is for the run to tell; what does not change is known."""
+
+    def f(x: Ptr[f32], y: Ptr[f32], n: int) -> None:
+        word = same = "a"
+        for _i in range(n):
+            word, same = "b", "a"
+        y[0] = 1.0 if same == "a" else 2.0
+        y[1] = 1.0 if word == "b" else 2.0  # here
+
+    check(f, "LANG-SCOPE", "'word' is assigned in a loop")
