@@ -208,3 +208,39 @@ def test_operands_on_several_lines_have_their_columns() -> None:
     assert found["src0"] == (line, op.location.column + len("pto.tadd ins("))
     assert found["src1"] == (line + 1, 4)
     assert found["dst"] == (line + 3, 7)
+
+
+def test_a_rounding_mode_is_written_once() -> None:
+    text = "%a1 = arith.extf %x : f32 to f64\n%b1 = arith.truncf %a1 {} : f64 to f32"
+    assert errors_in(text.format("downward")) == []
+    found = errors_in(text.format("downward to_nearest_even"))
+    assert [(rule, line) for rule, line, _ in found] == [("TEXT-UNEXPECTED", 2)]
+
+
+@pytest.mark.parametrize("flag", ["overflow<nsw>", "overflow<nuw>"])
+def test_flags_are_written_once(flag: str) -> None:
+    assert errors_in(f"%b1 = arith.addi %l, %l {flag} : i64") == []
+    assert [rule for rule, *_ in errors_in(f"%b1 = arith.addi %l, %l {flag} overflow<nsw> : i64")] == [
+        "TEXT-UNEXPECTED"
+    ]
+
+
+def test_a_group_of_one_is_called_as_it_is_written() -> None:
+    """It may be used by its name and by its number."""
+    uses = "%b1 = arith.addi %a1, %n : index\n%b2 = arith.addi %a1#0, %n : index"
+    first, *uses = ops(f"%a1:1 = arith.addi %n, %n : index\n{uses}")
+    assert first.result.name == "a1"
+    assert all(use["lhs"] is first.result for use in uses)
+
+
+@pytest.mark.parametrize("size", [0, 1001])
+def test_the_size_of_a_group(size: int) -> None:
+    found = errors_in(f"%a1:{size} = arith.addi %n, %n : index")
+    assert [(rule, line) for rule, line, _ in found] == [("TEXT-RESULTS", 1)]
+
+
+def test_what_stands_after_the_operands_is_written_once() -> None:
+    load = "pto.tload ins(%v : !pto.partition_tensor_view<16x16xf32>) outs(%t : !pto.tile_buf<vec, 16x16xf32>)"
+    for word in ("pad_value = %x : f32", "pad_mode = <PadNull>", "init_condition = %c : i1"):
+        assert errors_in(f"{load} {word}") == []
+        assert [rule for rule, *_ in errors_in(f"{load} {word} {word}")] == ["TEXT-UNEXPECTED"]

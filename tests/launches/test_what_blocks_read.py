@@ -7,6 +7,7 @@ import pytest
 
 import ptokit as pto
 from ptokit.launches.access import footprints
+from ptokit.launches.worker import _program
 
 
 @pto.kernel(target="a5")
@@ -34,3 +35,11 @@ def test_an_atomic_store_reads_what_it_changes(kernel: pto.Kernel, reads: bool) 
         runs = found.of("y", write=write)
         places = [(0, 128), (128, 256), (256, 384), (384, 512)] if expected else []
         assert list(zip(runs.starts.tolist(), runs.ends.tolist())) == places
+
+
+@pytest.mark.parametrize("extended", [False, True])
+def test_a_worker_compiles_what_the_caller_has(extended: bool) -> None:
+    text = "func.func @k(%p: !pto.ptr<f32>) attributes {pto.entry} {\nreturn\n}\n"
+    for cores in (1, 2):
+        program = _program(text, "a5", "k", extended, cores)
+        assert (program.extended, program.target.name, program.name) == (extended, "a5", "k")

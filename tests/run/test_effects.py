@@ -274,3 +274,11 @@ def test_stores_in_a_function_are_those_of_its_callers() -> None:
     function = f"func.func @f(%m: {POINTER}) {{\n%c0 = arith.constant 0 : index\n%one = arith.constant 1 : i64\n"
     function += STORE.format("%m") + "\nreturn\n}\n"
     assert written(f"func.call @f(%p) : ({POINTER}) -> ()", function) == {"p"}
+
+
+def test_an_atomic_of_threads_writes_what_it_points_to() -> None:
+    pointer = "!pto.ptr<i32>"
+    body = f"%x = pto.castptr %p : !pto.ptr<i64> -> {pointer}\n%n = arith.trunci %one : i64 to i32\n"
+    body += f"%v = pto.atomic_add %x, %n : {pointer}, i32 -> i32"
+    assert written(body) == {"p"}
+    assert "p" in read(body)
