@@ -59,6 +59,51 @@ def open_rules(site: Site) -> tuple[Asked, ...]:
     opened = open_operands(site)
     if not opened:
         return ()
+    key = _key(site)
+    try:
+        if key in _KNOWN:
+            return _KNOWN[key]
+    except TypeError:  # an attribute is a list
+        key = None
+    found = _found(site, opened)
+    if key is not None:
+        if len(_KNOWN) >= _REMEMBERED:
+            _KNOWN.clear()
+        _KNOWN[key] = found
+    return found
+
+
+_REMEMBERED = 4096  # sites that rules can tell apart
+_KNOWN: dict[tuple[Any, ...] | None, tuple[Asked, ...]] = {}
+
+
+def _key(site: Site) -> tuple[Any, ...] | None:
+    """Equal for sites that no rule can tell apart, whatever their operands are called; None if it looks around."""
+    if site.around is not None:
+        return None
+    parts: list[Any] = [site.instr, site.target, site.extended, site.text, site.core]
+    places: dict[Any, int] = {}
+    for name, info in site.operands.items():
+        parts += (name, type(info))
+        if isinstance(info, TileInfo):
+            parts += (info.spec, info.vr, info.vc, info.addr, known(info.origin))
+            parts += (places.setdefault(p, len(places)) for p in (("origin", info.origin), ("tile", id(info))))
+        elif isinstance(info, ScalarInfo):
+            parts += (info.type, info.signed, type(info.value), repr(info.value))
+        elif info is not None:
+            kind: Any = type(info)
+            parts += (getattr(info, field) for field in _told(kind))
+    parts += (item for pair in site.attrs.items() for item in pair)
+    return tuple(parts)
+
+
+@cache
+def _told(kind: Any) -> tuple[str, ...]:
+    """The fields of an operand that rules can depend on."""
+    return tuple(field.name for field in fields(kind) if field.name not in ("name", "data"))
+
+
+def _found(site: Site, opened: Mapping[str, frozenset[str]]) -> tuple[Asked, ...]:
     looked: list[str] = []
     seen = watched(site, opened, lambda operand, field: looked.append(operand))
     found = []
