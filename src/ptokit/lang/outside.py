@@ -240,8 +240,7 @@ class _Walk:
 
     def _class(self, kind: type) -> None:
         self.key.append(Same(kind))
-        module = sys.modules.get(kind.__module__)
-        if not isinstance(module, ModuleType) or not is_own(vars(module)) or not kind.__flags__ & _HEAP:
+        if not _is_own_class(kind):
             return
         attributes = vars(kind)
         hidden = {"_abc_impl", "__weakref__", "__dict__", "__doc__", "__annotations__"}
@@ -329,14 +328,20 @@ def _attributes(value: Any) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
+def _is_own_class(kind: type) -> bool:
+    """True for a class of the user's; one whose module is not there has been made by hand."""
+    module = sys.modules.get(kind.__module__)
+    known = isinstance(module, ModuleType)
+    return bool(kind.__flags__ & _HEAP) and (is_own(vars(module)) if known else not _of_package(kind))
+
+
 @lru_cache(maxsize=1024)
 def _is_plain(kind: type) -> bool:
     """True for a class whose objects hold nothing but attributes, which only code of the user's reads."""
     for base in kind.__mro__:
         if base in (object, SimpleNamespace):
             continue
-        module = sys.modules.get(base.__module__)
-        if not isinstance(module, ModuleType) or not is_own(vars(module)):
+        if not _is_own_class(base):
             return False
     return True
 

@@ -269,7 +269,8 @@ def materialize(x: Any, type: ScalarType) -> Value:
     constant = partial(current("a number").constant, type=type, computed=source is not None)
     if isinstance(x, bool) and type == I1:
         return constant(x)
-    if isinstance(x, int) and not isinstance(x, bool):
+    if isinstance(x, int):  # True is 1
+        x = int(x)
         check_range(x, type)
         if type.is_float:
             return constant(float(x))
