@@ -1,4 +1,4 @@
-"""What decides about machine code is in the key of its cache, and entries that others could have written are not used."""
+"""What decides about machine code is in the key of its cache; entries that others could have written are not used."""
 
 from __future__ import annotations
 
