@@ -79,6 +79,19 @@ def test_every_form_keeps_what_the_text_was_made_of() -> None:
         assert not verify(parse_module(text).module, subtracts.target).errors, form
 
 
+def test_the_command_and_the_library_convert_kernels_alike(tmp_path: Path) -> None:
+    file = tmp_path / "k.py"
+    file.write_text(
+        'import ptokit as pto\n\n@pto.kernel(target="a5")\ndef k(y: pto.Ptr[pto.u8]):\n'
+        "    t = pto.Tile(pto.TileType.Vec, pto.u8, 1, 64)\n    pto.TEXPANDS(t, 200)\n"
+        "    pto.TSTORE(pto.GlobalTensor(y, (1, 64)), t)\n"
+    )
+    for form in FORMS:
+        text = pto.convert(str(file), form)
+        assert MARK in text
+        assert not verify(parse_module(text).module, subtracts.target).errors, form
+
+
 def test_only_what_the_assembler_refuses_is_marked() -> None:
     @pto.kernel(target="a5")
     def adds(x: pto.Ptr[pto.f32]) -> None:

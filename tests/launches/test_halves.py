@@ -40,8 +40,8 @@ def test_bytes_of_odd_and_even_elements() -> None:
     buffer = Buffer("x", np.zeros(4000, np.uint8), pto.e2m1)
     for _ in range(500):
         dims = [rng.randint(1, 3), rng.randint(1, 3), rng.choice([1, 2, 3, 4, 5, 7])]
-        strides = [rng.randint(0, 40), rng.randint(0, 20), 1]
-        offsets = [rng.randint(0, 50) for _ in range(rng.choice([1, 1, 2, 3]))]
+        strides = [rng.randint(-40, 40), rng.randint(-20, 20), rng.choice([1, 1, -1])]
+        offsets = [rng.randint(200, 250) for _ in range(rng.choice([1, 1, 2, 3]))]
         offset: Any = np.array(offsets) if len(offsets) > 1 else offsets[0]
         write = rng.random() < 0.5
         view = View(buffer, offset, tuple(dims), tuple(strides), pto.e2m1, Layout.ND)
@@ -77,3 +77,14 @@ def test_blocks_that_share_a_byte_stay_together(step: int, start: int) -> None:
     assert apart >= (len(executor.tasks) > 1)
     if step % 2 == 0:  # else it may be told that they share a byte that they do not
         assert apart == (len(executor.tasks) > 1)
+
+
+def test_channels_inside_of_an_element_of_a_view() -> None:
+    """Of a view for convolutions, each element has 32 bytes of channels."""
+    buffer = Buffer("x", np.zeros(4000, np.uint8), pto.f16)
+    dims, strides = [1, 2, 1, 2, 3], [0, 400, 0, 80, 16]
+    runs = noted(View(buffer, 8, tuple(dims), tuple(strides), pto.f16, Layout.NDC1HWC0), 1, write=True)
+    found = {byte for start, end in zip(runs.starts, runs.ends) for byte in range(start, end)}
+    places = itertools.product(*(range(n) for n in dims))
+    firsts = [8 + sum(i * s for i, s in zip(place, strides)) for place in places]
+    assert found == {2 * first + byte for first in firsts for byte in range(32)}

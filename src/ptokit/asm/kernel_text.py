@@ -18,14 +18,21 @@ from .text import rules
 def kernel_text(module: Module, target: Target, *, extended: bool = False) -> str:
     """A kernel as text that is read without errors, and checks as the kernel does.
 
-    Where it breaks rules of the assembler, which do not bind Python, the text says that it was made of Python.
     Raises `DiagnosticError` (TEXT-KERNEL) for what text cannot say.
     """
-    text, read = _printed(module, target)
+    return _printed(marked(module, target, extended=extended), target)[0]
+
+
+def marked(module: Module, target: Target, *, extended: bool = False) -> Module:
+    """A kernel of Python as its text has it: one that breaks rules of the assembler says that it was made of Python.
+
+    Raises `DiagnosticError` (TEXT-KERNEL).
+    """
+    _, read = _printed(module, target)
     errors = {d.rule for d in verify(module, target, extended=extended).errors}
     if {d.rule for d in verify(read, target, extended=extended).errors} <= errors:
-        return text
-    return _printed(replace(module, attrs={**module.attrs, SOURCE: PYTHON}), target)[0]
+        return module
+    return replace(module, attrs={**module.attrs, SOURCE: PYTHON})
 
 
 def _printed(module: Module, target: Target) -> tuple[str, Module]:

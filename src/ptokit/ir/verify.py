@@ -120,7 +120,8 @@ def verify(
         if as_text:
             check_scratch(survey, checker.facts, target, level, found)
     if is_python(module) and not assembler:
-        for refused in verify(module, target, extended=extended, level=level, assembler=True, functions=functions):
+        how: dict[str, Any] = {"extended": extended, "level": level, "auto_sync": auto_sync, "functions": functions}
+        for refused in verify(module, target, assembler=True, **how):
             if lookup(refused.rule).scope is Scope.ASSEMBLER:
                 found.add(replace(refused, severity=Severity.WARNING))
     return _refused_by_assembler(found, marks) if assembler else _uncovered(found, marks)
