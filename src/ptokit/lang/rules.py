@@ -112,7 +112,7 @@ CARRIED = _rule(
     "LANG-CARRIED",
     "What a loop or a branch changes is a variable of one kind: a number, tile, register or pointer of one type.",
     "Such variables are values of the kernel. Lists and other objects of Python belong to the time when it is "
-    "compiled, where a body is gone through once.",
+    "compiled, where a body is gone through once: at its end they hold what they held before it.",
     "off = 0\nfor i in range(n):\n    pto.TLOAD(t, g[off:off + 64])\n    off = off + 64",
     "seen = []\nfor i in range(n):\n    seen.append(i)",
 )

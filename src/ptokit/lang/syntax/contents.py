@@ -41,7 +41,8 @@ _HEAP_TYPE = 1 << 9  # of type.__flags__: made while Python runs
 _NO_STATE = frozenset(
     "__doc__ __module__ __dict__ __weakref__ __annotations__ __dataclass_fields__ __dataclass_params__ __parameters__ "
     "__orig_bases__ __abstractmethods__ _abc_impl __match_args__ __slots__ __builtins__ __cached__ __file__ "
-    "__loader__ __name__ __package__ __spec__ __qualname__ __static_attributes__ __firstlineno__".split()
+    "__loader__ __name__ __package__ __spec__ __qualname__ __static_attributes__ __firstlineno__ "
+    "__warningregistry__".split()
 )
 
 
@@ -170,7 +171,11 @@ def _of_module(module: Any) -> Content | None:
     own = vars(module)
     if str(own.get("__name__", "")).partition(".")[0] == MINE:
         return None
-    held = {f".{name}": value for name, value in own.items() if name not in _NO_STATE}
+    held = {
+        f".{name}": value
+        for name, value in own.items()
+        if name not in _NO_STATE and not isinstance(value, types.ModuleType)  # which an import adds
+    }
     return _NONE if _is_installed_module(module) else Content(attributes=held)
 
 
@@ -360,7 +365,7 @@ def _of_array(array: np.ndarray[Any, Any]) -> list[Any]:
     shape = [array.shape, str(array.dtype)]
     if array.dtype.hasobject:
         return [*shape, *array.ravel().tolist()]
-    return [*shape, _digest(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data) if array.size else b""]
+    return [*shape, _digest(array.tobytes())]
 
 
 def _state(value: Any, led_to: bool) -> list[Any]:
