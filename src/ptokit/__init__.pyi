@@ -6124,7 +6124,7 @@ def vshrs(src: Register, count: _Number, mask: Predicate = ...) -> Register:
     Source: vector-path 6.4.
     """
 
-def vsld(src: Pointer | GlobalTensor | Partition, offset: _Number = ..., stride: str | None = ...) -> Register:
+def vsld(src: Pointer | GlobalTensor | Partition, offset: _Number = ..., stride: Literal['STRIDE_S3_B16', 'STRIDE_S4_B64', 'STRIDE_S8_B32', 'STRIDE_S2_B64'] | None = ...) -> Register:
     """Load elements at a fixed stride; without a stride as vlds does.
 
     text: pto.vsld.
@@ -6212,7 +6212,7 @@ def vsqz(src: Register, mask: Predicate = ...) -> Register:
     Source: vector-path 6.8.
     """
 
-def vsst(value: Register, dst: Pointer | GlobalTensor | Partition, offset: _Number = ..., stride: str | None = ...) -> None:
+def vsst(value: Register, dst: Pointer | GlobalTensor | Partition, offset: _Number = ..., stride: Literal['STRIDE_S3_B16', 'STRIDE_S4_B64', 'STRIDE_S8_B32', 'STRIDE_S2_B64'] | None = ...) -> None:
     """Store elements at a fixed stride; without a stride as vsts does with all lanes active.
 
     text: pto.vsst.
