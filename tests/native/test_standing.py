@@ -29,7 +29,19 @@ STORE = f"pto.tstore ins(%acc : {ACC}) outs(%op : {WPART})"
 OVERWRITE = f"pto.tload ins(%cp : {PART}) outs(%v : !pto.tile_buf<vec, 32x32xf16>)\n" + (
     f"pto.tstore ins(%v : !pto.tile_buf<vec, 32x32xf16>) outs(%ap : {PART})"
 )
+SECOND = f"%l2 = pto.alloc_tile : {LEFT}\npto.tmov ins(%am : {MAT}) outs(%l2 : {LEFT})"
+OF_SECOND = PRODUCT.replace("%l,", "%l2,")
+BLOCK_1 = "%b64 = pto.get_block_idx\n%bi = arith.index_cast %b64 : i64 to index\n%is = arith.cmpi eq, %bi, %k1 : index"
+VEC = "!pto.tile_buf<vec, 32x32xf16>"
+INSERT = f"%q = pto.alloc_tile : {VEC}\npto.tinsert ins(%q, %k0, %k0 : {VEC}, index, index) outs(%am : {MAT})"
 BODIES = {
+    "loaded again in a branch that is not taken": [
+        *(LOAD_A, LOAD_B, BLOCK_1, f"scf.if %is {{\n{AGAIN}\n}}", MOVE, PRODUCT, STORE),
+    ],
+    "of two copies the first one is needed longer": [
+        *(LOAD_A, LOAD_B, MOVE, SECOND, OF_SECOND, OVERWRITE, PRODUCT, STORE),
+    ],
+    "overwritten by what is no load": [LOAD_A, LOAD_B, INSERT, MOVE, PRODUCT, STORE],
     "plain": [LOAD_A, LOAD_B, MOVE, PRODUCT, STORE],
     "memory changes before the product": [LOAD_A, LOAD_B, MOVE, OVERWRITE, PRODUCT, STORE],
     "memory changes before the move": [LOAD_A, LOAD_B, OVERWRITE, MOVE, PRODUCT, STORE],
