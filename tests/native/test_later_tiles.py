@@ -261,6 +261,9 @@ PARTS = {
     "a copy of a tile that is loaded again": [LOAD, ADD, NEW, COPY, load("t", "z"), store("u", "y")],
     "a pointer to the tile": [LOAD, STORE, *POINTER],
     "a pointer to what was computed": [LOAD, ADD, STORE, *POINTER],
+    "computed from, and stored": [
+        *(LOAD, NEW, f"pto.tmuls ins(%t, %two : {TILE}, f32) outs(%u : {TILE})", STORE, store("u", "z")),
+    ],
     "computed behind the store": [LOAD, STORE, ADD, store("t", "z")],
     "loaded again in a branch that is not taken": [
         *(LOAD, STORE, "%is = arith.cmpi eq, %n, %k0 : index", "scf.if %is {", load("t", "z"), "}", store("t", "z")),
