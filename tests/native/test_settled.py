@@ -9,9 +9,9 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError
-from ptokit.native import callbacks
 from ptokit.native.backend import prepare
 from ptokit.run import Program, compile_program
+from ptokit.run.machine.asking import Asking
 from ptokit.targets import target
 
 pytest.importorskip("llvmlite")
@@ -169,8 +169,8 @@ def test_rules_of_sizes_are_still_checked_at_run_time(rows: int, cols: int) -> N
 def test_rules_are_checked_once_for_sizes_not_for_places(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slices at another place of the same size ask nothing of Python."""
     seen: list[int] = []
-    real = callbacks.check_operands
-    monkeypatch.setattr(callbacks, "check_operands", lambda *a, **k: (seen.append(1), real(*a, **k)))
+    real = Asking.ask
+    monkeypatch.setattr(Asking, "ask", lambda *a, **k: (seen.append(1), real(*a, **k))[1])
     body = WHOLE + "    scf.for %i = %c0 to %n step %c1 {\n"
     cut = "!pto.partition_tensor_view<1x32xf32>"
     row = "!pto.tile_buf<vec, 1x32xf32, valid=?x?>"
