@@ -154,3 +154,12 @@ def test_a_wrapped_helper_has_the_parameters_of_the_code_that_runs() -> None:
     y = np.zeros(2, np.int64)
     f(y, 4)
     assert y.tolist() == [10, 15]
+
+
+def test_functions_inside_of_a_kernel_have_its_source(load: Callable[[str, str], ModuleType]) -> None:
+    """Also where Python leaves out code, so that what is written is not in what it has compiled."""
+    inner = "def g(p):\n        if not (1 % 2):\n            return 7.0 + 2.0 % 3.0\n"
+    body = f"{inner}        return p if p > 1.0 else 4.0\n    x[0] = g(x[0])"
+    module = load("inner_function", KERNEL.format(head="", body=body))
+    edit(module, "4.0", "5.0")
+    assert stored(module.f) == 4.0

@@ -116,7 +116,7 @@ def _rewritten(code: CodeType, file: str) -> CodeType | None:
     module = ast.fix_missing_locations(ast.Module([around], []))
     made = _inner(_inner(compile(module, file, "exec")))
     made = made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
-    made_of(made, code)
+    made_of(made, definition)
     return made
 
 

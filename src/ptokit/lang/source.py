@@ -70,8 +70,7 @@ class _Text:
         except (SyntaxError, ValueError):
             self._tree = ast.Module([], [])
         for node, around in _functions(self._tree, ""):
-            first = min([node.lineno, *(n.lineno for n in node.decorator_list)])
-            self._found.setdefault((node.name, first), []).append((node, around))
+            self._found.setdefault((node.name, first_line(node)), []).append((node, around))
 
     def _compiled(self, flags: int, bare: bool) -> dict[tuple[str, int], list[CodeType]]:
         """The code of all functions."""
@@ -166,16 +165,17 @@ def definition_of(code: CodeType) -> Definition | None:
 
     Raises `DiagnosticError` (LANG-CONTROL) if its file has been edited since, and the text from before is not known.
     """
-    code = _MADE_OF.get((code, code.co_filename), code)
-    return _definition_of(code, code.co_filename)
+    known = _KNOWN.get((code, code.co_filename))
+    return _definition_of(code, code.co_filename) if known is None else known
 
 
-_MADE_OF: dict[tuple[CodeType, str], CodeType] = {}
+_KNOWN: dict[tuple[CodeType, str], Definition] = {}
 
 
-def made_of(made: CodeType, code: CodeType) -> None:
-    """Say that code has been made of that of a function, and has its source."""
-    _MADE_OF[made, made.co_filename] = code
+def made_of(code: CodeType, definition: Definition | None) -> None:
+    """Say that code has been made of this definition, which no text would give."""
+    if definition is not None:
+        _KNOWN[code, code.co_filename] = definition
 
 
 @lru_cache(maxsize=1024)
@@ -202,6 +202,11 @@ def parameters_of(function: FunctionType) -> Signature:
     bare = FunctionType(function.__code__, {}, function.__name__, function.__defaults__, function.__closure__)
     bare.__kwdefaults__ = function.__kwdefaults__
     return signature(bare)
+
+
+def first_line(node: ast.FunctionDef) -> int:
+    """The line in which a function begins, as its code says: that of the first decorator."""
+    return min([node.lineno, *(n.lineno for n in node.decorator_list)])
 
 
 class _WithoutAssertions(ast.NodeTransformer):

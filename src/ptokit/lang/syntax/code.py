@@ -15,7 +15,7 @@ from ptokit.diagnostics.calls import place_of
 
 from .. import rules
 from ..asked import HELPER
-from ..source import definition_of, is_library_file, parameters_of
+from ..source import definition_of, first_line, is_library_file, made_of, parameters_of
 from ..where import refusal
 from .expressions import Rewriter, perhaps
 from .liveness import Liveness, assigned, loaded
@@ -40,6 +40,8 @@ class Source:
 
     def __init__(self, node: ast.FunctionDef, file: str, around: str = "") -> None:
         self.file = file
+        inner = [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node]
+        self._inner = {first_line(n): (deepcopy(n), around) for n in inner}
         if around.strip("_"):
             Mangler(around).visit(node)
         self.name = node.name
@@ -79,6 +81,9 @@ class Source:
         code = self._codes.get(id(node))
         if code is None:
             code = self._codes[id(node)] = compile(ast.Module([node], []), self.file, "exec")
+            for inner in code.co_consts:
+                if isinstance(inner, CodeType) and not inner.co_name.startswith("<"):
+                    made_of(inner, self._inner.get(inner.co_firstlineno))
         exec(code, variables)
 
     def evaluate(self, node: ast.expr, variables: dict[str, Any]) -> Any:
