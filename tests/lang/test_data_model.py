@@ -216,6 +216,28 @@ def test_methods_super_private_names_and_properties() -> None:
         assert theirs.tolist() == plain.tolist()
 
 
+def test_private_names_in_branches_with_explicit_words() -> None:
+    text = """
+class Held:
+    def __init__(self, n):
+        self.__n = n
+
+    def put(self: pto.Static, y):
+        with pto.if_(self.__n > 2):
+            y[0] = self.__n
+
+
+def f():
+    pass
+"""
+    static = made(text, "/nowhere/private_words.py")
+    kernel = pto.kernel(target="a5")(static.__globals__["Held"].put)
+    for launch in (kernel, kernel.interpret):
+        y = np.zeros(1, np.int64)
+        launch(static.__globals__["Held"](5), y)
+        assert y[0] == 5
+
+
 HANDLES = {
     "p": "y",
     "t": "pto.Tile(pto.TileType.Vec, pto.f32, 1, 8)",

@@ -113,8 +113,11 @@ def _rewritten(code: CodeType, file: str) -> CodeType | None:
     arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
     around = ast.copy_location(ast.FunctionDef("__around__", arguments, [inner], []), node)
     _without_annotations(inner)
-    module = ast.fix_missing_locations(ast.Module([around], []))
-    made = _inner(_inner(compile(module, file, "exec")))
+    statement: ast.stmt = around
+    if definition[1]:  # whose private names it has
+        statement = ast.copy_location(ast.ClassDef(definition[1], [], [], [around], []), node)
+    made = _inner(compile(ast.fix_missing_locations(ast.Module([statement], [])), file, "exec"))
+    made = _inner(_inner(made) if definition[1] else made)
     made = made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
     made_of(made, definition)
     return made
