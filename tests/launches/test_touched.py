@@ -1,4 +1,4 @@
-"""Which bytes blocks touch where two elements share one."""
+"""Which bytes blocks touch: elements that share one, channels, copies of nothing."""
 
 from __future__ import annotations
 
@@ -88,3 +88,17 @@ def test_channels_inside_of_an_element_of_a_view() -> None:
     places = itertools.product(*(range(n) for n in dims))
     firsts = [8 + sum(i * s for i, s in zip(place, strides)) for place in places]
     assert found == {2 * first + byte for first in firsts for byte in range(32)}
+
+
+@pto.kernel(target="a5")
+def copies(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.i32], rows: int) -> None:
+    pto.mte_gm_ub(x, pto.castptr(0, pto.f32), 0, 128, rows, 128, 128)
+    pto.mte_ub_gm(pto.castptr(0, pto.f32), x, 128, rows, 128, 128)
+    y[pto.get_block_idx()] = 1
+
+
+def test_copies_of_no_rows_touch_nothing() -> None:
+    arrays = [np.zeros(1, np.float32), np.zeros(8, np.int32)]
+    one, other, executor = both(copies.compile(*arrays, 0), [*arrays, 0], 8)
+    same(one, other)
+    assert len(executor.tasks) == 8
