@@ -22,7 +22,7 @@ import ptokit as pto
 from ptokit import DiagnosticError
 
 OUT = 64
-SIZES = (0, 1, 3)
+SIZES = (0, 3)
 
 HEAD = """
 import contextlib, dataclasses, functools, itertools, random
@@ -468,8 +468,9 @@ def verdict(seed: int, folder: Path) -> str:
     file.write_text(text, encoding="utf-8")
     first = text.count("\n", 0, text.index("def f(")) + 1
     try:
-        right = [launched(loaded(text, file, plain_words()), n) for n in SIZES]
-    except Exception:
+        with within(5):
+            right = [launched(loaded(text, file, plain_words()), n) for n in SIZES]
+    except Exception:  # a list that grows for ever, too
         return "raises"
     with within(60):
         for n, wanted in zip(SIZES, right):

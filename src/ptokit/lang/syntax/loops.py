@@ -33,6 +33,9 @@ RETURN, BREAK, CONTINUE = "·return", "·break", "·continue"
 MOST_TURNS = 100_000
 """Turns of a loop that is unrolled; one of more would never be done."""
 
+MOST_LEFT = 200
+"""Turns of such a loop behind each other that the run may leave: each is compiled in a branch of the one before."""
+
 _NO_MORE = object()
 
 
@@ -436,10 +439,10 @@ class Loops:
                 place = self.source.place(node.iter)
                 raise refusal(rules.CONTROL, message, location=place, hint="write range(n)") from None
         adopt([("", iterator)])
-        self._turns(node, iterator, 0)
+        self._turns(node, iterator, 0, 0)
         self.variables[BREAK] = False
 
-    def _turns(self, node: ast.For, iterator: Iterator[Any], turns: int) -> None:
+    def _turns(self, node: ast.For, iterator: Iterator[Any], turns: int, left_by: int) -> None:
         while True:
             with self.by_python(node.iter, iterator):
                 item = next(iterator, _NO_MORE)
@@ -455,11 +458,15 @@ class Loops:
             self._turn(node.body)
             left = self.left()
             if isinstance(left, Scalar):
-                self.fork(~left, partial(self._others, node, iterator, turns), self.where_left, [node], node)
+                further = partial(self._others, node, iterator, turns, left_by + 1)
+                self.fork(~left, further, self.where_left, [node], node)
             if left is not False:
                 return
 
-    def _others(self, node: ast.For, iterator: Iterator[Any], turns: int) -> None:
+    def _others(self, node: ast.For, iterator: Iterator[Any], turns: int, left_by: int) -> None:
+        if left_by > MOST_LEFT:
+            message = f"the loop is unrolled, and the run may leave more than {MOST_LEFT} of its turns"
+            raise refusal(rules.CONTROL, message, location=self.source.place(node.iter), hint="write range(n)")
         adopt([("", iterator)])  # the loop's own, unless a variable leads to it
         self.variables.update(dict.fromkeys((BREAK, RETURN), False))
-        self._turns(node, iterator, turns)
+        self._turns(node, iterator, turns, left_by)
