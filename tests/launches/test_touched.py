@@ -12,11 +12,13 @@ import pytest
 
 import ptokit as pto
 from ptokit.launches.access import _Watch
+from ptokit.launches.launch import launch
 from ptokit.launches.runs import Runs
 from ptokit.run.memory.buffers import Buffer
 from ptokit.run.memory.global_memory import View
 from ptokit.types.enums import Layout
 
+from .conftest import Inline
 from .test_launch import both, same
 
 
@@ -102,3 +104,23 @@ def test_copies_of_no_rows_touch_nothing() -> None:
     one, other, executor = both(copies.compile(*arrays, 0), [*arrays, 0], 8)
     same(one, other)
     assert len(executor.tasks) == 8
+
+
+@pto.kernel(target="a5")
+def shifted(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.i32], start: int) -> None:
+    y[pto.get_block_idx()] = 1
+    pto.mte_gm_ub(x + start, pto.castptr(0, pto.f32), 0, 128, 1, 128, 128)
+
+
+@pytest.mark.parametrize("start", [-1, -64, 33])
+def test_copies_from_outside_of_an_array_are_told_as_ever(start: int) -> None:
+    told, left = [], []
+    program = shifted.compile(pto.f32, pto.i32, 1)
+    for go in (program.launch, lambda *a: launch(*(program, *a), executor=Inline(), jobs=2, say=lambda _: None)):
+        x, y = np.zeros(64, np.float32), np.zeros(8, np.int32)
+        with pytest.raises(pto.DiagnosticError) as caught:
+            go([x, y, start], 8)
+        told.append([(d.rule, d.location, d.message) for d in caught.value.diagnostics])
+        left.append(y.tobytes())
+    assert told[0] == told[1]
+    assert left[0] == left[1]
