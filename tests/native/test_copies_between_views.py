@@ -42,7 +42,7 @@ def part(name: str, at: str, rows: str = "%c1", cols: str = "%c16", sizes: tuple
     """
 
 
-def outcome(k: Program, args: list[int], blocks: int, backend: str, size: int = 256) -> object:
+def outcome(k: Program, args: list[int], blocks: int, backend: str, size: int = 256) -> list[object]:
     """The array afterwards, or what was found."""
     y = np.arange(size, dtype=np.float32)
     try:
@@ -159,3 +159,71 @@ def test_a_load_that_only_a_store_reads_is_left_out() -> None:
     body = body[: body.index("\n}")]
     assert sum("@copy." in line or "select i1" in line for line in body.split("\n")) >= 3
     assert body.count("ptrtoint") >= 4
+
+
+GM, UB = "!pto.ptr<f32>", "!pto.ptr<f32, ub>"
+BYTES = """
+    %zero = arith.constant 0 : i64
+    %one = arith.constant 1 : i64
+    %two = arith.constant 2 : i64
+    %row = arith.constant 32 : i64
+    %apart = arith.constant 64 : i64
+    %no = arith.constant false
+"""
+
+
+def copied_in(source: str, to: str, count: str, length: str, stride: str) -> str:
+    types = f"{GM}, {UB}, i64, i64, i64, i64, i64, i1, i64, i64, i64"
+    given = f"{source}, {to}, %zero, {count}, {length}, %zero, %zero, %no, %zero, {length}, {stride}"
+    return f"pto.copy_gm_to_ubuf {given} : {types}\n"
+
+
+def copied_out(source: str, to: str, count: str, length: str) -> str:
+    types = f"{UB}, {GM}, i64, i64, i64, i64, i64, i64"
+    return f"pto.copy_ubuf_to_gm {source}, {to}, %zero, {count}, {length}, %zero, {length}, {length} : {types}\n"
+
+
+def test_rows_that_leave_gaps() -> None:
+    """A block finds zeros between the rows, whatever the one before it has left there."""
+    body = f"""{BYTES}
+        %a = pto.castptr %zero : i64 -> {UB}
+        %id = pto.get_block_idx
+        %b = arith.index_cast %id : i64 to index
+        %r = arith.muli %b, %c16 : index
+        %s = arith.muli %r, %c4 : index
+        %p = pto.addptr %y, %r : {GM} -> {GM}
+        %t = arith.addi %s, %to : index
+        %q = pto.addptr %y, %t : {GM} -> {GM}
+        {copied_in("%p", "%a", "%two", "%row", "%apart")}
+        {copied_out("%a", "%q", "%two", "%apart")}
+        {copied_in("%y", "%a", "%two", "%apart", "%apart")}
+    """
+    k = program(body, "%to: index")
+    assert outcome(k, [256], 4, "native", 512) == outcome(k, [256], 4, "numpy", 512)
+
+
+@pytest.mark.parametrize("out", [False, True])
+def test_rows_at_the_ends_of_memory(out: bool) -> None:
+    """The last byte counts: one row further on is refused, in global memory and in the buffer."""
+    copy = copied_out("%a", "%p", "%two", "%row") if out else copied_in("%p", "%a", "%two", "%row", "%row")
+    body = f"""{BYTES}
+        %a = pto.castptr %at : i64 -> {UB}
+        %p = pto.addptr %y, %from : {GM} -> {GM}
+        {copy}
+    """
+    k = program(body, "%from: index, %at: i64")
+    capacity = max(A5.capacity[loc] for loc in A5.capacity if loc.name == "Vec")
+    for start, at in (
+        (240, 0),
+        (241, 0),
+        (248, 0),
+        (255, 0),
+        (256, 0),
+        (-1, 0),
+        (0, capacity - 64),
+        (0, capacity - 32),
+    ):
+        found = outcome(k, [start, at], 1, "native")
+        assert found == outcome(k, [start, at], 1, "numpy"), (start, at)
+        fits = start in range(241) and at <= capacity - 64
+        assert isinstance(found[0], float) is fits

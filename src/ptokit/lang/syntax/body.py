@@ -335,7 +335,7 @@ class Body(Loops):
     def _called(self, statement: ast.With, wanted: Callable[..., Any]) -> ast.Call | None:
         """The call in the head of a with-statement, if it is one of `wanted`."""
         node = statement.items[0].context_expr
-        if len(statement.items) != 1 or not isinstance(node, ast.Call) or not node.args:
+        if not isinstance(node, ast.Call) or not node.args:
             return None
         return node if self.named(node.args[0]) is wanted else None  # of the rewritten call: the function comes first
 

@@ -84,13 +84,13 @@ class Arena:
     def settle(self, start: int, end: int, *, write: bool, whole: bool = False) -> None:
         """Bytes [start, end) are about to be read or written as such: make them current.
 
-        Windows that overlap them give up the values that stand for bytes that will change. ``whole``: every one of
-        the bytes will be written, in all blocks.
+        Windows that overlap them give up the values that stand for bytes that will change. ``whole``: if they are
+        written, it is every one of them, in all blocks.
         """
         if write:
             self.reach = max(self.reach, end)
         if self.stale:
-            self._freshen(start, end, fill=not whole)
+            self._freshen(start, end, fill=not (write and whole))
         for storage in self.windows.values():
             if storage.start < end and start < storage.end and (write or not storage.clean):
                 storage.flush()
