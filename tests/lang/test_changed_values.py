@@ -179,11 +179,8 @@ CASES: dict[str, tuple[Callable[[], Any], str, Callable[[Any], None]]] = {
     "set": (lambda: {1, 2, 3}, "len(held)", lambda held: held.update({8, 9})),
     "deque": (lambda: collections.deque([FIRST]), "held[0]", _item(0)),
     "list in a tuple": (lambda: ([FIRST],), "held[0][0]", lambda held: held[0].__setitem__(0, SECOND)),
-    "items that move": (
-        lambda: ([FIRST], [SECOND]),
-        "len(held[0]) * 2 + 1",
-        lambda held: held[0].append(held[1].pop()),
-    ),
+    "items that move": (lambda: ([FIRST], [SECOND]), "len(held[0]) * 2 + 1", lambda h: h[0].append(h[1].pop())),
+    "items that move back": (lambda: ([FIRST], [SECOND]), "len(held[1]) * 2 + 1", lambda h: h[1].append(h[0].pop())),
     "array": (lambda: np.array([FIRST, 7]), "int(held[0])", _item(0)),
     "array of objects": (lambda: np.array([[FIRST], 2], object), "held[0][0]", lambda h: h[0].__setitem__(0, SECOND)),
     "view of an array": (lambda: np.array([[FIRST, 7]]).T[:1], "held[0, 0].item()", lambda h: h.__setitem__((0, 0), 5)),
