@@ -260,6 +260,8 @@ def left(launch: Callable[..., Any], n: int, s: Any) -> Any:
         launch(x, y, n, s)
     except DiagnosticError as error:
         return f"{error.diagnostics[0].rule}: {error.diagnostics[0].message}"
+    except TypeError as error:  # a call that Python would refuse, where it does not come to it
+        return f"TypeError: {error}"
     return y.tolist()
 
 
