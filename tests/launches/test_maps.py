@@ -14,6 +14,7 @@ import ptokit as pto
 from ptokit.launches import arrays, placed
 from ptokit.launches.arrays import MissingError, describe_file, open_file
 from ptokit.launches.launch import launch
+from ptokit.run.memory import places
 
 from ..run.mapped import PAGE, Memories
 from .conftest import Inline
@@ -254,3 +255,16 @@ def test_views_with_strides_are_refused_as_ever(tmp_path: Path) -> None:
     x = on_file(tmp_path / "f")[:, ::2]
     with pytest.raises(pto.DiagnosticError, match="not contiguous"):
         launch(rows.compile(x, x, 40, 1.5), [x, x.copy(), 40, 1.5], 10, executor=Inline(), jobs=2)
+
+
+@pytest.mark.parametrize("second", [{"offset": PAGE}, {"offset": 2 * PAGE}, {"offset": PAGE, "path": "other"}])
+def test_mappings_beside_each_other_are_one_only_if_the_file_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: dict[str, Any]
+) -> None:
+    x = on_file(tmp_path / "f")
+    (whole,) = (places.pieces([x]) or [])[0]
+    first = whole._replace(end=whole.start + PAGE)
+    parts = [first, first._replace(start=first.end, end=first.end + PAGE, **second)]
+    own = places.pieces
+    monkeypatch.setattr(arrays, "pieces", lambda given: [parts] if given[0] is x else own(given))
+    assert (describe_file(x) is not None) == (second == {"offset": PAGE})

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ptokit as pto
-from ptokit.launches.access import _Watch
+from ptokit.launches.access import Footprints, _Watch
 from ptokit.launches.launch import launch
 from ptokit.launches.runs import Runs
 from ptokit.run.memory.buffers import Buffer
@@ -124,3 +124,12 @@ def test_copies_from_outside_of_an_array_are_told_as_ever(start: int) -> None:
         left.append(y.tobytes())
     assert told[0] == told[1]
     assert left[0] == left[1]
+
+
+def test_many_parts_are_all_kept() -> None:
+    found = Footprints()
+    for k in range(300):
+        found.add("x", True, Runs(*(np.array([n], np.int64) for n in (10 * k, 10 * k + 4, k))))
+    kept = found.of("x", write=True)
+    assert kept.starts.tolist() == [10 * k for k in range(300)]
+    assert kept.blocks.tolist() == list(range(300))
