@@ -113,3 +113,10 @@ def test_extremes_with_a_key() -> None:
         y[0] = min(x[0], x[1], key=lambda v: -v)
 
     assert finding_of(lambda: k.trace(i64, i64)).rule.startswith("LANG-")
+
+
+@pytest.mark.parametrize("test", ["n > 3 and (k := n) > 4", "0 < n < (k := 5)", "(n if n > 2 else (k := 1)) > 0"])
+def test_names_are_not_assigned_where_python_may_not_come_to(test: str) -> None:
+    f = made(f"def f(x: pto.Ptr[pto.i64], y: pto.Ptr[pto.i64], n: int):\n    if {test}:\n        y[0] = 1\n")
+    found = finding_of(lambda: kernel(f).trace(i64, i64, 8))
+    assert (found.rule, ":=" in found.message) == ("LANG-CONTROL", True)
