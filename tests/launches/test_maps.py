@@ -268,3 +268,10 @@ def test_mappings_beside_each_other_are_one_only_if_the_file_goes_on(
     own = places.pieces
     monkeypatch.setattr(arrays, "pieces", lambda given: [parts] if given[0] is x else own(given))
     assert (describe_file(x) is not None) == (second == {"offset": PAGE})
+
+
+def test_a_file_whose_name_is_what_the_system_calls_a_deleted_one(tmp_path: Path) -> None:
+    x = on_file(tmp_path / "f")
+    (tmp_path / "f").unlink()
+    on_file(tmp_path / "f (deleted)")
+    assert describe_file(x) is None
