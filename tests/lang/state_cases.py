@@ -577,6 +577,75 @@ for k, v in enumerate(it):  # here
     if v > n + x[1]:
         break
 y[0] = len(list(it))
+=== a change after one that is taken back | the loop changes 's.c'
+COUNTER
+---
+s = Counter()
+for i in range(n):
+    s.c += 1
+    y[0] = s.c
+    s.c -= 1
+    y[1] = s.c
+    s.c += 5  # here
+y[2] = s.c
+=== a default list of a function found by its name | holds
+from importlib import import_module
+def g(p=[]):
+    p.append(1)  # here
+    return len(p)
+---
+for i in range(n):
+    y[0] = import_module('state_of_tests').g()
+=== random numbers of a function found by its name | holds
+from importlib import import_module
+import numpy as np
+def g():
+    return int(np.random.randint(99))  # here
+---
+for i in range(n):
+    y[0] = int(np.int64(3)) + import_module('state_of_tests').g()
+=== random numbers in a lambda | holds
+import random
+g = lambda: random.randrange(99)
+---
+for i in range(n):
+    y[0] = g()  # here
+=== a list found by its name, known to the loop around | the branch changes what 't' holds
+from importlib import import_module
+L = [1]
+---
+for i in range(n):
+    y[0] = len(L)
+    if i > 1:
+        t = import_module('state_of_tests').L
+        t.append(1)  # here
+        t = 0
+=== a list found by its name, made in the loop around | holds
+from importlib import import_module
+HELD = {}
+def h(i):
+    if i > 1:
+        t = import_module('state_of_tests').HELD['k']
+        t.append(1)  # here
+        t = 0
+---
+for i in range(n):
+    HELD['k'] = [1]
+    h(i)
+    y[0] = len(HELD['k'])
+    del HELD['k']
+=== a condition that changes something the first time | what 'DONE' holds
+DONE = []
+def first():
+    if not DONE:
+        DONE.append(1)  # here
+        return 5
+    return 0
+---
+k = 0
+while first() + k < n:
+    k += 1
+y[0] = k
 """
 
 ACCEPTED_TEXT = """
@@ -865,6 +934,21 @@ y[2] = b
 a = list(a)
 a.append(b)
 y[3] = len(a)
+=== what a known condition makes
+COUNTER
+---
+for i in range(n):
+    o = Counter()
+    o.items = []
+    while len(t := [*o.items, 1]) < 4:
+        t.append(2)
+        o.items = t
+    y[i] = len(t)
+=== a generator made inside
+---
+for i in range(n):
+    for v in (k + 1 for k in (1, 2)):
+        y[v] = y[v] + i
 """
 
 
