@@ -309,7 +309,7 @@ def _contents(value: Any) -> Hashable:
 
 
 def _of_package(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] == _PACKAGE
+    return str(kind.__module__).partition(".")[0] == _PACKAGE  # classes written in C may have none
 
 
 def _contents_of_cell(cell: CellType) -> Iterable[Any]:
