@@ -244,3 +244,20 @@ def test_what_stands_after_the_operands_is_written_once() -> None:
     for word in ("pad_value = %x : f32", "pad_mode = <PadNull>", "init_condition = %c : i1"):
         assert errors_in(f"{load} {word}") == []
         assert [rule for rule, *_ in errors_in(f"{load} {word} {word}")] == ["TEXT-UNEXPECTED"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "type", "fits"),
+    [("[4]", "?", True), ("[%n]", "?", True), ("[4]", "4", True), ("[%n]", "4", True), ("[5]", "4", False)],
+)
+def test_sizes_that_a_type_leaves_open(sizes: str, type: str, fits: bool) -> None:
+    text = f"""func.func @k(%m: memref<64xf32>, %n: index) {{
+    %a = memref.reinterpret_cast %m to offset: [0], sizes: {sizes}, strides: [1] : memref<64xf32> to memref<{type}xf32>
+      return
+    }}"""
+    assert [d.rule for d in parse_module(text, "t.pto").diagnostics] == ([] if fits else ["TEXT-TYPE"])
+
+
+def test_a_body_whose_parameters_have_no_names() -> None:
+    text = "module {\nfunc.func @f(index) {\nreturn\n}\nfunc.func @g(index)\nfunc.func @h() {\nreturn\n}\n}\n"
+    assert [(d.rule, d.location.line) for d in parse_module(text, "t.pto").diagnostics] == [("TEXT-TOPLEVEL", 2)]

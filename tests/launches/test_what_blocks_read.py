@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import struct
+
 import numpy as np
 import pytest
 
 import ptokit as pto
-from ptokit.launches.access import footprints
+from ptokit.launches.access import Entangled, footprints
+from ptokit.launches.arrays import describe_number, number
 from ptokit.launches.worker import _program
+
+from .conftest import compiled
 
 
 @pto.kernel(target="a5")
@@ -43,3 +49,38 @@ def test_a_worker_compiles_what_the_caller_has(extended: bool) -> None:
     for cores in (1, 2):
         program = _program(text, "a5", "k", extended, cores)
         assert (program.extended, program.target.name, program.name) == (extended, "a5", "k")
+
+
+@pytest.mark.parametrize(
+    "bits", [0x7FF8000000000000, 0xFFF8000000000001, 0x7FF0000000000000, 1 << 63, 0x3FB999999999999A]
+)
+def test_numbers_on_their_way(bits: int) -> None:
+    """Their descriptions are JSON that anything reads, and every bit arrives."""
+    value = struct.unpack("<d", struct.pack("<Q", bits))[0]
+    text = json.dumps(describe_number(value), allow_nan=False)
+    assert struct.unpack("<Q", struct.pack("<d", number(json.loads(text)["number"])))[0] == bits
+    assert json.loads(json.dumps(describe_number(np.int32(-7)))) == {"number": -7}
+
+
+@pytest.mark.parametrize("elements", [32, 31])
+def test_rows_up_to_the_end_of_an_array(elements: int) -> None:
+    gm, ub = "!pto.ptr<f32>", "!pto.ptr<f32, ub>"
+    text = f"""func.func @k(%y: {gm}) attributes {{pto.entry}} {{
+      %zero = arith.constant 0 : i64
+      %one = arith.constant 1 : i64
+      %row = arith.constant 32 : i64
+      %c8 = arith.constant 8 : index
+      %a = pto.castptr %zero : i64 -> {ub}
+      %id = pto.get_block_idx
+      %b = arith.index_cast %id : i64 to index
+      %r = arith.muli %b, %c8 : index
+      %q = pto.addptr %y, %r : {gm} -> {gm}
+      pto.copy_ubuf_to_gm %a, %q, %zero, %one, %row, %zero, %row, %row : {ub}, {gm}, i64, i64, i64, i64, i64, i64
+      return
+    }}"""
+    program, array = compiled(text), np.zeros(elements, np.float32)
+    if elements == 32:
+        assert footprints(program, [array], 4).of("y", write=True).ends.tolist() == [32, 64, 96, 128]
+    else:
+        with pytest.raises(Entangled, match="leaves %y"):
+            footprints(program, [array], 4)
