@@ -14,7 +14,8 @@ pytest.importorskip("llvmlite")
 
 TILE = "!pto.tile_buf<vec, 8x16xf32>"
 WORDS = {
-    "get": f"%v = pto.tgetval ins(%t, %n : {TILE}, index) outs : f32\npto.store_scalar %v, %y[%c0] : !pto.ptr<f32>, f32",
+    "get": f"%v = pto.tgetval ins(%t, %n : {TILE}, index) outs : f32\n"
+    "pto.store_scalar %v, %y[%c0] : !pto.ptr<f32>, f32",
     "set": f"pto.tsetval ins(%n, %one : index, f32) outs(%t : {TILE})",
 }
 
