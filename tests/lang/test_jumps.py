@@ -5,8 +5,8 @@ from __future__ import annotations
 import ptokit as pto
 from ptokit import Ptr, f32, i64
 
-from .support import check
-from .test_syntax import agrees
+from .support import check, finding_of
+from .test_syntax import agrees, made
 
 
 def test_a_variable_that_the_next_iteration_reads_and_this_one_would_assign() -> None:
@@ -110,3 +110,11 @@ def test_a_variable_of_another_kind_on_a_way_that_leaves() -> None:
 
     agrees(last, -1, 0, 5)
     agrees(first, -1, 0, 9)
+
+
+def test_try_is_refused_in_both_spellings() -> None:
+    for word in ("except", "except*"):
+        body = f"    try:\n        x[0] = 1.0\n    {word} ValueError:\n        x[0] = 2.0\n"
+        f = made(f"def f(x: pto.Ptr[pto.f32], n: int):\n{body}")
+        found = finding_of(lambda f=f: pto.kernel(target="a5")(f).trace(f32, 8))
+        assert (found.rule, found.message) == ("LANG-CONTROL", "try cannot be compiled in a kernel")
