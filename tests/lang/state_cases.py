@@ -646,6 +646,45 @@ k = 0
 while first() + k < n:
     k += 1
 y[0] = k
+=== an iterable that counts | the loop changes 's.c'
+class S:
+    c = 0
+    def __iter__(self):
+        self.c += 1
+        return iter((1, 2))
+---
+s = S()
+for i in range(n):
+    for v in s:  # here
+        y[v] = i
+y[0] = s.c
+=== a zero of the other sign | the loop changes 's.c'
+COUNTER
+---
+s = Counter()
+s.c = 0.0
+for i in range(n):
+    s.c = -0.0  # here
+y[0] = int(str(s.c) == '0.0')
+=== a property of a base class | the loop changes what 'LOG' holds
+LOG = []
+class Base:
+    @property
+    def logged(self):
+        LOG.append(1)
+        return len(LOG)
+class S(Base):
+    pass
+---
+s = S()
+for i in range(n):
+    y[0] = s.logged  # here
+=== a generator that ends | takes items from 'g'
+---
+g = (k for k in (1, 2))
+if n > 1:
+    k = len(list(g))  # here
+y[0] = len(list(g))
 """
 
 ACCEPTED_TEXT = """
@@ -949,6 +988,19 @@ for i in range(n):
 for i in range(n):
     for v in (k + 1 for k in (1, 2)):
         y[v] = y[v] + i
+=== a context made inside
+class Entered:
+    times = 0
+    def __enter__(self):
+        return self
+    def __exit__(self, *error):
+        self.times += 1
+---
+for i in range(n):
+    with Entered():
+        y[i] = i
+    with Entered() as e:
+        y[9] = e.times
 """
 
 
