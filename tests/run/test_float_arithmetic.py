@@ -13,7 +13,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from ptokit.asm import parse_module
 from ptokit.ir.structure import FLOAT_PREDICATES
+from ptokit.run import compile_program
+from ptokit.targets import target
 
 from .arithmetic import KINDS, bits, edges, evaluate, fault, number
 
@@ -260,3 +263,29 @@ def test_select(type: str) -> None:
     rows = [(c, a, b) for c in (0, 1) for a in some for b in some]
     wanted = [[a if c else b] for c, a, b in rows]
     assert evaluate(f"%r = arith.select %a, %b, %c : {type}", ["i1", type, type], [type], rows) == wanted
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+@pytest.mark.parametrize("type", ["f16", "bf16", "f32", "f64"])
+def test_elements_of_memory_are_numbers(type: str, backend: str) -> None:
+    """An element that is loaded, added to and stored, at a place that all blocks share and at one for each."""
+    text = f"""func.func @k(%x: !pto.ptr<{type}>, %v: {type}) {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c2 = arith.constant 2 : index
+      %b = pto.get_block_idx
+      %i = arith.index_cast %b : i64 to index
+      %at = arith.addi %i, %c2 : index
+      %a = pto.load_scalar %x[%c1] : !pto.ptr<{type}> -> {type}
+      %s = arith.addf %a, %v : {type}
+      pto.store_scalar %s, %x[%c0] : !pto.ptr<{type}>, {type}
+      %e = pto.load_scalar %x[%at] : !pto.ptr<{type}> -> {type}
+      %n = arith.addf %e, %v : {type}
+      pto.store_scalar %n, %x[%at] : !pto.ptr<{type}>, {type}
+      return
+    }}"""
+    parsed = parse_module(text, "k.pto", target=target("a5"))
+    parsed.diagnostics.raise_if_errors()
+    x = np.array([0, 2.25, -1, 3], KINDS[type])
+    compile_program(parsed.module, target("a5")).launch([x, 1.5], 2, backend=backend)
+    assert x.tolist() == [3.75, 2.25, 0.5, 4.5]

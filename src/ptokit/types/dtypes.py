@@ -123,6 +123,7 @@ _VALUES: dict[str, np.dtype] = {
     "bf16": np.dtype(ml_dtypes.bfloat16),
     **{f"i{8 * n}": np.dtype(f"i{n}") for n in (1, 2, 4, 8)},
     **{f"u{8 * n}": np.dtype(f"u{n}") for n in (1, 2, 4, 8)},
+    "f64": np.dtype(np.float64),
     "e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
     "e5m2": np.dtype(ml_dtypes.float8_e5m2),
     "e8m0": np.dtype(ml_dtypes.float8_e8m0fnu),
@@ -131,7 +132,7 @@ _VALUES: dict[str, np.dtype] = {
 _BY_SPELLING = {s: t for t in DTYPES.values() for s in (t.name, t.text, t.cpp, *t.aliases)}
 _BY_SPELLING |= {s: t for t in PACKED.values() for s in (t.name, t.text)}
 _VECTOR = re.compile(r"vector\s*<\s*([1-9]\d?)\s*x\s*([!\w.]+)\s*>\Z", re.ASCII)
-_BY_NUMPY = {v: DTYPES[n] for n, v in _VALUES.items()}
+_BY_NUMPY = {v: DTYPES[n] for n, v in _VALUES.items() if n in DTYPES}
 
 
 def dtype(spelling: str) -> DType:
