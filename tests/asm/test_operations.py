@@ -132,8 +132,8 @@ def test_canonical_forms_stay(line: str) -> None:
             f"pto.tstore ins(%t : {T}) outs(%v : {V}) {{layout = #pto.layout<nd>, pto.inferred_layout = true}}",
         ),
         (
-            f'pto.tadd ins(%t : {T}, %u : {T}) outs(%t : {T}) {{"odd key" = [1, {{a}}], unit, n = 3}} loc("f":1:2)',
-            f'pto.tadd ins(%t, %u : {T}, {T}) outs(%t : {T}) {{"odd key" = [1, {{a}}], unit, n = 3}}',
+            f'pto.tadd ins(%t : {T}, %u : {T}) outs(%t : {T}) {{"t.odd key" = [1, {{a}}], t.u, t.n = 3}} loc("f":1:2)',
+            f'pto.tadd ins(%t, %u : {T}, {T}) outs(%t : {T}) {{"t.odd key" = [1, {{a}}], t.u, t.n = 3}}',
         ),
         (f"pto.tmov.v2v ins(%t : {T}) outs(%u : {T})", f"pto.tmov ins(%t : {T}) outs(%u : {T})"),
         ("%7 = arith.addi %n, %n : index", "%7 = arith.addi %n, %n : index"),

@@ -32,7 +32,7 @@ PRODUCT = (
 )
 
 
-@pytest.mark.parametrize("written", [*WORDS, " ".join(WORDS), " ".join(WORDS[::2]), f"{{note = 1}} {WORDS[0]}"])
+@pytest.mark.parametrize("written", [*WORDS, " ".join(WORDS), " ".join(WORDS[::2]), f"{{t.note = 1}} {WORDS[0]}"])
 def test_words_alone_and_in_order(written: str) -> None:
     assert canonical(f"{LOAD} {written}") == [f"{LOAD} {written}"]
     assert canonical(f"%r = {LOAD} {written} -> {TENSOR}") == [f"%r = {LOAD} {written} -> {TENSOR}"]

@@ -432,19 +432,19 @@ def test_nothing_runs_to_find_what_a_function_is_made_of(folder: Path) -> None:
 
 
 def test_modules_that_come_and_go_are_seen(folder: Path) -> None:
-    (folder / "golden.py").write_text("try:\n    import fast\nexcept ImportError:\n    import helper as fast\n")
+    (folder / "lonely.py").write_text("try:\n    import fast\nexcept ImportError:\n    import helper as fast\n")
     forget()
-    seen = [digest_of_function("golden:f")]
+    seen = [digest_of_function("lonely:f")]
     (folder / "fast.py").write_text("a = 1\n")
     forget()
-    seen.append(digest_of_function("golden:f"))
+    seen.append(digest_of_function("lonely:f"))
     (folder / "fast.py").write_text("a = 2\n")
-    seen.append(digest_of_function("golden:f"))
-    (folder / "golden.py").write_text("import fast, numpy\n")
-    seen.append(digest_of_function("golden:f"))
-    (folder / "golden.py").unlink()
+    seen.append(digest_of_function("lonely:f"))
+    (folder / "lonely.py").write_text("import fast, numpy\n")
+    seen.append(digest_of_function("lonely:f"))
+    (folder / "lonely.py").unlink()
     forget()
-    seen.append(digest_of_function("golden:f"))
+    seen.append(digest_of_function("lonely:f"))
     assert len(set(seen)) == 5
     assert seen[-1] == ABSENT
 

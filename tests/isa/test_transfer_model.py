@@ -19,7 +19,8 @@ from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.site import Site
 from ptokit.isa.transfer.load import TLOAD
 from ptokit.isa.transfer.store import TSTORE
-from ptokit.run.machine.calls import attributes, infos
+from ptokit.run.machine.asking import infos
+from ptokit.run.machine.calls import attributes
 from ptokit.run.single import Single
 from ptokit.targets import target
 from ptokit.types.codecs import pack_nibbles, unpack_nibbles

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import ptokit as pto
+from ptokit.asm import parse_module
+from ptokit.ir.serial import dumps
 from ptokit.launches.access import Entangled, footprints
 from ptokit.launches.arrays import describe_number, number
 from ptokit.launches.worker import _program
@@ -45,7 +47,7 @@ def test_an_atomic_store_reads_what_it_changes(kernel: pto.Kernel, reads: bool) 
 
 @pytest.mark.parametrize("extended", [False, True])
 def test_a_worker_compiles_what_the_caller_has(extended: bool) -> None:
-    text = "func.func @k(%p: !pto.ptr<f32>) attributes {pto.entry} {\nreturn\n}\n"
+    text = dumps(parse_module("func.func @k(%p: !pto.ptr<f32>) attributes {pto.entry} {\nreturn\n}\n", "k.pto").module)
     for cores in (1, 2):
         program = _program(text, "a5", "k", extended, cores)
         assert (program.extended, program.target.name, program.name) == (extended, "a5", "k")

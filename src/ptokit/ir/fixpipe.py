@@ -112,6 +112,11 @@ class _Pipe:
         return owner if isinstance(owner, Op) and owner.name in known else None
 
 
+def hides(operation: str, attribute: str) -> bool:
+    """True if FX-1 refuses an attribute of an operation."""
+    return attribute in _HIDDEN and operation in _ALL
+
+
 def check_fixpipes(module: Module, surveys: Surveys, target: Target, found: Diagnostics) -> None:
     """Report FX-1 to FX-4."""
     pipes: dict[Function, dict[int, _Pipe]] = {}

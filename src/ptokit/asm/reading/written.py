@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ptokit.diagnostics.suggestions import suggest
 from ptokit.ir import Op, Operands, Value
+from ptokit.ir.fixpipe import hides
 from ptokit.isa.table import TABLE, Attr, Instr, Kind
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import I1, I64, INDEX, Group, MemRef, Opaque, Ptr, Scalar, Type
@@ -312,7 +313,8 @@ def dictionary_attrs(p: Parser, instr: Instr, written: Dictionary, into: dict[st
         known = manual_value(attr, key, word) if attr is not None and word and issubclass(attr.kind, Enum) else None
         if attr is None:
             into[key] = plain_value(value.text)
-            if "." not in key and key not in CARRIED:  # others belong to the dialect that their name begins with
+            named = "." not in key and not hides(f"pto.{instr.text}", key)  # others are those of other dialects
+            if named and key not in CARRIED:
                 hint = suggest(key, declared) or "remove it"
                 at = value.place - 2 if p.texts[value.place - 1] == "=" else value.place
                 p.warning(rules.UNKNOWN_ATTRIBUTE, f"pto.{instr.text} has no attribute '{key}'", at, hint=hint)

@@ -79,7 +79,7 @@ class Asking:
             if b.severity is Severity.ERROR:
                 raise Fault(b.rule.id, b.message, hint=b.hint, block=block)
         for b in broken:
-            if b.severity is Severity.WARNING:
+            if b.rule.severity is Severity.WARNING:  # a doubt about an error is for memory to settle, not for a remark
                 machine.remark(b.rule.id, b.message)
         order = tuple(sorted(looked))
         if not broken and not self.live and self._count < _REMEMBERED:
