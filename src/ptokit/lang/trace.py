@@ -66,6 +66,7 @@ class Trace:
         self._homes: dict[Value, Region] = {}
         self._constants: dict[tuple[str, str], Op] = {}
         self._names: set[str] = set()
+        self._numbers: dict[str, int] = {}
         self._arguments: dict[str, list[Region]] = {}  # names of arguments, and the regions that they belong to
 
     @property
@@ -170,10 +171,13 @@ class Trace:
 
     def unique(self, hint: str) -> str:
         """`hint`, numbered if the function has that name already; empty if the hint is, or cannot stand in text."""
-        name, n = hint if hint.isascii() else "", 0
-        while name in self._names:
-            n += 1
-            name = f"{hint}_{n}"
+        name = hint if hint.isascii() else ""
+        if name in self._names:
+            n = self._numbers.get(hint, 0)  # all numbers up to it are taken
+            while name in self._names:
+                n += 1
+                name = f"{hint}_{n}"
+            self._numbers[hint] = n
         if name:
             self._names.add(name)
         return name
