@@ -140,6 +140,16 @@ def test_behind_the_store(name: str) -> None:
     assert all((a == b).all() for a, b in zip(native, plain))
 
 
+@pytest.mark.parametrize("view", ["%yp", "%zp"])
+def test_a_tile_that_is_copied_onto_itself(view: str) -> None:
+    """The copy reads what was loaded, though it is copies only that write the tile."""
+    copy = f"pto.tmov ins(%t : {TILE}) outs(%t : {TILE})"
+    program = kernel(LOAD, STORE, copy, STORE.replace("%yp", view))
+    native, plain = launched(program, "native"), launched(program, "numpy")
+    assert plain[1].any()
+    assert all((a == b).all() for a, b in zip(native, plain))
+
+
 NZ = "blayout=col_major, slayout=row_major"
 HALVES, SUMS = "!pto.partition_tensor_view<32x32xf16>", "!pto.partition_tensor_view<32x32xf32>"
 MAT, LEFT, RIGHT, ACC, ANY_MAT, ANY_LEFT = (

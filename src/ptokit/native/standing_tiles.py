@@ -52,6 +52,8 @@ def _last_use(w: Writer, step: Step) -> int | None:
         return None
     if any(copied(w, other) is None or w.relations.places[other][0] is not block for other in writers):
         return None
+    if any(sum(value is dst for value in other.values) > 1 for other in writers):  # a copy of the tile onto itself
+        return None
     until = min((places[other] for other in writers if places[other] > at), default=len(block.steps))
     last, stored_by = at + 1, None
     for other in users:
