@@ -13,7 +13,8 @@ import numpy as np
 
 from ptokit.arguments.grammar import Argument
 from ptokit.arguments.npy import as_parameter
-from ptokit.diagnostics import Diagnostics
+from ptokit.diagnostics import DiagnosticError, Diagnostics
+from ptokit.ir.reached import found_for, with_reached
 from ptokit.ir.readable_functions import readable_functions
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
@@ -199,7 +200,7 @@ def prepare(
 ) -> Prepared:
     """A kernel read, checked and compiled, as for `run`; of its arguments none is made yet.
 
-    Raises `DiagnosticError` with everything that is wrong with it.
+    Errors in functions that it does not reach are warnings. Raises `DiagnosticError` with everything that is wrong.
     """
     wanted, default = find_target(target), find_target(default_target)
     source, arguments = read_for(program, wanted, default, arguments, entry)
@@ -210,11 +211,17 @@ def prepare(
     chosen = source.target_or(wanted, default)
     functions = readable_functions(source.module, found)
     found.extend(verify(source.module, chosen, extended=extended, functions=functions))
+    try:
+        kernel = choose_entry(source.module, None if source.own_target else entry)
+    except DiagnosticError:
+        found.raise_if_errors()
+        raise
+    found = found_for(source.module, kernel, found)
     found.raise_if_errors()
-    check_runnable(source.module, found)
+    module = with_reached(source.module, kernel)
+    check_runnable(module, found)
     found.raise_if_errors()
-    kernel = choose_entry(source.module, None if source.own_target else entry)
-    compiled = Compiled(source.module, kernel, chosen, extended=extended, vector_cores=vector_cores)
+    compiled = Compiled(module, kernel, chosen, extended=extended, vector_cores=vector_cores)
     return Prepared(compiled, list(arguments), found, vector_cores, ranks)
 
 

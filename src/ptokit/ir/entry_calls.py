@@ -45,7 +45,7 @@ def partner(module: Module, function: Function) -> Function | None:
     if not function.core or function.body is None:
         return None
     for joined in (
-        [f for f in others if f.name in _imports(function) or function.name in _imports(f)],
+        [f for f in others if f.name in imports(function) or function.name in imports(f)],
         [f for f in others if stem(f) is not None and stem(f) == stem(function) and _ids(f) & _ids(function)],
         [f for f in others if _ids(f) & _ids(function)],
     ):
@@ -58,7 +58,7 @@ def _ops(function: Function) -> Iterator[Op]:
     return function.body.walk() if function.body is not None else iter(())
 
 
-def _imports(function: Function) -> set[str]:
+def imports(function: Function) -> set[str]:
     """The functions it imports reserved buffers of."""
     imports = (op for op in _ops(function) if op.name == "pto.import_reserved_buffer")
     return {str(op.attrs.get("peer_func", "")).removeprefix("@") for op in imports}

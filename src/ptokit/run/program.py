@@ -12,6 +12,7 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note, Seve
 from ptokit.ir.core import Function, Module, Op
 from ptokit.ir.entry_calls import Query, supplied, with_function
 from ptokit.ir.launch import VECTOR_CORES, Launch, launch_of
+from ptokit.ir.reached import found_for, with_reached
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.records import dataclass
@@ -399,12 +400,20 @@ def compile_program(
     """Check `module` against `target` and compile its kernel.
 
     ``entry`` names the function where the module has several kernels; ``vector_cores``: those beside each cube core of
-    a mixed kernel, 1 or 2. Raises `DiagnosticError` with every finding.
+    a mixed kernel, 1 or 2. Errors in functions that the kernel does not reach do not count. Raises `DiagnosticError`
+    with every finding.
     """
     found = verify(module, target, extended=extended)
+    try:
+        kernel = choose_entry(module, entry)
+    except DiagnosticError:
+        found.raise_if_errors()
+        raise
+    found = found_for(module, kernel, found)
+    module = with_reached(module, kernel)
     check_runnable(module, found)
     found.raise_if_errors()
-    program = Program(module, choose_entry(module, entry), target, extended=extended, vector_cores=vector_cores)
+    program = Program(module, kernel, target, extended=extended, vector_cores=vector_cores)
     _ = program.code  # refused now, if at all
     return program
 

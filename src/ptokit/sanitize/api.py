@@ -12,8 +12,8 @@ import numpy as np
 
 from ptokit.diagnostics import Diagnostics, Note, Severity
 from ptokit.ir.core import Function, Module
-from ptokit.ir.entry_calls import with_function
 from ptokit.ir.launch import VECTOR_CORES
+from ptokit.ir.reached import found_for, with_reached
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.run.devices import divided
@@ -104,15 +104,15 @@ def sanitize(
     found = report.diagnostics
     if ranks:
         args = [arg for device in divided(kernel, args, ranks) for arg in device]
-    for diagnostic in verify(module, target, extended=extended):
+    for diagnostic in found_for(module, chosen, verify(module, target, extended=extended)):
         found.add(replace(diagnostic, severity=Severity.NOTE) if diagnostic.rule in _REMARKS else diagnostic)
+    module = with_reached(module, chosen)
     check_runnable(module, found)
     reserved_bytes(module, target, found)
     if mode == "auto":
         auto_rules(module, found)
     if any(d.rule not in _IGNORED and d.rule not in _SEEN_RUNNING for d in found.errors):
         return report
-    module = with_function(module, chosen)
     fresh = copies(args) if witness or seed is not None or explain_sync else []
     how = Mode(module, mode, vector_cores, ranks)
     run = ObservedRun(module, kernel, target, args, blocks, order == "profile", extended, report, how, frozenset(also))
