@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ptokit.targets import A2A3, Target, target
+from ptokit.targets import A2A3, A5, A5_TEMPLATES, Target, target
 
 from .core import Module
 
@@ -15,6 +15,7 @@ SOURCE = "pto.source"
 """What a text was made of, where that is no text: ``"python"`` for a kernel that the assembler would refuse."""
 
 PYTHON = "python"
+KIND = "pto.kernel_kind"
 A5_DEVICES = ("Ascend950", "Ascend910_95")
 """What the names of devices with target a5 begin with."""
 
@@ -46,3 +47,14 @@ def stated_arch(attrs: Mapping[str, Any]) -> str | None:
     if arch is None and str(attrs.get(DEVICE, "")).startswith(A5_DEVICES):
         return "a5"
     return None if arch is None else str(arch)
+
+
+def as_compiled(module: Module, target: Target) -> Target:
+    """The target as the assembler compiles a text for it.
+
+    A module of one kind of core, which has `pto.kernel_kind`, is what its backend for a5 takes that has templates in
+    the place of the library. In other modules tile operations are calls of the library.
+    """
+    parts = (f.part.attrs for f in module.functions if f.part is not None)
+    of_one_kind = module.text and any(KIND in attrs for attrs in (module.attrs, *parts))
+    return A5_TEMPLATES if of_one_kind and target == A5 else target

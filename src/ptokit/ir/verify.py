@@ -45,7 +45,7 @@ from .functions import check_functions
 from .levels import check_level
 from .lifetimes import check_lifetimes
 from .marks import Marks
-from .module_target import is_python
+from .module_target import as_compiled, is_python
 from .pipes import check_pipes, pointer_uses
 from .placement import check_placement
 from .registers import check_registers
@@ -96,7 +96,7 @@ def verify(
     ``assembler``: only what the reference assembler refuses, all of it as errors. ``functions``: look at these only,
     and not at the module as a whole, since others could not be read.
     """
-    found = Diagnostics()
+    found, target = Diagnostics(), as_compiled(module, target)
     looked_at = module.functions if functions is None else functions
     surveys = {function: Survey(function) for function in looked_at if function.body is not None}
     if functions is None:

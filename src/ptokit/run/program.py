@@ -12,6 +12,7 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note, Seve
 from ptokit.ir.core import Function, Module, Op
 from ptokit.ir.entry_calls import Query, supplied, with_function
 from ptokit.ir.launch import VECTOR_CORES, Launch, launch_of
+from ptokit.ir.module_target import as_compiled
 from ptokit.ir.reached import found_for, with_reached
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
@@ -82,7 +83,7 @@ class Program:
         extended: bool,
         vector_cores: int = VECTOR_CORES,
     ) -> None:
-        module = with_function(module, entry)
+        module, target = with_function(module, entry), as_compiled(module, target)
         self.module, self.entry, self.target, self.extended = module, entry, target, extended
         self.name = entry.name
         self._vector_cores = vector_cores

@@ -13,6 +13,7 @@ import numpy as np
 from ptokit.diagnostics import Diagnostics, Note, Severity
 from ptokit.ir.core import Function, Module
 from ptokit.ir.launch import VECTOR_CORES
+from ptokit.ir.module_target import as_compiled
 from ptokit.ir.reached import found_for, with_reached
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
@@ -96,6 +97,7 @@ def sanitize(
         known = ", ".join(sorted(OPTIONAL))
         raise ValueError(f"{', '.join(sorted(unknown))}: rules that are off by default are {known}")
     check_blocks(blocks)
+    target = as_compiled(module, target)
     chosen = choose_entry(module, entry)
     name = chosen.name
     given = args

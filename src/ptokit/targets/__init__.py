@@ -1,7 +1,7 @@
 """Target profiles. There is no default target: the user names one (design principle 6)."""
 
 from .a2a3 import A2A3
-from .a5 import A5
+from .a5 import A5, A5_TEMPLATES
 from .base import Target
 from .cpu import CPU
 
@@ -21,4 +21,4 @@ def target(name: str | Target) -> Target:
     return TARGETS[_ALIASES.get(key, key)]
 
 
-__all__ = ["A2A3", "A5", "CPU", "TARGETS", "TARGET_NAMES", "Target", "target"]
+__all__ = ["A2A3", "A5", "A5_TEMPLATES", "CPU", "TARGETS", "TARGET_NAMES", "Target", "target"]

@@ -1,5 +1,7 @@
 """A5 (Ascend 950)."""
 
+from dataclasses import replace
+
 from ptokit.types.enums import BLayout, TileType
 
 from .base import Target
@@ -32,3 +34,6 @@ A5 = Target(
     simt_ub=216 * KIB,
     predicate_units=1023,
 )
+
+A5_TEMPLATES = replace(A5, templates=True)
+"""A5, where the assembler expands tile operations with templates of its own, which take the place of the library."""

@@ -43,6 +43,7 @@ class Target:
     library_ub: int | None = None  # bytes of UB below those that library code uses as scratch
     simt_ub: int | None = None  # bytes of UB that kernels with SIMT instructions may use
     vector_registers: bool = True  # has them, or runs operations on them
+    templates: bool = False  # tile operations are expanded by the assembler, and not calls of the library
     predicate_units: int | None = None  # largest constant offset of predicate loads, in units of 8 bytes
     like: Target | None = None
     lifted: frozenset[str] = frozenset()

@@ -23,22 +23,32 @@ _LIMITS: dict[str, tuple[int, int]] = {
 }
 
 
+_FINITE: dict[str, tuple[int, int]] = {
+    "f32": (0xFF7FFFFF, 0x7F7FFFFF),
+    "f16": (0xFBFF, 0x7BFF),
+    "bf16": (0xFF7F, 0x7F7F),
+}
+"""The same without infinities."""
+
+
 def is_custom(pad: int) -> bool:
     """True for a custom pad value."""
     return pad >= CUSTOM_PAD
 
 
-def pad_bits(dtype: DType, pad: int, *, wide: bool = True) -> int:
+def pad_bits(dtype: DType, pad: int, *, wide: bool = True, finite: bool = False) -> int:
     """Bits written to one storage unit of a tile whose pad value is `pad`; no numeric conversion takes place.
 
     All targets use the device table. A custom value fills 8-byte units with its 32 bits in both halves; where the
     target does not (``wide`` is False), it is rejected before it gets here, and gives 0.
-    Packed 4-bit types: the unit is a byte of two elements.
+    Packed 4-bit types: the unit is a byte of two elements. ``finite``: Min and Max are the largest numbers, not
+    infinities.
     """
     if is_custom(pad):
         bits = pad & 0xFFFFFFFF
         if dtype.size == 8:
             return bits << 32 | bits if wide else 0
         return bits & ((1 << (8 * dtype.size)) - 1)
-    low, high = _LIMITS.get(dtype.name, (0, 0))
+    limits = _LIMITS | _FINITE if finite else _LIMITS
+    low, high = limits.get(dtype.name, (0, 0))
     return {PadValue.Min: low, PadValue.Max: high}.get(PadValue(pad), 0)

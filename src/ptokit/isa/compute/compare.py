@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from ptokit.types.enums import CmpMode
 
+from ..machine import Machine, TileOperand
 from ..meaning.expressions import (
     Bit,
     Element,
@@ -20,7 +24,8 @@ from ..meaning.expressions import (
     select,
     unequal,
 )
-from ..meaning.words import Lane, Write
+from ..meaning.words import Lane, Python, Write
+from ..numerics.scalars import element
 from ..operands import BITS, FIRST_SOURCE
 from ..scratch import on_a2a3
 from ..site import Site
@@ -42,9 +47,40 @@ COMPARISONS: dict[CmpMode, Callable[..., Expr]] = {
 }
 
 
+IN_NUMPY: dict[CmpMode, Callable[..., np.ndarray]] = {
+    CmpMode.EQ: np.equal,
+    CmpMode.NE: np.not_equal,
+    CmpMode.LT: np.less,
+    CmpMode.LE: np.less_equal,
+    CmpMode.GT: np.greater,
+    CmpMode.GE: np.greater_equal,
+}
+
+
 def _comparison(a: Element, b: Expr) -> Callable[[Site], Lane]:
     """A bit for every valid element of `a`."""
     return lambda o: Lane((Write("dst", COMPARISONS[o.cmp](a, b), packed=True),), over=a.name)
+
+
+def _with_number(o: Site) -> Lane | Python:
+    """The assembler's template for TCMPS packs rows one behind the other; the library gives each a row of dst."""
+    return Python(_packed_without_gaps) if o.target.templates else _comparison(SRC, SCALAR)(o)
+
+
+def _packed_without_gaps(m: Machine, dst: TileOperand, src: TileOperand, scalar: Any, cmp: CmpMode) -> None:
+    """Bits follow each other where src is contiguous and dst has a byte for each element.
+
+    Else each row fills whole stores of 128 bits, or 256 of elements of one byte.
+    """
+    x = src.read()
+    number = scalar if isinstance(scalar, np.ndarray) else element(src.spec.dtype, scalar)
+    bits = IN_NUMPY[cmp](x, np.asarray(number).astype(x.dtype))
+    stored = 256 if src.spec.dtype.size == 1 else 128
+    if src.vr > 1 and (src.vc != src.spec.cols or dst.spec.cols * dst.spec.dtype.size < src.spec.cols):
+        bits = np.pad(bits, ((0, 0), (0, 0), (0, -src.vc % stored)))
+    packed = np.packbits(bits.reshape(len(bits), -1), axis=1, bitorder="little")
+    raw = dst.raw()
+    raw[:, : packed.shape[1]] = packed[:, : raw.shape[1]]
 
 
 CMP_MODE = (Attr("cmp", CmpMode, CmpMode.EQ, "cmpMode", "cmp"),)
@@ -68,7 +104,7 @@ TCMPS = vector(
     "bit (r,c) of dst = src cmp scalar",
     (_MASK, src(), scalar()),
     types(types_of("i16 u16 i32") | F, N11, asm=(ASM_16 | ASM_I32_F, ASM_INT | F)),
-    _comparison(SRC, SCALAR),
+    _with_number,
     common=(*SCALAR_RULES, EW_A5_01, EW_07),
     attrs=CMP_MODE,
     form=TextForm("dps-attrs-in"),

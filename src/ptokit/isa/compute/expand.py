@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from operator import add, mul, sub
 
+from ptokit.targets import Target
+
 from ..meaning.expressions import COLUMN, ROW, Axis, Element, Expr, Index, divide, exp, maximum, minimum
 from ..meaning.sentence import sentence
 from ..meaning.words import lane
@@ -79,14 +81,15 @@ def _by_rows(fn: Operation) -> Callable[[Site], Expr | None]:
         if not known(a.vr, a.vc, b.vr, b.vc, d.vr, d.vc):
             return None
         if _is_matrix(a, d):
-            return fn(SRC0, Element("src1", _row_vector(b)))
-        return fn(Element("src0", _row_vector(a)), SRC1)
+            return fn(SRC0, Element("src1", _row_vector(b, o.target)))
+        return fn(Element("src0", _row_vector(a, o.target)), SRC1)
 
     return choose
 
 
-def _row_vector(v: TileInfo) -> Index:
-    return COLUMN if v.vc == 1 else Index(Axis(i=1), Axis(j=1, cycle=v.vc))  # type: ignore[arg-type]
+def _row_vector(v: TileInfo, target: Target) -> Index:
+    """Of a block the library repeats all elements, the assembler's template only the first."""
+    return COLUMN if v.vc == 1 or target.templates else Index(Axis(i=1), Axis(j=1, cycle=v.vc))  # type: ignore[arg-type]
 
 
 def _by_columns(fn: Operation) -> Callable[[Site], Expr | None]:

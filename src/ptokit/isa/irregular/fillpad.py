@@ -30,7 +30,7 @@ def _meaning(o: Site) -> Move | None:
         filled = -(-o.dst.vc // spec.c0) * spec.c0  # the rest of the last block stays as it is
         below = Fill(o.dst.vr, spec.rows, 0, filled, 0)
         return Move(Element("src"), VR, VC, fills=(Fill(0, spec.rows, filled, spec.cols, 0), below))
-    bits = pad_bits(spec.dtype, spec.pad, wide=o.target.pads_64_bits)
+    bits = pad_bits(spec.dtype, spec.pad, wide=o.target.pads_64_bits, finite=o.target.templates)
     below = Fill(VR, spec.rows if on_cpu else o.dst.vr, 0, spec.cols, bits)
     return Move(Element("src"), VR, VC, fills=(Fill(0, VR, VC, spec.cols, bits), below))
 
