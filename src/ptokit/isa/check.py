@@ -82,7 +82,7 @@ def _evaluated(instr: Instr, target: Target, text: bool, lowered: bool, bare: bo
 
 
 def bound_at_run(instr: Instr, target: Target) -> tuple[tuple[Rule, Check], ...]:
-    """The rules that bind a call, which no text stands for, with their checks."""
+    """The rules that bind a call for which there is no text, with their checks."""
     return _evaluated(instr, target, False, False, False)
 
 

@@ -63,7 +63,7 @@ def _comparison(a: Element, b: Expr) -> Callable[[Site], Lane]:
 
 
 def _with_number(o: Site) -> Lane | Python:
-    """The assembler's template for TCMPS packs rows one behind the other; the library gives each a row of dst."""
+    """The assembler's template for TCMPS packs one row after the other; the library gives each a row of dst."""
     return Python(_packed_without_gaps) if o.target.templates else _comparison(SRC, SCALAR)(o)
 
 

@@ -59,7 +59,7 @@ class Content:
         names: frozenset[str] = frozenset(),
     ) -> None:
         self.items = items or []
-        self.attributes = attributes or {}  # by what is written behind the object; "=x": a variable of its own
+        self.attributes = attributes or {}  # by what is written after the object; "=x": a variable of its own
         self.more = more  # led to, but no part of it: a change is none of the object
         self.names = names  # that its code uses, of whatever module it has at hand
 

@@ -38,7 +38,7 @@ class _Known(NamedTuple):
     object: Any
     content: Content
     leads: Any  # the object that led here, or None for a variable
-    label: str | int  # how it is written behind that one, or which item of that one it is
+    label: str | int  # how it is written after that one, or which item of that one it is
 
     def written(self) -> str:
         if isinstance(self.label, str):

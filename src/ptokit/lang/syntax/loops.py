@@ -34,7 +34,7 @@ MOST_TURNS = 100_000
 """Turns of a loop that is unrolled; one of more would never be done."""
 
 MOST_LEFT = 200
-"""Turns of such a loop behind each other that the run may leave: each is compiled in a branch of the one before."""
+"""Iterations of such a loop that the run may leave: each is compiled in a branch of the one before it."""
 
 _NO_MORE = object()
 
