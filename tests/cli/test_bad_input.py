@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import time
 from pathlib import Path
 
 import pytest
@@ -47,9 +46,7 @@ BAD = {
 def test_bad_files_are_diagnosed(ptokit: Run, tmp_path: Path, kind: str) -> None:
     file = tmp_path / "bad.pto"
     file.write_bytes(BAD[kind])
-    start = time.perf_counter()
     ran = ptokit("check", file, "-t", "a5")
-    seconds = time.perf_counter() - start
     if kind == "a 10 MB comment":
         assert ran.status in (0, 1)  # a file without kernels
     else:
@@ -58,7 +55,6 @@ def test_bad_files_are_diagnosed(ptokit: Run, tmp_path: Path, kind: str) -> None
     assert "\x1b" not in ran.err
     assert "Traceback" not in ran.err
     assert max(map(len, ran.err.splitlines()), default=0) < 1000
-    assert seconds < 20
 
 
 @pytest.mark.parametrize("kind", ["binary garbage", "unknown op", "cut in the middle", "undefined value"])

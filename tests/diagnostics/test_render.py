@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
 
 from ptokit.diagnostics import Diagnostic, Location, Note, Severity
 from ptokit.diagnostics.render import render, summary, visible
+
+from ..cost import calls
 
 
 def error(line: int, column: int, length: int = 1, message: str = "wrong", **more: object) -> Diagnostic:
@@ -128,9 +129,9 @@ def test_endless_words_of_a_message_are_cut() -> None:
 
 def test_many_findings_in_a_huge_line_are_quick() -> None:
     text = "x" * 10_000_000
-    start = time.perf_counter()
-    out = render([error(1, 100_000 * i, 3) for i in range(1, 50)], width=80, sources={"k.pto": text})
-    assert time.perf_counter() - start < 2
+    found = [error(1, 100_000 * i, 3) for i in range(1, 50)]
+    out = render(found, width=80, sources={"k.pto": text})
+    assert calls(lambda: render(found, width=80, sources={"k.pto": text})) < 100_000
     assert max(map(len, out.splitlines())) <= 80
 
 
