@@ -179,15 +179,15 @@ def test_what_kernels_raise_while_they_are_compiled(ptokit: Run, tmp_path: Path)
     file = written(tmp_path, RAISES)
     ran = ptokit("check", file, "--format", "json")
     assert ran.status == 1
-    assert lines_of(json.loads(ran.out)["diagnostics"]) == [("LANG-FILE", n, "a5") for n in (5, 15, 20)]
+    assert lines_of(json.loads(ran.out)["diagnostics"]) == [("LANG-RAISES", n, "a5") for n in (5, 15, 20)]
     text = ptokit("check", file).err
-    assert f"{file}:5:12: error: compiling kernel deep raises KeyError: 'missing' [LANG-FILE]" in text
+    assert f"{file}:5:12: error: KeyError: 'missing' [LANG-RAISES]" in text
     assert "TypeError: object of type 'Pointer' has no len()" in text
     assert "the assembler accepts" not in text
     ran = ptokit("run", f"{file}:plain", "-a", "zeros:f32:4")
     assert (ran.status, ran.err.splitlines()[0]) == (
         1,
-        f"{file}:20:5: error: compiling kernel plain raises RuntimeError: no kernel yet [LANG-FILE]",
+        f"{file}:20:5: error: compiling kernel plain raises RuntimeError: no kernel yet [LANG-RAISES]",
     )
 
 

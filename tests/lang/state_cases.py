@@ -84,13 +84,6 @@ g.calls = 0
 for i in range(n):
     g.calls += 1  # here
 y[0] = g.calls
-=== a tile | the loop changes 't.uses'
----
-t = pto.Tile(pto.TileType.Vec, pto.f32, 1, 8)
-t.uses = 0
-for i in range(n):
-    t.uses += 1  # here
-y[0] = t.uses
 === a list of the module | 'SEEN'
 SEEN = []
 ---
@@ -792,8 +785,8 @@ if n > 2:
 === printing
 import logging
 ---
+print('once', end='')
 for i in range(n):
-    print('once', end='')
     logging.getLogger('a').debug('b')
 === a list that grows while it is walked
 ---

@@ -1,6 +1,7 @@
 """What is refused around kernels and calls, by rule and by place: the line marked ``# here``, or the call."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -259,13 +260,15 @@ def test_faults_of_a_run_point_into_the_python_source() -> None:
     assert "%i = 8" in finding.notes[0].message
 
 
-def test_errors_of_the_users_own_code_stay_what_they_are() -> None:
+def test_what_the_user_raises_stays_what_it_is() -> None:
     @pto.kernel(target="a5")
     def f(n: int):
-        return 1 // 0
+        raise KeyError("mine")
 
-    with pytest.raises(ZeroDivisionError):
-        f(3)
+    for launch in (f, f.interpret):
+        with pytest.raises(KeyError, match="mine") as caught:
+            launch(3)
+        assert [entry.path.name for entry in caught.traceback][1:] == [Path(__file__).name]
     refused = refusal(lambda: Tile(TileType.Vec, f32, 8, 8))  # the trace that failed is over
     assert refused.rule == "LANG-CONTEXT"
 

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from difflib import get_close_matches
-from itertools import islice
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
 from ptokit.asm.text.files import read_text
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Note, Severity
-from ptokit.diagnostics.calls import place_of
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity
 from ptokit.ir.core import Module
 from ptokit.lang import rules
 from ptokit.lang.kernels import Kernel
+from ptokit.lang.mistakes import as_finding, said_by
 from ptokit.lang.source import tree_of
+from ptokit.lang.where import refusal
 from ptokit.targets import Target
 
 from .errors import UsageError
@@ -43,11 +43,12 @@ class PythonKernel:
         except DiagnosticError as error:
             module = Module(file=self.file)
             found.extend(_at_the_kernel(kernel, d) for d in error.diagnostics)
-        except Exception as error:
-            if not _own(error):
+        except Exception as error:  # of a raise in the kernel
+            raised = as_finding(error, f"compiling kernel {kernel.name}")
+            if raised is None:
                 raise
             module = Module(file=self.file)
-            found.add(_raised(error, self.file, f"compiling kernel {kernel.name}"))
+            found.extend(raised.diagnostics)
         return Source(self.file, None, module, found, self, kernel.target, self._lines())
 
     def _lines(self) -> range:
@@ -145,7 +146,7 @@ def _executed(file: str) -> ModuleType:
         except KeyboardInterrupt:  # of the user's, at the keyboard
             raise
         except BaseException as error:  # whatever a file raises, it is the file's
-            raise DiagnosticError(_raised(error, file)) from None
+            raise _raised(error, file) from None
     return module
 
 
@@ -176,45 +177,11 @@ def _syntax(error: SyntaxError, file: str) -> Diagnostic:
     return Diagnostic(rules.FILE.id, Severity.ERROR, f"this is no Python: {error.msg}", at)
 
 
-def _traces(error: BaseException) -> Iterator[TracebackType]:
-    trace = error.__traceback__
-    while trace is not None:
-        yield trace
-        trace = trace.tb_next
-
-
-def _is_ours(trace: TracebackType) -> bool:
-    return trace.tb_frame.f_globals.get("__name__", "").startswith("ptokit.")
-
-
-def _own(error: BaseException) -> bool:
-    """True for what code of the user's raises, or a function of Python's that it calls; not this package."""
-    modules = [trace.tb_frame.f_globals.get("__name__", "") for trace in _traces(error)]
-    while modules and modules[-1].startswith("ptokit.lang.syntax."):  # which makes the calls that the user wrote
-        modules.pop()
-    return bool(modules) and not modules[-1].startswith("ptokit.")
-
-
-def _said(error: BaseException) -> str:
-    """The message of an error; "" where making it fails, too."""
-    try:
-        return str(error)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # its class is the user's
-        return ""
-
-
-def _raised(error: BaseException, file: str, doing: str = "executing the file") -> Diagnostic:
-    """What the file raised, at its own line; where that was deeper, with a note."""
-    own, deepest = Location(file), Location(file)
-    for trace in _traces(error):
-        if not _is_ours(trace):
-            code = trace.tb_frame.f_code
-            positions = next(islice(code.co_positions(), trace.tb_lasti // 2, None), (None,) * 4)
-            deepest = place_of(code.co_filename, positions)
-            own = deepest if code.co_filename == file else own
-    said = next(iter(_said(error).splitlines()), "")
+def _raised(error: BaseException, file: str) -> DiagnosticError:
+    """What executing the file raised."""
+    found = as_finding(error, "executing the file")
+    if found is not None:
+        return found
+    said = next(iter(said_by(error).splitlines()), "")
     what = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    notes = () if deepest.file == file else (Note("raised here", deepest),)
-    return Diagnostic(rules.FILE.id, Severity.ERROR, f"{doing} raises {what}", own, notes=notes)
+    return refusal(rules.FILE, f"executing the file raises {what}", location=Location(file))

@@ -94,6 +94,8 @@ class DiagnosticError(Exception):
     ``labels``: what stands behind the rule of some, where they are of several targets.
     """
 
+    __module__ = "ptokit"  # where users have it from: Python's tracebacks name it so
+
     def __init__(
         self, diagnostics: Diagnostic | Iterable[Diagnostic], labels: Mapping[Diagnostic, str] | None = None
     ) -> None:

@@ -6,7 +6,6 @@ imported here is public.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from types import ModuleType
 from typing import Any
 
@@ -80,6 +79,7 @@ from .memory import (
     get_subblock_idx,
     get_subblock_num,
 )
+from .mistakes import NoName
 from .namespaces import Namespace, beginnings
 from .params import Ptr, Static
 from .pipes import TPipe
@@ -97,7 +97,7 @@ PIPE_S, PIPE_V, PIPE_M, PIPE_FIX, PIPE_ALL = Pipe.S, Pipe.V, Pipe.M, Pipe.FIX, P
 PIPE_MTE1, PIPE_MTE2, PIPE_MTE3 = Pipe.MTE1, Pipe.MTE2, Pipe.MTE3
 EVENT_ID0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7 = 0, 1, 2, 3, 4, 5, 6, 7
 
-_OWN = {"Any", "ModuleType", "Namespace", "annotations", "beginnings", "get_close_matches"}
+_OWN = {"Any", "ModuleType", "Namespace", "annotations", "beginnings", "NoName"}
 __all__ = sorted(
     name
     for name, value in globals().items()
@@ -112,9 +112,7 @@ def __getattr__(name: str) -> Any:
     try:
         return intrinsic(name)
     except KeyError:
-        close = get_close_matches(name, __dir__(), 1) or get_close_matches(name.upper(), __dir__(), 1)
-        guess = f"; did you mean {close[0]}?" if close else ""
-        raise AttributeError(f"ptokit has no instruction or name {name!r}{guess}") from None
+        raise NoName(name, __dir__()) from None
 
 
 def __dir__() -> list[str]:

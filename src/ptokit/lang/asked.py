@@ -37,7 +37,7 @@ def text_of(number: Any, text: str) -> str:
         raise refusal(
             rules.SCALAR,
             f"{text} has no value while the kernel is compiled, so it has no text",
-            hint="run the kernel with .interpret to print numbers, or look at tiles with .watch",
+            hint='print("n =", n) prints a number in the run; or run the kernel with .interpret',
         )
     return text
 

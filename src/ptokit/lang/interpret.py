@@ -30,6 +30,7 @@ from ptokit.types.values import Scalar as ScalarType
 from .core_session import Session
 from .eager_numbers import typed
 from .explicit_words import SECTION_WORDS, Runs, explicit_words_as_python
+from .mistakes import refuse_result
 from .reach import names_reached
 
 ENVIRONMENT = "PTOKIT_INTERPRET"
@@ -68,7 +69,7 @@ def interpret(
         return [machine(blocks) for _ in roles]
 
     def work(chunk: Chunk, role: Role, device: int, place: int) -> Iterator[None]:
-        core = cores[chunk.number] = _Core(made, chunk, role, devices[device], types, left_alone)
+        core = cores[chunk.number] = _Core(function, made, chunk, role, devices[device], types, left_alone)
         return iter(core) if waits else core.alone()
 
     stuck = run_clusters(cores_of_blocks(roles, chunks, semaphores, len(devices), range(blocks), work))
@@ -92,6 +93,7 @@ class _Core:
 
     def __init__(
         self,
+        function: FunctionType,
         made: Callable[[Runs], FunctionType],
         chunk: Chunk,
         role: Role,
@@ -103,7 +105,7 @@ class _Core:
         self.session.kind = role.kind
         self._pipes, self._role, self._local = chunk.pipes, role, chunk.target.pipes_are_local
         self._left_alone = left_alone
-        self._function = made(self._runs)
+        self._written, self._function = function, made(self._runs)
         self._arguments, self._types = arguments, types
 
     def _runs(self, kind: str, line: int) -> bool:
@@ -126,7 +128,7 @@ class _Core:
         """Run the whole function for the block."""
         values = {name: self._value(name, value) for name, value in self._arguments.items()}
         with self.session.running(), np.errstate(all="ignore"):
-            self._function(**values)
+            refuse_result(self._written, self._function(**values))
 
     def alone(self) -> Iterator[None]:
         """The same as a stream of one piece, in the thread that asks for it."""

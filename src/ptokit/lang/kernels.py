@@ -34,6 +34,7 @@ from ptokit.types.values import Scalar as ScalarType
 from . import rules
 from .compiled import Compiled, States
 from .interpret import interpret, wanted
+from .mistakes import refuse_result
 from .params import Constant, Parameters, Signature
 from .ranks import given
 from .scalar import Scalar
@@ -364,7 +365,8 @@ class Kernel:
                     assert isinstance(entry, PtrType | ScalarType)
             arguments = dict(zip(self.parameters.kinds, values))
             positional = [arguments.pop(p.name) for p in self._positional()]
-            run(self.function, tuple(positional), arguments)
+            returned = run(self.function, tuple(positional), arguments)
+            refuse_result(self.function, returned)
             return trace.finish(self.location.file)
 
     def _positional(self) -> list[Any]:

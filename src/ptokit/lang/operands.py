@@ -118,7 +118,8 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
         raise refusal(rules.CALL, f"{instr.signature} lacks {' and '.join(missing)}")
     for operand in instr.operands:
         arg = operands.get(operand.name)
-        if arg is not None and not fits(arg, operand):
+        absent = arg is None and (operand.optional or operand.variadic)
+        if not absent and operand.name in operands and not fits(arg, operand):
             raise refusal(
                 rules.KIND,
                 f"{operand.name} of {instr.signature} is {_WORDS[operand.kind]}, not {_shown(arg)}",

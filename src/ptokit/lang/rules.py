@@ -25,10 +25,24 @@ TARGET = _rule(
 )
 FILE = _rule(
     "LANG-FILE",
-    "A Python file with kernels can be executed and has them at its top level; compiling them raises nothing.",
+    "A Python file with kernels can be executed and has them at its top level.",
     "Kernels are made when their file is executed, as a module; what it does as a script is left out.",
     "ptokit check kernels.py:scale",
     "ptokit check kernels.py    # where kernels.py raises an exception",
+)
+NAME = _rule(
+    "LANG-NAME",
+    "A kernel names what is there: variables, instructions and types of ptokit, attributes of its objects.",
+    "Python would say so when it comes to the line; a kernel is compiled before it runs.",
+    "pto.TADD(t, t, t)",
+    "pto.TADDD(t, t, t)",
+)
+RAISES = _rule(
+    "LANG-RAISES",
+    "What Python carries out while a kernel is compiled or interpreted raises nothing.",
+    "Sizes, lists and calls of Python are decided before the kernel runs, and an exception ends that.",
+    "m = n // 2",
+    "m = 1 // 0",
 )
 PARAMETER = _rule(
     "LANG-PARAM",

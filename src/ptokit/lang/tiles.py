@@ -17,15 +17,20 @@ from ptokit.types.values import I64, INDEX
 
 from . import rules
 from .eager_numbers import Index, fixed
+from .mistakes import NoArithmetic
 from .scalar import Scalar, is_number, materialize, plain
 from .trace import current
 from .tracked import Tracked
 from .where import refusal
 
+_SETTING = dict.fromkeys(
+    ("valid_row", "valid_col", "valid_rows", "valid_cols", "shape"),
+    "{0}.set_valid(rows, cols) sets the valid region of a tile made with pto.DYNAMIC",
+)
 E = TypeVar("E", TileType, BLayout, SLayout, CompactMode, PadValue)
 
 
-class Tile:
+class Tile(NoArithmetic):
     """A tile buffer; parameters in the order of the C++ template ``Tile``. Sizes count elements.
 
     ``valid_row``/``valid_col`` are Python integers, traced numbers, or `DYNAMIC`: a dynamic dimension begins with all
@@ -100,6 +105,13 @@ class Tile:
         tile = cls.__new__(cls)
         tile._begin(value, valid, None)
         return tile
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name.startswith("_") or name == "spec"):
+            raise self._refused(
+                f"has no {name} that can be set", _SETTING.get(name, "keep it in a variable of its own")
+            )
+        super().__setattr__(name, value)
 
     @property
     def value(self) -> Value:

@@ -4,42 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from types import FrameType, TracebackType
 from typing import ParamSpec, TypeVar
 
 from ptokit.diagnostics import DiagnosticError
+
+from .mistakes import as_finding, debugging, users_traceback
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def refuses(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator of what users call: of a `DiagnosticError` only this frame and theirs stay in the traceback."""
+    """Decorator of what users call: of what code in a kernel raises, only their frames stay in the traceback.
+
+    Mistakes of Python become findings (`DiagnosticError`); what the kernel raises by ``raise`` stays what it is.
+    A bare ``raise`` goes on with the traceback that it is given, without the frame of the decorator.
+    """
 
     @wraps(function)
     def called(*args: P.args, **named: P.kwargs) -> R:
-        __tracebackhide__ = True  # pytest leaves out this frame, too
+        __tracebackhide__ = True  # for pytest, where this frame is the last
         try:
             return function(*args, **named)
-        except DiagnosticError as error:
-            raise error.with_traceback(_users(error.__traceback__)) from None
+        except Exception as error:
+            found = None if isinstance(error, DiagnosticError) or debugging() else as_finding(error)
+            if found is None:
+                if not debugging() and (isinstance(error, DiagnosticError) or as_finding(error, "it") is not None):
+                    error.__traceback__ = users_traceback(error.__traceback__)
+                raise
+            try:
+                raise found from None
+            except DiagnosticError:
+                found.__traceback__ = users_traceback(error.__traceback__, own=True)
+                raise
 
     return called
-
-
-def _users(trace: TracebackType | None) -> TracebackType | None:
-    """The part of a traceback that lies outside of ptokit."""
-    kept = []
-    while trace is not None:
-        if not _internal(trace.tb_frame):
-            kept.append(trace)
-        trace = trace.tb_next
-    result: TracebackType | None = None
-    for each in reversed(kept):
-        result = TracebackType(result, each.tb_frame, each.tb_lasti, each.tb_lineno)
-    return result
-
-
-def _internal(frame: FrameType) -> bool:
-    module = frame.f_globals.get("__name__", "")
-    return module == "ptokit" or module.startswith("ptokit.") or frame.f_code.co_filename.startswith("<ptokit ")

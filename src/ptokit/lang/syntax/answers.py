@@ -7,10 +7,15 @@ from types import FunctionType
 from typing import Any
 
 from ptokit.diagnostics import Location
+from ptokit.types.values import INDEX
 
+from .. import rules
 from ..asked import HELPER, is_instance, kind_of
+from ..intrinsics import intrinsic
 from ..scalar import Scalar
-from ..where import location_at
+from ..tiles import Tile
+from ..trace import current
+from ..where import location_at, refusal
 from .expressions import truth
 
 _ANSWERS: dict[Any, tuple[int, Callable[..., Any]]] = {
@@ -24,6 +29,45 @@ def answer_of(function: Any, count: int) -> Callable[..., Any] | None:
     """What answers for the number that the run has, where Python would for the object in its place."""
     found = _ANSWERS.get(function) if isinstance(function, Hashable) else None
     return found[1] if found is not None and found[0] == count else None
+
+
+def prints(*items: Any, sep: str | None = " ", end: str | None = "\n", **more: Any) -> None:
+    """``print(...)``: numbers of the run are printed by the run, with PRINT; the rest once, while compiling.
+
+    Refuses what would be printed once instead of many times (LANG-SCALAR).
+    """
+    trace = current("print")
+    tile = next((item for item in items if isinstance(item, Tile)), None)
+    if tile is not None:
+        hint = f"pto.TPRINT({tile.name or 't'}) prints it in the run; or run the kernel with .interpret"
+        raise refusal(rules.SCALAR, "a tile has no contents while the kernel is compiled", hint=hint)
+    if not any(isinstance(item, Scalar) for item in items):
+        kind = next((region.kind for region in trace.regions if region.kind in ("loop", "branch")), "")
+        if kind:
+            hint = 'print a number of the run with it, as in print("i =", i), or run the kernel with .interpret'
+            raise refusal(rules.SCALAR, f"only the run knows how often it prints this, in a {kind}", hint=hint)
+        print(*items, sep=sep, end=end, **more)
+        return
+    if any(value is not None for name, value in more.items() if name != "flush"):
+        raise refusal(rules.SCALAR, "numbers of the run are printed where the run prints", hint="leave out file=")
+    text = ""
+    for k, item in enumerate(items):
+        text += (" " if sep is None else sep) if k else ""
+        if isinstance(item, Scalar):
+            intrinsic("PRINT")(item, format=f"{text}{_conversion(item)}")
+            text = ""
+        else:
+            text += str(item).replace("%", "%%")
+    text += "\n" if end is None else end
+    # The text after the last number belongs to its format.
+    last = trace.region.block.ops[-1]
+    last.attrs["format"] += text
+
+
+def _conversion(number: Scalar) -> str:
+    if number.type.is_float:
+        return "%g"
+    return "%lld" if number.type == INDEX or number.type.name.endswith("64") else "%d"
 
 
 def answers_for_kernels(function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:

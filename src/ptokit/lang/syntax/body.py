@@ -20,7 +20,7 @@ from ..scalar import Scalar
 from ..tiles import Tile
 from ..trace import Region, current, tracing
 from ..where import refusal
-from .answers import answer_of, answers_for_kernels, class_of, init_of, makes_itself, raised_at
+from .answers import answer_of, answers_for_kernels, class_of, init_of, makes_itself, prints, raised_at
 from .carry import Unmerged, anything, join, leaves
 from .code import Source, bound, is_library, renew, source_of, variables_of
 from .effects import adopt, carried_out, frozen, once
@@ -31,6 +31,8 @@ from .loops import BREAK, CONTINUE, RETURN, Loops
 FLAGS = (RETURN, BREAK, CONTINUE)
 VALUE = "·value"
 """What a function returns."""
+
+_BEFORE = "use Python's operators, or compute it before the launch and pass it as a parameter"
 
 DEEPEST = 100
 """Calls inside each other; more are a recursion that nothing ends while the kernel is compiled."""
@@ -69,6 +71,8 @@ def call(function: Any, *args: Any, **named: Any) -> Any:
         if isinstance(made, function):
             run(init, (made, *args), named)
         return made
+    if function is print and tracing() is not None:
+        return prints(*args, **named)
     if isinstance(function, partial):
         return call(function.func, *function.args, *args, **{**function.keywords, **named})
     if isinstance(function, MethodType):
@@ -155,7 +159,7 @@ class Body(Loops):
         for k, statement in enumerate(statements):
             rest = statements[k + 1 :]
             if isinstance(statement, ast.If):
-                condition = truth(self.value(statement.test))
+                condition = self.holds(statement.test)
                 if self._branch(statement, condition, statement.body, statement.orelse, rest):
                     return
             elif isinstance(statement, ast.With):
@@ -237,8 +241,12 @@ class Body(Loops):
             text = str(error)
             if Scalar.__name__ not in text:
                 raise
-            message = f"Python cannot do this with a number that only the run knows: {text}"
-            raise refusal(rules.SCALAR, message.replace(Scalar.__name__, "number"), location=raised_at(error)) from None
+            message, hint = "Python cannot do this with a number that only the run knows", None
+            if "ufunc" in text:
+                message, hint = "NumPy cannot compute with a number that only the run knows", _BEFORE
+            else:
+                message += f": {text.replace(Scalar.__name__, 'number')}"
+            raise refusal(rules.SCALAR, message, hint=hint, location=raised_at(error)) from None
 
     def _name(self, target: ast.expr) -> None:
         """Let tiles that have no name yet have that of the variable: ``a``, or ``a_0`` for the first item of a list."""
@@ -253,7 +261,7 @@ class Body(Loops):
                     tile.take_name(name)
 
     def _assert(self, statement: ast.Assert) -> None:
-        holds = truth(self.value(statement.test))
+        holds = self.holds(statement.test)
         if isinstance(holds, Scalar):
             message = "" if statement.msg is None else str(self.value(statement.msg))
             text = message or self.source.asserted[id(statement)]
@@ -262,6 +270,13 @@ class Body(Loops):
         else:
             with self.by_python(statement):
                 self.source.execute(statement, self.variables)
+
+    def holds(self, test: ast.expr) -> Any:
+        """Whether a condition is true: a boolean, or a traced condition."""
+        value = self.value(test)
+        if isinstance(value, Tile):
+            raise value.no_truth(self.source.place(test))
+        return truth(value)
 
     def value(self, node: ast.expr) -> Any:
         """The value of an expression."""

@@ -24,7 +24,7 @@ from .carry import Unmerged, handle, leaves, rebuilt, same, type_of, value_of
 from .code import Source
 from .contents import MINE
 from .effects import adopt, frozen, opened
-from .expressions import is_helper, truth
+from .expressions import is_helper
 from .liveness import assigned, jumps
 
 RETURN, BREAK, CONTINUE = "·return", "·break", "·continue"
@@ -147,6 +147,8 @@ class Loops:
     def block(self, statements: Sequence[ast.stmt]) -> None: ...
     @abstractmethod
     def value(self, node: ast.expr) -> Any: ...
+
+    def holds(self, test: ast.expr) -> Any: ...
     @abstractmethod
     def assign(self, target: ast.expr, value: Any) -> None: ...
     @abstractmethod
@@ -294,7 +296,7 @@ class Loops:
         while True:
             condition = self._probe(node.test)
             if isinstance(condition, Scalar) or (condition and self._leaves_by_run(node)):
-                more, turn = partial(self._holds, node.test), partial(self._turn, node.body)
+                more, turn = partial(self.holds, node.test), partial(self._turn, node.body)
                 self._conditional(node, place, more, turn, [])
                 return
             if not condition:
@@ -315,9 +317,6 @@ class Loops:
         self.variables.update(dict.fromkeys((BREAK, RETURN), False))
         self._while(node, turns)
 
-    def _holds(self, test: ast.expr) -> Any:
-        return truth(self.value(test))
-
     def _leaves_by_run(self, node: ast.While) -> bool:
         """True for ``while True:`` with break or return: only the run knows when it ends."""
         return isinstance(node.test, ast.Constant) and bool(jumps(node.body))
@@ -328,7 +327,7 @@ class Loops:
         region = Region("condition", trace.region, self.source.place(test))
         trace.enter(region)
         with opened("loop", region.location, *self.mentioned([test])) as ledger:
-            condition = truth(self.value(test))
+            condition = self.holds(test)
             if isinstance(condition, Scalar):
                 ledger.check()  # it is evaluated again in the loop
             elif ledger.around is not None:

@@ -1,0 +1,369 @@
+"""Ordinary mistakes of Python in a kernel as findings: names that are not there, what tiles do not do, what raises."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dis
+import os
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from enum import EnumMeta
+from types import FrameType, FunctionType, ModuleType, TracebackType
+from typing import Any
+
+from ptokit.diagnostics import DiagnosticError, Location, Note, Rule
+from ptokit.diagnostics.calls import place_of
+
+from . import rules
+from .source import definition_of, is_library_file
+from .where import location_at, refusal, target_name, user_frame
+
+DEBUG = "PTOKIT_DEBUG"
+"""Set to 1, exceptions keep their class and all frames of ptokit."""
+
+_KNOWN_ELSEWHERE = dict(
+    pair.split("=")
+    for pair in (
+        "float16=f16 float32=f32 float=f32 half=f16 bfloat16=bf16 bfloat16_t=bf16 float8_e4m3=e4m3 float8_e5m2=e5m2 "
+        "hifloat8=hif8 int8=i8 int16=i16 int32=i32 int64=i64 uint8=u8 uint16=u16 uint32=u32 uint64=u64 "
+        "program_id=get_block_idx num_programs=get_block_num block_idx=get_block_idx block_dim=get_block_num "
+        "constexpr=Static tensor=GlobalTensor load=TLOAD store=TSTORE dot=TMATMUL matmul=TMATMUL copy=TMOV cast=TCVT "
+        "where=TSEL zeros=TEXPANDS full=TEXPANDS arange=TCI transpose=TTRANS sum=TROWSUM max=TROWMAX min=TROWMIN "
+        "sqrt=TSQRT exp=TEXP log=TLOG abs=TABS relu=TRELU"
+    ).split()
+)
+"""Names of C++, NumPy, torch and Triton for what has another name here."""
+
+_OF_TILES = {
+    "shape": "its sizes are {0}.rows and {0}.cols, those of the valid region {0}.valid_row and {0}.valid_col",
+    "size": "it has {0}.rows * {0}.cols elements",
+    "ndim": "a tile has two dimensions, {0}.rows and {0}.cols",
+    "valid_rows": "write {0}.valid_row",
+    "valid_cols": "write {0}.valid_col",
+    "T": "write pto.TTRANS(dst, {0}, tmp)",
+    "astype": "write pto.TCVT(dst, {0}, pto.RoundMode.CAST_RINT) with a tile of the other element type",
+    "to": "write pto.TCVT(dst, {0}, pto.RoundMode.CAST_RINT) with a tile of the other element type",
+    "copy": "write pto.TMOV(dst, {0})",
+    "fill": "write pto.TEXPANDS({0}, value)",
+    "sum": "write pto.TROWSUM(dst, {0}, tmp) or pto.TCOLSUM(dst, {0}, tmp)",
+    "max": "write pto.TROWMAX(dst, {0}, tmp) or pto.TCOLMAX(dst, {0})",
+    "min": "write pto.TROWMIN(dst, {0}, tmp) or pto.TCOLMIN(dst, {0})",
+}
+
+_OPERATORS = {
+    "add": ("+", "TADD", "TADDS"),
+    "sub": ("-", "TSUB", "TSUBS"),
+    "mul": ("*", "TMUL", "TMULS"),
+    "truediv": ("/", "TDIV", "TDIVS"),
+    "mod": ("%", "TREM", "TREMS"),
+    "and": ("&", "TAND", "TANDS"),
+    "or": ("|", "TOR", "TORS"),
+    "xor": ("^", "TXOR", "TXORS"),
+    "lshift": ("<<", "TSHL", "TSHLS"),
+    "rshift": (">>", "TSHR", "TSHRS"),
+    "matmul": ("@", "TMATMUL", ""),
+    "floordiv": ("//", "", ""),
+    "pow": ("**", "", ""),
+}
+_COMPARISONS = {"lt": ("<", "LT"), "le": ("<=", "LE"), "gt": (">", "GT"), "ge": (">=", "GE")}
+_OF_ONE = {"neg": ("-", "TNEG"), "abs": ("abs()", "TABS"), "invert": ("~", "TNOT")}
+_ASKED = {
+    "len": ("has no length", "its sizes are {0}.rows and {0}.cols"),
+    "iter": ("cannot be iterated over", "instructions work on all of it; for r in range({0}.rows) counts its rows"),
+    "contains": ("cannot be searched", "what it holds is known only on the device"),
+    "int": ("is no number", "pto.TGETVAL reads one element"),
+    "float": ("is no number", "pto.TGETVAL reads one element"),
+    "index": ("is no number", "pto.TGETVAL reads one element"),
+}
+
+
+class NoArithmetic:
+    """What is computed on by instructions, not by operators: each of them is refused with what to write (LANG-KIND)."""
+
+    def _refused(self, message: str, hint: str) -> DiagnosticError:
+        return refusal(rules.KIND, f"a tile {message}", hint=hint.format(self._named()))
+
+    def no_truth(self, place: Location | None = None) -> DiagnosticError:
+        """The refusal of a tile as a condition, at a place; by default that of the user's call."""
+        hint = "what a tile holds is known only on the device; compare numbers that the kernel has"
+        return refusal(rules.KIND, "a tile is neither true nor false", hint=hint, location=place)
+
+    def __bool__(self) -> bool:
+        raise self.no_truth()
+
+    def _named(self) -> str:
+        return getattr(self, "name", "") or "t"
+
+    def __getitem__(self, at: Any) -> Any:
+        raise self._refused("has no items", "{0}.subview(row, col, rows, cols) is a window of it")
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        raise self._refused("has no items that can be set", "pto.TEXPANDS({0}, value) fills it")
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, NoArithmetic) or other is None or isinstance(other, str):
+            return self is other
+        raise self._refused("cannot be compared with ==", _compared("{0}", other, "EQ"))
+
+    def __ne__(self, other: object) -> bool:
+        if isinstance(other, NoArithmetic) or other is None or isinstance(other, str):
+            return self is not other
+        raise self._refused("cannot be compared with !=", _compared("{0}", other, "NE"))
+
+    __hash__ = object.__hash__
+
+
+def _call_with(instruction: str, *operands: str) -> str:
+    frame = user_frame()
+    place = location_at(frame.f_code, frame.f_lasti) if frame is not None else Location(None)
+    dst = target_name(place) or "dst"
+    return f"write pto.{instruction}({', '.join([dst, *operands])}) with a tile {dst} for the result"
+
+
+def _compared(name: str, other: object, mode: str) -> str:
+    instruction = "TCMP" if isinstance(other, NoArithmetic) else "TCMPS"
+    return _call_with(instruction, name, _operand(other), f"pto.CmpMode.{mode}")
+
+
+def _operand(value: object) -> str:
+    if isinstance(value, (int, float)):
+        return repr(value)
+    name = getattr(value if isinstance(value, NoArithmetic) else getattr(value, "value", None), "name", "")
+    return name or ("other" if isinstance(value, NoArithmetic) else "number")
+
+
+def _install() -> None:
+    """Give `NoArithmetic` the operators of Python."""
+
+    def binary(sign: str, both: str, number: str, swapped: bool) -> Any:
+        def refused(self: NoArithmetic, other: object) -> Any:
+            instruction = both if isinstance(other, NoArithmetic) else number
+            operands = ["{0}", _operand(other)]
+            if swapped and sign == "/":
+                operands.reverse()
+            elif swapped and sign not in "+*&|^":
+                instruction = ""
+            hint = _call_with(instruction, *operands) if instruction else "compute it with instructions"
+            raise self._refused(f"has no {sign}", hint)
+
+        return refused
+
+    def compared(sign: str, mode: str) -> Any:
+        def refused(self: NoArithmetic, other: object) -> Any:
+            raise self._refused(f"cannot be compared with {sign}", _compared("{0}", other, mode))
+
+        return refused
+
+    def single(sign: str, instruction: str) -> Any:
+        def refused(self: NoArithmetic) -> Any:
+            raise self._refused(f"has no {sign}", _call_with(instruction, "{0}"))
+
+        return refused
+
+    def asked(message: str, hint: str) -> Any:
+        def refused(self: NoArithmetic, *args: object) -> Any:
+            raise self._refused(message, hint)
+
+        return refused
+
+    for name, (sign, both, number) in _OPERATORS.items():
+        setattr(NoArithmetic, f"__{name}__", binary(sign, both, number, swapped=False))
+        setattr(NoArithmetic, f"__r{name}__", binary(sign, both, number, swapped=True))
+    for name, (sign, mode) in _COMPARISONS.items():
+        setattr(NoArithmetic, f"__{name}__", compared(sign, mode))
+    for name, (sign, instruction) in _OF_ONE.items():
+        setattr(NoArithmetic, f"__{name}__", single(sign, instruction))
+    for name, (message, hint) in _ASKED.items():
+        setattr(NoArithmetic, f"__{name}__", asked(message, hint))
+
+
+_install()
+
+
+class NoName(AttributeError):
+    """This package has no such name; ``known``: those that it has."""
+
+    def __init__(self, wanted: str, known: Iterable[str]) -> None:
+        close = _KNOWN_ELSEWHERE.get(wanted) or close_names(wanted, known)
+        self.wanted, self.hint = wanted, f"did you mean {close}?" if close else None
+        super().__init__(f"ptokit has no instruction or name {wanted!r}{f'; {self.hint}' if close else ''}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AttributeError, (str(self),)
+
+
+def refuse_result(function: FunctionType, value: object) -> None:
+    """Refuse what a kernel returns, which nothing would get (LANG-CONTROL)."""
+    if value is None:
+        return
+    file, definition = function.__code__.co_filename, definition_of(function.__code__)
+    place = Location(file, function.__code__.co_firstlineno)
+    for node in _own_statements(definition[0].body if definition else []):
+        if isinstance(node, ast.Return) and node.value is not None:
+            place = place_of(file, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset))
+            break
+    raise refusal(
+        rules.CONTROL,
+        f"a kernel returns nothing, and {function.__name__} returns {value!r}",
+        location=place,
+        hint="store results with TSTORE, to an array that is a parameter",
+    )
+
+
+def _own_statements(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Statements of a function, in order, without those of the functions in it."""
+    for node in body:
+        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            yield node
+            yield from _own_statements(ast.iter_child_nodes(node))
+
+
+# --- what Python raises ----------------------------------------------------------------------------------------------
+
+
+def as_finding(error: BaseException, what: str = "") -> DiagnosticError | None:
+    """The finding for what code of the user's raised, at its place; None where ptokit itself is at fault.
+
+    Also None for what the user raises by ``raise`` or ``assert``, unless ``what`` says whose code that is: a caller may
+    want to catch it by its class.
+    """
+    own = [trace for trace in _traces(error) if not _internal(trace.tb_frame)]
+    if not own or _is_ours(error):
+        return None
+    users = [trace for trace in own if not is_library_file(trace.tb_frame.f_code.co_filename)] or own
+    last = users[-1]
+    if not what and own[-1] is last and _raises(last):
+        return None
+    rule, message, hint = _described(error, last.tb_frame)
+    place, *outer = [location_at(trace.tb_frame.f_code, trace.tb_lasti) for trace in reversed(users)]
+    notes = [Note("called here", at) for at in outer]
+    if own[-1] is not last and rule is rules.RAISES:
+        notes.insert(0, Note("raised here", location_at(own[-1].tb_frame.f_code, own[-1].tb_lasti)))
+    if what and rule is rules.RAISES:
+        message = f"{what} raises {message}"
+    return refusal(rule, message, hint=hint, location=place, notes=notes)
+
+
+def users_traceback(trace: TracebackType | None, *, own: bool = False) -> TracebackType | None:
+    """The part of a traceback that lies outside of ptokit, and, if ``own``, of other libraries."""
+    kept = []
+    while trace is not None:
+        frame = trace.tb_frame
+        if not _internal(frame) and not (own and is_library_file(frame.f_code.co_filename)):
+            kept.append(trace)
+        trace = trace.tb_next
+    result: TracebackType | None = None
+    for each in reversed(kept):
+        result = TracebackType(result, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return result
+
+
+def debugging() -> bool:
+    """True where the environment asks for exceptions as they are."""
+    return os.environ.get(DEBUG) == "1"
+
+
+def _traces(error: BaseException) -> Iterator[TracebackType]:
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
+
+
+def _internal(frame: FrameType) -> bool:
+    module = frame.f_globals.get("__name__") or ""
+    return module == "ptokit" or module.startswith("ptokit.") or frame.f_code.co_filename.startswith("<ptokit ")
+
+
+def _is_ours(error: BaseException) -> bool:
+    """True for what this package raises: neither code of the user's, nor a function of Python's that it calls."""
+    if isinstance(error, NoName):
+        return False
+    modules = [trace.tb_frame.f_globals.get("__name__") or "" for trace in _traces(error)]
+    while modules and modules[-1].startswith("ptokit.lang.syntax."):  # which makes the calls that the user wrote
+        modules.pop()
+    return not modules or modules[-1] == "ptokit" or modules[-1].startswith("ptokit.")
+
+
+def _raises(trace: TracebackType) -> bool:
+    """True where a frame stopped at ``raise`` or ``assert``."""
+    at = next((i for i in dis.get_instructions(trace.tb_frame.f_code) if i.offset == trace.tb_lasti), None)
+    return at is not None and at.opname in ("RAISE_VARARGS", "RERAISE")
+
+
+def _described(error: BaseException, frame: FrameType) -> tuple[Rule, str, str | None]:
+    """Rule, message and hint for what Python raised in a frame of the user's."""
+    if isinstance(error, NameError) and error.name:
+        message = f"there is no variable {error.name}"
+        if isinstance(error, UnboundLocalError):
+            return rules.NAME, f"{error.name} has no value yet", "assign it before"
+        return rules.NAME, message, _other_name(error.name, frame)
+    if isinstance(error, NoName):
+        return rules.NAME, f"ptokit has no instruction or name {error.wanted}", error.hint
+    if isinstance(error, AttributeError) and error.name:
+        return rules.NAME, *_no_attribute(error.name, error.obj)
+    said = next(iter(said_by(error).splitlines()), "")
+    return rules.RAISES, f"{type(error).__name__}: {said}" if said else type(error).__name__, None
+
+
+def said_by(error: BaseException) -> str:
+    """The message of an error; "" where making it fails, too."""
+    try:
+        return str(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # its class is the user's
+        return ""
+
+
+def _other_name(name: str, frame: FrameType) -> str | None:
+    variables = {**frame.f_globals, **frame.f_locals}
+    package = next((key for key, value in variables.items() if _is_package(value)), "")
+    known = dir(variables[package]) if package else []
+    if name in known:
+        return f"it is a name of ptokit: write {package}.{name}"
+    seen = [key for key in variables if key.isidentifier() and not key.startswith("__")]
+    close = close_names(name, [*seen, *(key for key in dir(builtins) if not key[0].isupper())])
+    if close:
+        return f"did you mean {close}?"
+    there = close_names(name, known)
+    return f"did you mean {package}.{there}?" if there else None
+
+
+def _no_attribute(name: str, obj: Any) -> tuple[str, str | None]:
+    if isinstance(obj, NoArithmetic):
+        message = f"a tile has no {name}"
+        if name in _OF_TILES:
+            return message, _OF_TILES[name].format(obj._named())
+    elif isinstance(obj, EnumMeta):
+        close = close_names(name, list(obj.__members__))
+        members = ", ".join(obj.__members__)
+        return f"{obj.__name__} has no {name}", f"did you mean {close}?" if close else f"it has: {members}"
+    elif isinstance(obj, ModuleType):
+        message = f"module {obj.__name__} has no {name}"
+    else:
+        kind = obj.__name__ if isinstance(obj, type) else type(obj).__name__
+        message = f"{kind} has no {name}"
+    close = close_names(name, [key for key in dir(obj) if not key.startswith("_")])
+    return message, f"did you mean {close}?" if close else None
+
+
+def _is_package(value: Any) -> bool:
+    return isinstance(value, ModuleType) and value.__name__ in ("ptokit", "ptokit.lang")
+
+
+def close_names(name: str, known: Iterable[str]) -> str:
+    """The name that is meant by one which is not there: spelled nearly so, or with other capitals; "" without one."""
+    names = sorted(set(known))
+    same = [key for key in names if key.lower() == name.lower()]
+    if same:
+        return same[0]
+    close = get_close_matches(name, names, 1, 0.7)
+    if close:
+        return close[0]
+    lower = {key.lower(): key for key in reversed(names)}
+    found = get_close_matches(name.lower(), lower, 1, 0.7) or get_close_matches("t" + name.lower(), lower, 1, 0.85)
+    if not found:
+        found = [key for key in lower if len(key) >= 3 and name.lower().startswith(key)]
+    return lower[found[0]] if found else ""
