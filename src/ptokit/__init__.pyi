@@ -39,6 +39,7 @@ from ptokit.types.enums import GatherExec as GatherExec
 from ptokit.types.enums import GatherOOB as GatherOOB
 from ptokit.lang.tensors import GlobalTensor as GlobalTensor
 from ptokit.lang.kernels import Kernel as Kernel
+from ptokit.diagnostics import KernelWarning as KernelWarning
 from ptokit.types.enums import Layout as Layout
 from ptokit.types.enums import NotifyOp as NotifyOp
 from ptokit.lang import PIPE_ALL as PIPE_ALL

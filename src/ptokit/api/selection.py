@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
 
-from ptokit.diagnostics import CATALOGUE, Diagnostic, Diagnostics, Location, Scope, Severity, catalogue
-from ptokit.diagnostics.shown import source_lines
+from ptokit.diagnostics import CATALOGUE, Diagnostic, Diagnostics, Scope, Severity, catalogue
+from ptokit.diagnostics.ignored import Ignore, ignores_of_python, ignores_of_text
 from ptokit.records import dataclass
 
 from .errors import UsageError
@@ -15,7 +13,6 @@ from .findings import ByTarget
 from .program import Source
 from .rules import IGNORE_FORM, UNUSED_IGNORE
 
-_WORD = re.compile(r"ptokit:\s*ignore\b(?:\s*\[([^\]]*)\])?")
 _AT_RUN_TIME = frozenset((Scope.SYNC, Scope.RUN))
 
 
@@ -60,24 +57,6 @@ def _rules(beginning: str) -> list[str]:
     return found if beginning else []
 
 
-@dataclass
-class Ignore:
-    """A comment that ignores rules in ``line``; ``at``: where it stands."""
-
-    at: Location
-    line: int
-    rules: tuple[str, ...]
-    used: set[str] = field(default_factory=set)
-
-    def hides(self, found: Diagnostic) -> bool:
-        """True if it hides a finding in its file."""
-        if found.location.line != self.line:
-            return False
-        fitting = {rule for rule in self.rules if found.rule.startswith(rule)}
-        self.used |= fitting
-        return bool(fitting)
-
-
 def reported(
     found: ByTarget, sources: Sequence[Source], chosen: Selection, *, ran: bool = False
 ) -> dict[str, Diagnostics]:
@@ -87,7 +66,7 @@ def reported(
     """
     always = {d for source in sources for d in source.diagnostics if d.severity is Severity.ERROR}
     files = {d.location.file for each in found.values() for d in each} | {source.file for source in sources}
-    comments = {file: list(ignores(file, sources)) for file in files if file is not None}
+    comments = {file: ignores(file, sources) for file in files if file is not None}
     out = {}
     for target, each in found.items():
         kept = out[target] = Diagnostics()
@@ -122,49 +101,7 @@ def _useless(ignore: Ignore, chosen: Selection, ran: bool) -> Iterator[Diagnosti
         yield Diagnostic(UNUSED_IGNORE.id, Severity.WARNING, message, ignore.at, hint)
 
 
-def ignores(file: str, sources: Sequence[Source]) -> Iterator[Ignore]:
+def ignores(file: str, sources: Sequence[Source]) -> list[Ignore]:
     """The comments that ignore rules in a file, one of the sources or a Python file."""
     text = next((source.text for source in sources if source.file == file and source.text is not None), None)
-    if text is not None:
-        yield from _made(file, text.split("\n"), _comments_of_text(text))
-    elif not file.endswith(".pto"):
-        lines = [line.rstrip("\n") for line in source_lines(file)]
-        if any("ptokit:" in line for line in lines):
-            yield from _made(file, lines, _comments_of_python("\n".join(lines)))
-
-
-def _made(file: str, lines: list[str], comments: Iterable[tuple[int, int, str]]) -> Iterator[Ignore]:
-    for line, column, comment in comments:
-        found = _WORD.match(comment.lstrip("/# \t"))
-        if found is None:
-            continue
-        rules = tuple(word.strip().upper() for word in (found[1] or "").split(",") if word.strip())
-        about = line
-        if not lines[line - 1][:column].strip():  # in a line of its own: about the next one that is none
-            following = (n for n, text in enumerate(lines[line:], line + 1) if text.strip(" \t\r/#"))
-            about = next((n for n in following if not lines[n - 1].lstrip().startswith(("//", "#"))), line)
-        yield Ignore(Location(file, line, column + 1, len(comment.rstrip())), about, rules)
-
-
-def _comments_of_text(text: str) -> Iterator[tuple[int, int, str]]:
-    """Line, characters before it, and text of every comment of `.pto` text that may be meant for ptokit."""
-    if "ptokit:" not in text:
-        return
-    for number, line in enumerate(text.split("\n"), 1):
-        start = line.find("//")
-        while start >= 0 and line.count('"', 0, start) % 2:  # in a string
-            start = line.find("//", start + 1)
-        if start >= 0:
-            yield number, start, line[start:]
-
-
-def _comments_of_python(text: str) -> Iterator[tuple[int, int, str]]:
-    import io
-    import tokenize
-
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text + "\n").readline):
-            if token.type == tokenize.COMMENT:
-                yield token.start[0], token.start[1], token.string
-    except (tokenize.TokenError, SyntaxError):
-        return
+    return ignores_of_python(file) if text is None else ignores_of_text(file, text)

@@ -1,6 +1,6 @@
 """Diagnostics: findings with a rule id, a place and a hint, and the catalogue of rules."""
 
-from .diagnostic import DiagnosticError, Diagnostics
+from .diagnostic import DiagnosticError, Diagnostics, KernelWarning
 from .evidence import Evidence
 from .finding import Diagnostic, Note, Severity
 from .location import UNKNOWN_LOCATION, Location
@@ -14,6 +14,7 @@ __all__ = [
     "Doubt",
     "Diagnostics",
     "Evidence",
+    "KernelWarning",
     "Location",
     "Note",
     "Rule",

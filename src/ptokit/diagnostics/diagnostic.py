@@ -88,6 +88,12 @@ class Diagnostics:
             raise DiagnosticError(self.sorted())
 
 
+class KernelWarning(UserWarning):
+    """What the rules warn of in a kernel that is launched; errors are `DiagnosticError`."""
+
+    __module__ = "ptokit"
+
+
 class DiagnosticError(Exception):
     """Input that ptokit refuses. ``diagnostics`` holds every finding, errors and others.
 

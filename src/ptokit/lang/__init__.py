@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from ptokit.diagnostics import Diagnostic, DiagnosticError
+from ptokit.diagnostics import Diagnostic, DiagnosticError, KernelWarning
 from ptokit.draw import layout
 from ptokit.sanitize import Report, uninit
 from ptokit.types.dtypes import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import update_wrapper
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Note
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, KernelWarning, Location, Note
+from ptokit.diagnostics.ignored import ignores_of_python
 from ptokit.ir import Function as IrFunction
 from ptokit.ir import Module, Value
 from ptokit.ir.pipe_launch import sections_of_first_core
@@ -106,6 +108,7 @@ class Kernel:
         self.parameters = Parameters(function, self.location, {} if frame is None else frame.f_locals)
         self._states = States(function)
         self._last: Signature | None = None
+        self._told: set[Diagnostic] = set()  # what launches have warned of
 
     # --- launching -----------------------------------------------------------------------------------------------
 
@@ -341,8 +344,20 @@ class Kernel:
         if program is None:
             module = self._module(signature, compiled)
             program = compile_program(module, self.target, entry=self.name, extended=self.extended)
+            self._warn(program.found.warnings)
             compiled.programs[signature] = program
         return program
+
+    def _warn(self, found: list[Diagnostic]) -> None:
+        """Tell what the rules warn of, each finding once, except where a comment ignores it."""
+        new = [finding for finding in found if finding not in self._told]
+        comments = {file: ignores_of_python(file) for d in new if (file := d.location.file)}
+        for finding in new:
+            if not any(comment.hides(finding) for comment in comments.get(finding.location.file or "", ())):
+                text = f"{finding.message} [{finding.rule}]{f'; {finding.hint}' if finding.hint else ''}"
+                place = finding.location
+                warnings.warn_explicit(text, KernelWarning, place.file or "<kernel>", place.line)
+            self._told.add(finding)
 
     def _module(self, signature: Signature, compiled: Compiled | None = None) -> Module:
         compiled = compiled or self._states.now()

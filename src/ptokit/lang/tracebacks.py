@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from ptokit.diagnostics import DiagnosticError
+from ptokit.diagnostics import DiagnosticError, KernelWarning
 
 from .mistakes import as_finding, debugging, users_traceback
 
@@ -27,9 +27,10 @@ def refuses(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **named)
         except Exception as error:
-            found = None if isinstance(error, DiagnosticError) or debugging() else as_finding(error)
+            refused = isinstance(error, DiagnosticError | KernelWarning)
+            found = None if refused or debugging() else as_finding(error)
             if found is None:
-                if not debugging() and (isinstance(error, DiagnosticError) or as_finding(error, "it") is not None):
+                if not debugging() and (refused or as_finding(error, "it") is not None):
                     error.__traceback__ = users_traceback(error.__traceback__)
                 raise
             try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note, Severity
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Note, Severity
 from ptokit.ir.core import Function, Module, Op
 from ptokit.ir.entry_calls import Query, supplied, with_function
 from ptokit.ir.launch import VECTOR_CORES, Launch, launch_of
@@ -95,6 +95,7 @@ class Program:
         self._others: dict[str, Prepared | Unable] = {}  # for other backends
         self._work: dict[tuple[Any, ...], Work] = {}  # by blocks and numbers among the arguments
         self._done = 0.0  # seconds that all launches so far have taken, roughly
+        self.found = Diagnostics()  # what the rules say of it
         self._idle: list[Workspace] = []  # as many as launches have run at the same time
 
     @cached_property
@@ -415,6 +416,7 @@ def compile_program(
     check_runnable(module, found)
     found.raise_if_errors()
     program = Program(module, kernel, target, extended=extended, vector_cores=vector_cores)
+    program.found = found
     _ = program.code  # refused now, if at all
     return program
 
