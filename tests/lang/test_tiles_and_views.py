@@ -269,6 +269,37 @@ def test_aliases_of_storage() -> None:
     assert [str(op.result.type.dtype) for op in ops(k, "pto.bitcast")] == ["i32", "f32"]
 
 
+@pytest.mark.parametrize("rows", [1, 5, 16])
+def test_numbers_of_a_column_as_a_row_that_the_run_measures(rows: int) -> None:
+    @pto.kernel(target="a2a3")
+    def f(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int):
+        t, tmp = (pto.Tile(pto.TileType.Vec, pto.f32, 16, 64, valid_row=n) for _ in range(2))
+        sums = pto.Tile(pto.TileType.Vec, pto.f32, 16, 1, pto.BLayout.ColMajor, valid_row=n)
+        pto.TLOAD(t, pto.GlobalTensor(x, (n, 64))[0:n])
+        pto.TROWSUM(sums, t, tmp)
+        row = sums.reshape(1, 16, valid_col=n)
+        pto.TADDS(row, row, 1.0)
+        pto.TROWEXPANDMUL(t, t, sums)
+        pto.TSTORE(pto.GlobalTensor(y, (n, 64))[0:n], t)
+
+    x = np.arange(16 * 64, dtype=np.float32).reshape(16, 64) % 7
+    for launch in (f, f.interpret):
+        y = np.zeros_like(x)
+        launch(x, y, rows)
+        assert np.array_equal(y[:rows], x[:rows] * (x[:rows].sum(axis=1, keepdims=True) + 1))
+        assert not y[rows:].any()
+    assert not f.check().errors
+
+
+def test_a_column_by_rows_is_told_to_be_col_major() -> None:
+    @pto.kernel(target="a2a3")
+    def f(n: int):
+        pto.Tile(pto.TileType.Vec, pto.f32, 16, 1)
+
+    (found,) = f.check().errors
+    assert (found.rule, "col_major" in (found.hint or "")) == ("TILE-05", True)
+
+
 @pytest.mark.parametrize("open_", [(True, False), (False, True), (True, True), (False, False)])
 def test_a_reshaped_tile_keeps_its_own_valid_region(open_: tuple[bool, bool]) -> None:
     """TRESHAPE binds the storage; rows and columns are valid as the destination says, not as the source does."""

@@ -190,26 +190,35 @@ class Tile(NoArithmetic):
         blayout: BLayout = BLayout.RowMajor,
         slayout: SLayout | None = None,
         *,
-        valid_row: int | None = None,
-        valid_col: int | None = None,
+        valid_row: Any = None,
+        valid_col: Any = None,
         dtype: DType | None = None,
         fractal: int | None = None,
     ) -> Tile:
-        """The same bytes as another tile (TRESHAPE): new shape and layout, the rest as here unless given."""
+        """The same bytes as another tile (TRESHAPE): new shape and layout, the rest as here unless given.
+
+        ``valid_row`` and ``valid_col``, in elements, may be numbers of the run; without them all of it is valid.
+        """
         rows, cols = _size(rows, "rows"), _size(cols, "cols")
+        vr = rows if valid_row is None else _valid(valid_row, "valid_row")
+        vc = cols if valid_col is None else _valid(valid_col, "valid_col")
+        by_run = not (fixed(vr) and fixed(vc))
         spec = replace(
             self.spec,
             dtype=self.dtype if dtype is None else _dtype(dtype),
             rows=rows,
             cols=cols,
-            valid_row=rows if valid_row is None else _size(valid_row, "valid_row"),
-            valid_col=cols if valid_col is None else _size(valid_col, "valid_col"),
+            valid_row=DYNAMIC if by_run else vr,
+            valid_col=DYNAMIC if by_run else vc,
             blayout=_member(BLayout, blayout),
             slayout=self.spec.slayout if slayout is None else _member(SLayout, slayout),
             fractal=self.spec.fractal if fractal is None else _fractal(fractal),
         )
         op = current("reshape").emit("pto.treshape", {"src": self.value}, results=[spec])
-        return Tile._alias(op.result, (spec.valid_row, spec.valid_col))
+        tile = Tile._alias(op.result, (vr, vc))
+        if by_run:
+            tile._say_valid(vr, vc)
+        return tile
 
     def bitcast(self, dtype: DType) -> Tile:
         """The same bytes as another element type of the same size."""

@@ -84,6 +84,11 @@ def _line(what: str, count: int, spec: TileSpec) -> Message:
     if spec.boxed or size % 32 == 0:
         return None
     need = 32 // spec.dtype.size
+    if count == 1 and what == "cols" and spec.rows % need == 0:
+        return (
+            f"1 cols of {spec.dtype} are {size} bytes, which is not a multiple of 32",
+            "a column, one number a row, is col_major: its numbers follow each other",
+        )
     return (
         f"{count} {what} of {spec.dtype} are {size} bytes, which is not a multiple of 32",
         f"make {what} a multiple of {need}, and leave the rest outside the valid region",
