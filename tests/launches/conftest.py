@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import Executor, Future
+from multiprocessing.shared_memory import SharedMemory
 from typing import Any
 
+import pytest
+
 from ptokit.asm import parse_module
+from ptokit.launches import arrays
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
 from ptokit.workers.task import Answer, How, Task, read_task, work_on
@@ -32,3 +36,18 @@ def compiled(text: str, on: str = "a5") -> Program:
     read = parse_module(text, "k.pto", target=target(on))
     read.diagnostics.raise_if_errors()
     return compile_program(read.module, target(on))
+
+
+@pytest.fixture
+def memories(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the shared memory that this test makes: other processes make some, too."""
+    names: list[str] = []
+
+    def make(*args: Any, **kwargs: Any) -> SharedMemory:
+        memory = SharedMemory(*args, **kwargs)
+        if kwargs.get("create"):
+            names.append(memory.name)
+        return memory
+
+    monkeypatch.setattr(arrays, "SharedMemory", make)
+    return names
