@@ -16,7 +16,7 @@ import pytest
 from ptokit.campaign import contents, run, store
 from ptokit.campaign.case import Action, Case
 from ptokit.campaign.contents import ABSENT, digest_of_file
-from ptokit.campaign.sources import digest_of_function, forget
+from ptokit.campaign.sources import digest_of_function, forget, load
 from ptokit.campaign.spec import read_spec
 from ptokit.campaign.work import work_case
 from ptokit.diagnostics import DiagnosticError
@@ -447,6 +447,17 @@ def test_modules_that_come_and_go_are_seen(folder: Path) -> None:
     seen.append(digest_of_function("lonely:f"))
     assert len(set(seen)) == 5
     assert seen[-1] == ABSENT
+
+
+def test_a_function_is_imported_once_while_nothing_changes(folder: Path) -> None:
+    function, _ = load("golden:double")
+    assert load("golden:double")[0] is function
+    (folder / "golden.py").write_text((folder / "golden.py").read_text() + "\n")
+    assert load("golden:double")[0] is not function
+
+
+def test_a_function_of_python_itself_is_not_absent() -> None:
+    assert digest_of_function("math:sqrt") != ABSENT
 
 
 def test_installed_packages_count_by_their_versions(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

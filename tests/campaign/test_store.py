@@ -104,6 +104,41 @@ def test_a_file_that_says_something_else_is_refused(file: Path, change: str) -> 
 HALF = "a\ud800b\udcffc"
 
 
+def test_an_empty_file_is_read_as_one_of_another_kind(tmp_path: Path) -> None:
+    empty = tmp_path / "r.sqlite"
+    empty.touch()
+    with pytest.raises(DiagnosticError, match="it is not a file of results"):
+        Store(empty, create=False)
+    assert not empty.stat().st_size
+
+
+def test_the_page_has_the_messages(file: Path) -> None:
+    with Store(file, create=False) as store:
+        summary = summarise(store)
+    assert summary is not None
+    text = page(summary).partition("id='data'>")[2].partition("</script>")[0]
+    assert [case["message"] for case in json.loads(text)["cases"]] == ["m"] * 30
+
+
+def test_a_disk_that_fails_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only for a file that another process holds."""
+
+    class Disk:
+        def execute(self, text: str) -> Disk:
+            if "=" in text:
+                raise sqlite3.OperationalError("disk I/O error")
+            return self
+
+        def fetchone(self) -> tuple[str]:
+            return ("delete",)
+
+    store = object.__new__(Store)
+    monkeypatch.setattr(store, "_db", Disk(), raising=False)
+    monkeypatch.setattr("ptokit.campaign.store.time.sleep", pytest.fail)
+    with pytest.raises(sqlite3.OperationalError, match="disk"):
+        store._log_ahead()
+
+
 def test_half_a_pair_of_surrogates_is_kept_with_a_backslash(tmp_path: Path) -> None:
     path, case = tmp_path / "r.sqlite", Case("k", "k.pto", "text", Action.CHECK)
     found = Result("k", Status.CRASHED, HALF, (HALF,), ({**FINDING, "message": HALF, HALF: [HALF]},), HALF, 0.5, HALF)

@@ -40,6 +40,12 @@ def test_a_good_kernel_passes(action: str) -> None:
     assert bool(result.digest) == (action in ("run", "time"))
 
 
+def test_a_text_without_a_target_is_one_for_the_default() -> None:
+    text = kernel().replace(' attributes {pto.target_arch = "a5"}', "")
+    assert work(case("check", text)).status is Status.REFUSED
+    assert work(case("check", text, default_target="a2a3")).status is Status.PASSED
+
+
 def test_the_same_case_has_the_same_digest_and_another_seed_another_one() -> None:
     first, again, other = (work(case("run", seed=seed)).digest for seed in (0, 0, 1))
     assert first == again != other

@@ -37,6 +37,24 @@ S = Counter()
 if n > 2:
     S.tick()
 y[0] = S.c
+=== another method of the same object | the loop changes 'S.f'
+from types import SimpleNamespace
+COUNTER
+C = Counter()
+S = SimpleNamespace(f=C.tick)
+---
+for i in range(n):
+    S.f = C.__init__  # here
+y[0] = 1 if S.f == C.tick else 2
+=== a class whose class is not type | the loop changes 'C.total'
+class Meta(type):
+    pass
+class C(metaclass=Meta):
+    total = 0
+---
+for i in range(n):
+    C.total += 1  # here
+y[0] = C.total
 === a dataclass | the loop changes 'p.at'
 import dataclasses
 @dataclasses.dataclass
@@ -681,6 +699,20 @@ y[0] = len(list(g))
 """
 
 ACCEPTED_TEXT = """
+=== the same method again
+from types import SimpleNamespace
+COUNTER
+C = Counter()
+S = SimpleNamespace(f=C.tick)
+---
+for i in range(n):
+    S.f = C.tick
+    y[i] = 1
+=== an object that holds nothing
+NOTHING = object()
+---
+for i in range(n):
+    y[i] = 1 if NOTHING is not None else 2
 === known loops and branches
 COUNTER
 LOG = []

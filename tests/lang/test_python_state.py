@@ -105,3 +105,16 @@ def test_loops_that_nothing_ends_are_refused(
     assert finding.rule == "LANG-CONTROL"
     assert "50 turns" in finding.message
     assert whole.splitlines()[finding.location.line - 1].endswith("# here")
+
+
+@pytest.mark.parametrize("count", [3, 4])
+def test_as_many_turns_as_may_be_are_unrolled(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ptokit.lang.syntax.loops.MOST_TURNS", 3)
+    function, _, _ = module(tmp_path, "", f"for v in iter(range({count})):\n    y[v] = 1")
+    kernel = pto.kernel(target="a5")(function)
+    if count > 3:
+        assert finding_of(kernel.trace).rule == "LANG-CONTROL"
+        return
+    y = np.zeros(OUT, np.int64)
+    kernel(np.zeros(40, np.int64), y, 1)
+    assert y.sum() == count

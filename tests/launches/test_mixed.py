@@ -94,3 +94,12 @@ def test_a_core_that_fails_costs_other_blocks_nothing(failing: str, size: int, m
     fine = [b for b in range(size) if not bad[b]]
     assert (left[0].reshape(size, 16, 16)[fine] == wanted[fine]).all()
     assert not any((arrays.SHARED / name).exists() for name in memories)
+
+
+@pytest.mark.parametrize("core", [0, 1])
+def test_either_vector_core_may_do_the_work(core: int) -> None:
+    text = MIXED.replace("%CUBE", "%row").replace("%VECTOR", "%row")
+    program = compiled(text.replace("%zero = arith.constant 0", f"%zero = arith.constant {core}"), "a2a3")
+    x, y = np.ones((96, 16), np.float16), np.zeros((96, 16), np.float32)
+    launch(program, [x, y, np.zeros(6, np.int32), 96], 6, executor=Inline(), jobs=2)
+    assert (y == 32).all()
