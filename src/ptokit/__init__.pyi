@@ -1753,7 +1753,7 @@ def TPACK(dst: Tile, src: Tile, *more: RecordEvent) -> RecordEvent:
     src: tile, read
 
     Pipe: PIPE_V.
-    Rules: PACK-01, PACK-02, PACK-03, PACK-04, A5-1.
+    Rules: PACK-01, PACK-02, PACK-03, PACK-04, PACK-05, A5-1.
     Source: compute-layout-irregular 1.9.
     """
 
@@ -2809,6 +2809,7 @@ def copy_cbuf_to_bt(src: Pointer | GlobalTensor | Partition, dst: Pointer | Glob
     dst_gap: scalar, read
 
     Pipe: PIPE_MTE1.
+    Rules: CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -2825,6 +2826,7 @@ def copy_cbuf_to_fbuf(src: Pointer | GlobalTensor | Partition, dst: Pointer | Gl
     dst_gap: scalar, read
 
     Pipe: PIPE_FIX.
+    Rules: CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -2842,6 +2844,7 @@ def copy_cbuf_to_ubuf(src: Pointer | GlobalTensor | Partition, dst: Pointer | Gl
     dst_gap: scalar, read
 
     Pipe: PIPE_MTE1.
+    Rules: CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -2858,6 +2861,7 @@ def copy_gm_to_cbuf(src: Pointer | GlobalTensor | Partition, dst: Pointer | Glob
     dst_stride: scalar, read
 
     Pipe: PIPE_MTE2.
+    Rules: CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -2877,6 +2881,7 @@ def copy_gm_to_cbuf_multi_dn2nz(src: Pointer | GlobalTensor | Partition, dst: Po
     smallc0_en: scalar, read
 
     Pipe: PIPE_MTE2.
+    Rules: CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -2896,6 +2901,7 @@ def copy_gm_to_cbuf_multi_nd2nz(src: Pointer | GlobalTensor | Partition, dst: Po
     smallc0_en: scalar, read
 
     Pipe: PIPE_MTE2.
+    Rules: CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -2977,6 +2983,7 @@ def copy_ubuf_to_cbuf(src: Pointer | GlobalTensor | Partition, dst: Pointer | Gl
     dst_gap: scalar, read
 
     Pipe: PIPE_MTE3.
+    Rules: CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3030,7 +3037,7 @@ def create_cbuf_matrix(dst: Pointer | GlobalTensor | Partition, value: _Number, 
     fill_word_bits: int, default None
 
     Pipe: PIPE_MTE2.
-    Rules: CUB-01, CUB-06, CUB-03.
+    Rules: CUB-01, CUB-06, CUB-03, CUB-16, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3156,7 +3163,7 @@ def load_cbuf_to_ca(src: Pointer | GlobalTensor | Partition, dst: Pointer | Glob
     transpose: bool, default None
 
     Pipe: PIPE_MTE1.
-    Rules: CUB-01, CUB-02, CUB-05, CUB-03.
+    Rules: CUB-01, CUB-02, CUB-05, CUB-03, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3175,7 +3182,7 @@ def load_cbuf_to_ca_mx(src: Pointer | GlobalTensor | Partition, dst: Pointer | G
     dst_stride: scalar, read
 
     Pipe: PIPE_MTE1.
-    Rules: CUB-01, CUB-02, CUB-03.
+    Rules: CUB-01, CUB-02, CUB-03, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3195,7 +3202,7 @@ def load_cbuf_to_ca_s4(src: Pointer | GlobalTensor | Partition, dst: Pointer | G
     transpose: scalar, read
 
     Pipe: PIPE_MTE1.
-    Rules: CUB-01, CUB-02, CUB-05, CUB-03.
+    Rules: CUB-01, CUB-02, CUB-05, CUB-03, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3215,7 +3222,7 @@ def load_cbuf_to_cb(src: Pointer | GlobalTensor | Partition, dst: Pointer | Glob
     transpose: bool, default None
 
     Pipe: PIPE_MTE1.
-    Rules: CUB-01, CUB-02, CUB-05, CUB-03.
+    Rules: CUB-01, CUB-02, CUB-05, CUB-03, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3234,7 +3241,7 @@ def load_cbuf_to_cb_mx(src: Pointer | GlobalTensor | Partition, dst: Pointer | G
     dst_stride: scalar, read
 
     Pipe: PIPE_MTE1.
-    Rules: CUB-01, CUB-02, CUB-03.
+    Rules: CUB-01, CUB-02, CUB-03, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3254,7 +3261,7 @@ def load_cbuf_to_cb_s4(src: Pointer | GlobalTensor | Partition, dst: Pointer | G
     transpose: scalar, read
 
     Pipe: PIPE_MTE1.
-    Rules: CUB-01, CUB-02, CUB-05, CUB-03.
+    Rules: CUB-01, CUB-02, CUB-05, CUB-03, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3276,7 +3283,7 @@ def mad(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalTensor | P
     n_dir: str, default None
 
     Pipe: PIPE_M.
-    Rules: CUB-01, CUB-08, CUB-09.
+    Rules: CUB-01, CUB-08, CUB-09, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3298,7 +3305,7 @@ def mad_acc(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalTensor
     n_dir: str, default None
 
     Pipe: PIPE_M.
-    Rules: CUB-01, CUB-08, CUB-09.
+    Rules: CUB-01, CUB-08, CUB-09, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3321,7 +3328,7 @@ def mad_bias(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalTenso
     n_dir: str, default None
 
     Pipe: PIPE_M.
-    Rules: CUB-01, CUB-08, CUB-09.
+    Rules: CUB-01, CUB-08, CUB-09, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3359,7 +3366,7 @@ def mad_mx(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalTensor 
     n_dir: str, default None
 
     Pipe: PIPE_M.
-    Rules: CUB-01, CUB-08, CUB-09.
+    Rules: CUB-01, CUB-08, CUB-09, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3381,7 +3388,7 @@ def mad_mx_acc(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalTen
     n_dir: str, default None
 
     Pipe: PIPE_M.
-    Rules: CUB-01, CUB-08, CUB-09.
+    Rules: CUB-01, CUB-08, CUB-09, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3404,7 +3411,7 @@ def mad_mx_bias(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalTe
     n_dir: str, default None
 
     Pipe: PIPE_M.
-    Rules: CUB-01, CUB-08, CUB-09.
+    Rules: CUB-01, CUB-08, CUB-09, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3479,6 +3486,7 @@ def mte_gm_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTens
     loops: scalar, read, optional
 
     Pipe: PIPE_MTE2.
+    Rules: CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3503,6 +3511,7 @@ def mte_gm_l1_frac(src: Pointer | GlobalTensor | Partition, dst: Pointer | Globa
     conversion: str, default None
 
     Pipe: PIPE_MTE2.
+    Rules: CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 @overload
@@ -3561,7 +3570,7 @@ def mte_l0c_gm(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTen
     atomic_op: str, default None
 
     Pipe: PIPE_FIX.
-    Rules: CUB-01, CUB-10, CUB-11, CUB-12, CUB-13.
+    Rules: CUB-01, CUB-10, CUB-11, CUB-12, CUB-13, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 @overload
@@ -3608,7 +3617,7 @@ def mte_l0c_l1(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTen
     atomic_op: str, default None
 
     Pipe: PIPE_FIX.
-    Rules: CUB-01, CUB-10, CUB-11, CUB-12, CUB-13.
+    Rules: CUB-01, CUB-10, CUB-11, CUB-12, CUB-13, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 @overload
@@ -3657,7 +3666,7 @@ def mte_l0c_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTen
     atomic_op: str, default None
 
     Pipe: PIPE_FIX.
-    Rules: CUB-01, CUB-10, CUB-11, CUB-12, CUB-13, CUB-14.
+    Rules: CUB-01, CUB-10, CUB-11, CUB-12, CUB-13, CUB-14, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 @overload
@@ -3690,6 +3699,7 @@ def mte_l1_bt(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTens
     dst_stride: scalar, read
 
     Pipe: PIPE_MTE1.
+    Rules: CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3706,6 +3716,7 @@ def mte_l1_fb(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTens
     dst_stride: scalar, read
 
     Pipe: PIPE_FIX.
+    Rules: CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -3730,7 +3741,7 @@ def mte_l1_l0a(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTen
     transpose: bool, default None
 
     Pipe: PIPE_MTE1.
-    Rules: CUB-01, CUB-02, CUB-03.
+    Rules: CUB-01, CUB-02, CUB-03, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 @overload
@@ -3759,7 +3770,7 @@ def mte_l1_l0a_mx(src: Pointer | GlobalTensor | Partition, dst: Pointer | Global
     transpose: bool, default None
 
     Pipe: PIPE_MTE1.
-    Rules: CUB-01, CUB-02, CUB-03, CUB-04.
+    Rules: CUB-01, CUB-02, CUB-03, CUB-04, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 @overload
@@ -3788,7 +3799,7 @@ def mte_l1_l0b(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTen
     transpose: bool, default None
 
     Pipe: PIPE_MTE1.
-    Rules: CUB-01, CUB-02, CUB-03.
+    Rules: CUB-01, CUB-02, CUB-03, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 @overload
@@ -3817,7 +3828,7 @@ def mte_l1_l0b_mx(src: Pointer | GlobalTensor | Partition, dst: Pointer | Global
     transpose: bool, default None
 
     Pipe: PIPE_MTE1.
-    Rules: CUB-01, CUB-02, CUB-03, CUB-04.
+    Rules: CUB-01, CUB-02, CUB-03, CUB-04, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 @overload
@@ -3839,6 +3850,7 @@ def mte_l1_ub(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTens
     loops: scalar, read, optional
 
     Pipe: PIPE_MTE1.
+    Rules: CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 
@@ -4414,7 +4426,7 @@ def raw_fill_l1(dst: Pointer | GlobalTensor | Partition, dst_addr: _Number, valu
     fill_word_bits: int, default None
 
     Pipe: PIPE_MTE2.
-    Rules: CUB-01, CUB-06, CUB-03, CUB-07.
+    Rules: CUB-01, CUB-06, CUB-03, CUB-07, CUB-16, CUB-15.
     Source: PTOAS e32488c9, micro-isa 16.
     """
 

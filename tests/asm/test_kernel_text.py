@@ -191,3 +191,16 @@ def test_what_text_cannot_say_is_refused_at_its_place(tmp_path: Path) -> None:
     assert finding.rule == "TEXT-KERNEL"
     assert finding.location.file == str(tmp_path / "nested.py")
     assert (tmp_path / "nested.py").read_text().splitlines()[finding.location.line - 1].strip().startswith("if n >")
+
+
+def test_layouts_that_text_gives_to_all_left_tiles() -> None:
+    @pto.kernel(target="cpu")
+    def k() -> None:
+        pto.TileLeft(pto.f16, 16, 16)
+        pto.Tile(pto.TileType.Left, pto.f16, 16, 16, pto.BLayout.RowMajor, 16, 16, pto.SLayout.RowMajor)
+
+    with pytest.raises(pto.DiagnosticError, match="left tiles in text for cpu are col_major") as refused:
+        k.to_pto()
+    (found,) = refused.value.diagnostics
+    assert (found.rule, found.location.line) == ("TEXT-KERNEL", k.__wrapped__.__code__.co_firstlineno + 3)
+    k[1]()

@@ -171,3 +171,14 @@ def test_a_scratch_tile_that_reading_would_supply() -> None:
     text = convert(given, "ssa").text or ""
     assert "pto.trowmax %d, %w : " in text
     assert convert(read(text), "ssa").text == text
+
+
+def test_a_scratch_tile_that_would_break_a_rule() -> None:
+    head = f"func.func @f(%s: {T}, %t: {T}) {{\n%a = pto.alloc_tile : {T}\n"
+    without = read(f"{head}pto.tprelu ins(%s, %t : {T}, {T}) outs(%a : {T})\nreturn\n}}")
+    without.attrs["pto.target_arch"] = "a5"
+    assert convert(without, "ssa").text
+    without.attrs["pto.target_arch"] = "a3"
+    (found,) = convert(without, "ssa").diagnostics
+    assert (found.rule, found.location.line) == ("CONVERT-FORM", 3)
+    assert "EW-11" in found.message

@@ -146,6 +146,16 @@ OPEN = "!pto.tile_buf<vec, 16x16xf32, valid=?x16>"
 NARROW = "!pto.tile_buf<vec, 16x8xf32>"
 
 
+I = "!pto.tile_buf<vec, 16x16xi32>"
+INDICES = f"%w = pto.alloc_tile : {I}\n"
+KEEPING = (
+    f"pto.tconcatidx ins(%t, %u, %w, %w : {T}, {T}, {I}, {I})",
+    f"pto.tgatherb ins(%t, %w : {T}, {I})",
+    f"pto.tgather ins(%t, {{maskPattern = #pto.mask_pattern<P0101>}} : {T})",
+)
+"""They leave elements of their destination as they are, depending on what other tiles hold, or having too few."""
+
+
 def test_tiles_that_a_turn_changes_are_named_in_order() -> None:
     names = [f"t{k}" for k in range(12)]
     made = "".join(f"%{n} = pto.alloc_tile : {T}\n%r{n} = pto.treshape %{n} : {T} -> {SHAPE}\n" for n in names)
@@ -179,6 +189,7 @@ def test_tiles_that_a_turn_changes_are_named_in_order() -> None:
             3,
             1,
         ),
+        *((f"{INDICES}{ALLOC}{LOAD}{call} outs(%a : {T})", "CONVERT-PARTIAL", 4, 1) for call in KEEPING),
         (
             f"%a = pto.alloc_tile valid_row = %n : {OPEN}\npto.tabs ins(%t : {T}) outs(%a : {OPEN})",
             "CONVERT-VALID",

@@ -24,14 +24,14 @@ def spelled(text: str) -> str:
     return re.sub(r"\b([VMPR])<((?:[^<>]|<[^<>]*>)*)>", lambda m: _SHORT[m[1]].format(m[2]), text)
 
 
-def found(statements: str) -> list[tuple[str, int]]:
-    """Rules of the assembler that the statements break, with their lines."""
+def found(statements: str, *, assembler: bool = True) -> list[tuple[str, int]]:
+    """Rules of the assembler, or of everybody, that the statements break, with their lines."""
     a5 = target("a5")
     read = parse_module(spelled(statements) + "\n", "x.pto", target=a5)
-    broken = [*read.diagnostics, *verify(read.module, a5, assembler=True)]
+    broken = [*read.diagnostics, *verify(read.module, a5, assembler=assembler)]
     return [(d.rule, d.location.line) for d in broken if d.severity is Severity.ERROR]
 
 
-def breaks(rule: str, statements: str) -> bool:
+def breaks(rule: str, statements: str, *, assembler: bool = True) -> bool:
     """True if the last of the statements breaks the rule."""
-    return (rule, statements.count("\n") + 1) in found(statements)
+    return (rule, statements.count("\n") + 1) in found(statements, assembler=assembler)

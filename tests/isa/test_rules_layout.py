@@ -125,6 +125,7 @@ CASES: list[Case] = [
     ("PACK-02", "TPACK", "a5", PACKED, {**PACKED, "src": spec("i32", 16, 64, dn=True)}),
     ("PACK-03", "TPACK", "a5", PACKED, {**PACKED, "src": spec("i32", 16, 64, 16, 60)}),
     ("PACK-04", "TPACK", "a5", PACKED, {**PACKED, "src": spec("i16", 16, 64)}),
+    ("PACK-05", "TPACK", "a5", PACKED, {**PACKED, "dst": spec("int4", 16, 64)}),
 ]
 
 

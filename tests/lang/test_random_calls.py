@@ -41,18 +41,20 @@ def read_back(text: str, kernel: pto.Kernel) -> Module:
 
 
 def same(made: RandomKernel) -> str:
-    """Compare; how the launch of the kernel itself ended. What breaks that is not looked at here."""
+    """Compare; how the launch of the kernel itself ended."""
     kernel, args = made.kernel, made.arguments()
     assert kernel is not None
     try:
         program: Program = kernel.compile()
     except pto.DiagnosticError:
         return "not compiled"
+    wanted = left_by(lambda given: program.launch(given, made.blocks), args)
     try:
-        wanted = left_by(lambda given: program.launch(given, made.blocks), args)
-    except Exception:
-        return "crashed"
-    text = kernel.to_pto()
+        text = kernel.to_pto()
+    except pto.DiagnosticError as refused:
+        if "left tiles in text" not in str(refused):
+            raise
+        return "layout of no text"
     module = read_back(text, kernel)
     assert print_module(module) == text, "fixed point"
 
@@ -104,5 +106,4 @@ def test_random_kernels(tmp_path: Path) -> None:
 def test_many_random_kernels(tmp_path: Path) -> None:
     ends, called = compare(range(10_000, 22_000), tmp_path)
     assert ends["ran"] > 5000
-    assert ends["crashed"] < ends["ran"] // 50
     assert len(called) > len(callable_names()) * 3 // 4

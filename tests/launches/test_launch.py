@@ -174,6 +174,8 @@ def test_blocks_that_share_memory_run_on_one_worker(kernel: pto.Kernel, why: str
     assert len(executor.tasks) == 1
 
 
+ONE = "!pto.partition_tensor_view<1xi32>"
+SHORT = "!pto.tile_buf<vec, 1x8xi32, valid=1x1>"
 SPEAKING = """
 func.func @k(%x: !pto.ptr<i32>, %y: !pto.ptr<i32>) attributes {{pto.entry}} {{
   %c0 = arith.constant 0 : index
@@ -183,6 +185,9 @@ func.func @k(%x: !pto.ptr<i32>, %y: !pto.ptr<i32>) attributes {{pto.entry}} {{
   %b = arith.index_cast %b64 : i64 to index
   %xv = pto.make_tensor_view %x, shape = [%c1], strides = [%c1] : !pto.tensor_view<?xi32>
   %s = pto.partition_view %xv, offsets = [%c0], sizes = [%c1]
+    : !pto.tensor_view<?xi32> -> !pto.partition_tensor_view<1xi32>
+  %yv = pto.make_tensor_view %y, shape = [%c1], strides = [%c1] : !pto.tensor_view<?xi32>
+  %p = pto.partition_view %yv, offsets = [%c0], sizes = [%c1]
     : !pto.tensor_view<?xi32> -> !pto.partition_tensor_view<1xi32>
   {body}
   pto.store_scalar %one, %y[%b] : !pto.ptr<i32>, i32
@@ -199,6 +204,11 @@ func.func @k(%x: !pto.ptr<i32>, %y: !pto.ptr<i32>) attributes {{pto.entry}} {{
             "pto.comm.tnotify(%s, %one : !pto.partition_tensor_view<1xi32>, i32)"
             " {notifyOp = #pto<notify_op atomic_add>}",
             "they talk to each other by TNOTIFY",
+        ),
+        (
+            f"%t = pto.alloc_tile : {SHORT}\npto.tload ins(%s : {ONE}) outs(%t : {SHORT})\n"
+            f"pto.comm.tbroadcast(%s, recv(%t), group(%p, %p) : {ONE}, {SHORT}, {ONE}, {ONE})",
+            "they talk to each other by comm.tbroadcast",
         ),
         ("%old = pto.load_scalar %y[%b] : !pto.ptr<i32> -> i32", "they read numbers from %y, which the kernel writes"),
         ("", ""),

@@ -9,6 +9,8 @@ from ptokit.ir import Function, Module, Op
 from ptokit.ir.module_target import PYTHON, SOURCE
 from ptokit.ir.verify import verify
 from ptokit.targets import Target
+from ptokit.types.enums import TileType
+from ptokit.types.tile import TileSpec
 
 from .printing.printer import FunctionPrinter, print_module
 from .reading.module import parse_module
@@ -42,11 +44,22 @@ def _printed(module: Module, target: Target) -> tuple[str, Module]:
         made.append(_Noting(function))
         return made[-1]
 
+    _refuse_layouts(module, target)
     text = print_module(module, make)
     read = parse_module(text, "kernel.pto", target=target)
     if read.diagnostics.errors:
         raise _unreadable(read.diagnostics, made)
     return text, read.module
+
+
+def _refuse_layouts(module: Module, target: Target) -> None:
+    """TEXT-KERNEL for a left tile of another block layout than the target's, which reading gives all of them."""
+    for op in (op for f in module.functions if f.body is not None for op in f.body.walk()):
+        for value in op.results:
+            spec = value.type
+            if isinstance(spec, TileSpec) and spec.loc is TileType.Left and spec.blayout is not target.left_blayout:
+                layouts = f"{target.left_blayout.text}, and %{value.name} is {spec.blayout.text}"
+                raise _unwritable(f"left tiles in text for {target.name} are {layouts}", op.location)
 
 
 def _unreadable(found: Diagnostics, made: list[_Noting]) -> DiagnosticError:
@@ -57,7 +70,11 @@ def _unreadable(found: Diagnostics, made: list[_Noting]) -> DiagnosticError:
             place = printer.at(line)
             break
         line -= len(printer.lines)
-    message = f"this cannot be written as .pto text: {first.message} [{first.rule}]"
+    return _unwritable(f"{first.message} [{first.rule}]", place)
+
+
+def _unwritable(why: str, place: Location) -> DiagnosticError:
+    message = f"this cannot be written as .pto text: {why}"
     hint = "launch the kernel, or hand on kernel.trace(), which is the whole program"
     return DiagnosticError(Diagnostic(rules.KERNEL, Severity.ERROR, message, place, hint))
 

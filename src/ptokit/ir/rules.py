@@ -261,7 +261,8 @@ for _id, _what in (
     )
 define(
     "OPERAND-KIND",
-    "Each operand of an instruction is of the kind it takes: view of global memory, number, register.",
+    "Each operand of an instruction is of the kind it takes: view of global memory, number, register; a count is an "
+    "integer.",
     scope=Scope.TEXT,
     source="assembly 6",
     why="Where a tile is taken, it is TC-1; some instructions have a rule of the assembler of their own about it.",

@@ -27,6 +27,7 @@ from ptokit.isa.site import (
 )
 from ptokit.isa.table import Instr, Kind, Operand
 from ptokit.targets import Target
+from ptokit.types.dtypes import DTYPES
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import is_memref
 
@@ -77,6 +78,8 @@ _KINDS: dict[Kind, type | UnionType] = {
     Kind.LANES: LanesInfo,
     Kind.LOGICAL: VectorInfo | LanesInfo,
 }
+_INTEGERS = frozenset(("i64", "i32", "i16", "i1", "index"))
+_FLOATS = frozenset(t.text for t in DTYPES.values() if t.is_float)
 
 
 def verify(
@@ -266,7 +269,12 @@ class _Checker:
                 self.wrong_kind(rule, op, operand, "a partition_tensor_view")
                 wrong = True
                 continue
-            if info is None or taken is None or isinstance(info, taken):
+            if info is None or taken is None:
+                continue
+            if isinstance(info, taken):
+                if operand.number_type in _INTEGERS and isinstance(info, ScalarInfo) and info.type in _FLOATS:
+                    self.wrong_kind(rule, op, operand, "an integer")
+                    wrong = True
                 continue
             if (Kind.VIEW in operand.also and isinstance(info, ViewInfo)) or (
                 Kind.PTR in operand.also and isinstance(info, PtrInfo)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.types.dtypes import DType
+from ptokit.types.dtypes import DType, dtype, is_dtype
 from ptokit.types.values import I1, INDEX
 from ptokit.types.values import Scalar as ScalarType
 
@@ -22,6 +22,8 @@ def is_unsigned(type: ScalarType) -> bool:
 
 def bits_of(type: ScalarType) -> int:
     """Bits of a number."""
+    if is_dtype(type.name):
+        return dtype(type.name).bits
     return 64 if type == INDEX else int("".join(c for c in type.name if c.isdigit()) or 64)
 
 

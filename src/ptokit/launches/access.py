@@ -178,7 +178,8 @@ class _Watch(Observer):
         instr = moment.instr
         assert instr is not None
         for operand, value in zip(instr.operands, moment.operands):
-            if _is_view(value) and (operand.role is not Role.IN or instr.order.waits or instr.produces):
+            views = any(map(_is_view, value)) if isinstance(value, list | tuple) else _is_view(value)
+            if views and (operand.role is not Role.IN or instr.order.waits or instr.produces):
                 raise Entangled(f"they talk to each other by {moment.name}")
         found = moment.step.carry_out(machine, *moment.operands)
         return (lambda: True) if instr.order.waits else found

@@ -36,12 +36,21 @@ def fill(bits: int, numbers: str, element: str = "ui16", name: str = "raw_fill_l
     )
 
 
-def product(types: str, words: str = "", name: str = "mad", bias: str = "") -> str:
+def copy(name: str, numbers: str) -> str:
+    """Rows of L1 into another buffer: their length, how many, strides."""
+    defined, (length, *burst) = _constants(numbers)
+    return (
+        f"{defined}pto.{name} %s, %d, {length} nburst({', '.join(burst)})"
+        f" : P<f32, l1>, P<f32, {name[-2:]}>, i64, nburst i64, i64, i64"
+    )
+
+
+def product(types: str, words: str = "", name: str = "mad", bias: str = "", size: int = 16) -> str:
     """A product of 16x16x16."""
     left, right, sums = types.split()
     more, kind = (" %b,", f" P<{bias}, bt>,") if bias else ("", "")
     return (
-        f"%n = arith.constant 16 : i64\npto.{name} %l, %r, %d,{more} %n, %n, %n {words}"
+        f"%n = arith.constant {size} : i64\npto.{name} %l, %r, %d,{more} %n, %n, %n {words}"
         f" : P<{left}, l0a>, P<{right}, l0b>, P<{sums}, l0c>,{kind} i64, i64, i64"
     )
 
@@ -184,6 +193,21 @@ CASES: list[Case] = [
         ),
     ),
 ]
+FIELDS: list[Case] = [
+    # whoever wrote them: the assembler does not ask
+    (
+        "CUB-15",
+        copy("mte_l1_ub", "0 1 0 0"),
+        (
+            copy("mte_l1_ub", "-1 1 0 0"),
+            copy("mte_l1_ub", "1 -1 0 0"),
+            copy("mte_l1_fb", "1 2 -3 0"),
+            product("f16 f16 f32", size=-16),
+            fill(16, "0 -1 1 0"),
+        ),
+    ),
+    ("CUB-16", fill(32, "0 1 1 0", element="ui32"), (fill(8, "0 1 1 0"), fill(64, "1 1 0", name="create_cbuf_matrix"))),
+]
 
 
 @pytest.mark.parametrize(("rule", "good"), [(rule, good) for rule, good, _ in CASES])
@@ -196,5 +220,18 @@ def test_broken(rule: str, wrong: str) -> None:
     assert breaks(rule, wrong)
 
 
+@pytest.mark.parametrize(("rule", "good", "several"), FIELDS)
+def test_numbers_of_fields(rule: str, good: str, several: tuple[str, ...]) -> None:
+    assert found(good, assembler=False) == []
+    for wrong in several:
+        assert breaks(rule, wrong, assembler=False)
+
+
+def test_counts_are_integers() -> None:
+    wrong = "pto.create_cbuf_matrix %d, %v, %n, %n, %n {fill_word_bits = 16 : i64} : P<ui16, l1>, i32, f32, f32, f32"
+    assert found(wrong) == [("OPERAND-KIND", 1)] * 3
+    assert breaks("OPERAND-KIND", "%r = pto.vlds %s[%n] : P<f32, ub>, f32 -> R<64xf32>")
+
+
 def test_every_rule_has_a_case() -> None:
-    assert {id for id in CATALOGUE if id.startswith("CUB-")} == {rule for rule, *_ in CASES}
+    assert {id for id in CATALOGUE if id.startswith("CUB-")} == {rule for rule, *_ in (*CASES, *FIELDS)}

@@ -74,7 +74,7 @@ VEC-A5-06 a5
 %r = pto.vadds %a, %s : $f16, f16 -> $f16
 %r = pto.vadds %a, %s : $f16, f32 -> $f16
 
-VEC-A5-06 a5
+OPERAND-KIND a5
 %r = pto.vshls %a, %s, %m : $i16, i64, $b16 -> $i16
 %r = pto.vshls %a, %s, %m : $i16, f16, $b16 -> $i16
 

@@ -195,6 +195,7 @@ class Flow:
         return any(
             a.operand == operand and a.write and a.row == 0 == a.col and a.rows >= wanted.vr and a.cols >= wanted.vc
             for a in accesses
+            if not a.kept
         )
 
     def _open_sizes(self, op: Op) -> Iterator[object]:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from ptokit.diagnostics import Diagnostics, Note, Rule
 from ptokit.ir import Block, Function, Op, Operands, Value
 from ptokit.ir.facts import instr_of
+from ptokit.isa.check import broken_rules
+from ptokit.isa.site import TileInfo
 from ptokit.isa.table import Instr, Kind, Role
 from ptokit.targets import Target
 from ptokit.types.tile import DYNAMIC, TileSpec
@@ -21,7 +24,7 @@ from ptokit.types.values import Type
 from ..forms.statements import first_source
 from . import convert_rules as rules
 from .copying import Copier
-from .statements import obstacle
+from .statements import lacks_scratch, obstacle
 from .tile_flow import Flow, is_tile, statement_of, tile_destinations
 
 _NUMBERED = re.compile(r"(?:_\d+)+\Z", re.ASCII)
@@ -173,6 +176,9 @@ class _ToValues(Copier):
         """A tile instruction: its destinations become results."""
         if reason := obstacle(op, instr, destinations=False):
             self.error(rules.FORM, f"{op.name} {reason}: level 1 has no text for it", op)
+        elif broken := self._broken_by_scratch(op, instr):
+            message = f"{op.name} has no scratch tile, and the one that reading supplies breaks {broken}"
+            self.error(rules.FORM, f"{message}: level 1 has no text for it", op)
         operands: Operands = {}
         for operand in instr.operands:
             given = op.operands.get(operand.name)
@@ -203,6 +209,17 @@ class _ToValues(Copier):
             self.now[tile] = result
         results += [self.value(record.type, record) for record in records]
         self.ops.append(Op(op.name, operands, op.attrs, results, [], op.location))
+
+    def _broken_by_scratch(self, op: Op, instr: Instr) -> str:
+        """The rule that the scratch tile breaks which reading supplies where the operation has none."""
+        source = first_source(instr, op.operands)
+        site = self.flow.facts.site(op, self.flow.target, text=True)
+        if not lacks_scratch(op, instr) or source is None or site is None or instr.supplied is None:
+            return ""
+        tile = TileInfo.static(instr.supplied.name, source.type)  # type: ignore[arg-type]
+        supplied = replace(site, operands={**site.operands, instr.supplied.name: tile})
+        before = {b.rule.id for b in broken_rules(site)}
+        return next((b.rule.id for b in broken_rules(supplied) if b.rule.id not in before), "")
 
     def _supplied(self, op: Op, instr: Instr, scratch: Value) -> bool:
         """True if reading the text supplies the same scratch tile (rule 5)."""

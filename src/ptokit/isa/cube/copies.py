@@ -6,8 +6,6 @@ Lengths and strides of copies from global memory are bytes, strides from start t
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ptokit.types.dtypes import DTYPES, dtype
 from ptokit.types.enums import Pipe
 
@@ -151,15 +149,17 @@ cube(
 )
 
 
-for _name, _fields in (
-    ("raw_fill_l1", "dst_addr value repeat_times block_num dst_gap"),
-    ("create_cbuf_matrix", "value repeat_times block_num dst_gap"),
-):
+for _name, _offset in (("raw_fill_l1", "dst_addr"), ("create_cbuf_matrix", "")):
     cube(
         _name,
         "Fill blocks of L1 with a word.",
         Pipe.MTE2,
-        (at("dst", "l1", Role.OUT), *(replace(n, type="") for n in numbers(_fields))),
+        (
+            at("dst", "l1", Role.OUT),
+            *numbers(_offset),
+            *numbers("value", type="i32"),
+            *numbers("repeat_times block_num dst_gap"),
+        ),
         _filled,
         (Attr("fill_word_bits", int, None, "fill_word_bits", long=True),),
     )

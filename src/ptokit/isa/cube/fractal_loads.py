@@ -28,7 +28,11 @@ def _load(o: Site, by_rows: bool, sizes: Sequence[Any], groups: Sequence[int], s
     dtype = o.dst.dtype
     size = dtype.size
     row, block, step = (inner, 0, 0) if by_rows else (size, 1, inner)
+    if dtype.packed and not by_rows:
+        return Refusal("DMA-A5-06", f"columns of {dtype} are not whole bytes")
     src = Matrix("src", dtype, count * n, d, row, block, step, n, outer or 0)
+    if 0 in (count, n, d):
+        return moved(src, Matrix("dst", dtype, 0, 0, 0))
     if small:
         if d > SMALL:
             return Refusal("DMA-A5-06", f"rows of {d} channels do not fit the {SMALL} of the small form")

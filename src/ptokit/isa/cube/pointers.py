@@ -21,6 +21,7 @@ from ..site import ScalarInfo, Site
 from ..table import Attr, Instr, Kind, Operand, OperandForm, Role, TextForm, instruction
 from ..unknown import known
 from .drain_rules import DRAINS
+from .field_rules import unsigned
 from .verifier_rules import VERIFIED
 
 BLOCK = 32  # bytes: a row of a fractal
@@ -36,10 +37,10 @@ def at(name: str, space: str, role: Role = Role.IN) -> Operand:
     return Operand(name, role, Kind.PTR, type=space, also=(Kind.VIEW,))
 
 
-def numbers(names: str, *, group: str = "", optional: bool = False) -> tuple[Operand, ...]:
-    """Sizes, strides and counts, of type i64."""
+def numbers(names: str, *, group: str = "", optional: bool = False, type: str = "i64") -> tuple[Operand, ...]:
+    """Sizes, strides and counts."""
     return tuple(
-        Operand(n, Role.IN, Kind.SCALAR, optional, type="i64", form=OperandForm(group=group), agreed=True)
+        Operand(n, Role.IN, Kind.SCALAR, optional, type=type, form=OperandForm(group=group), agreed=True)
         for n in names.split()
     )
 
@@ -64,7 +65,7 @@ def cube(
     **more: Any,
 ) -> Instr:
     """An operation of the cube unit; operations with words of their own have a `form`."""
-    rules = merged(VERIFIED.get(text, ()) or DRAINS.get(text, ()))
+    rules = merged((*(VERIFIED.get(text, ()) or DRAINS.get(text, ())), *unsigned(operands)))
     more = {"form": TextForm("micro"), "source": SOURCE, "typed": True, "rules": rules, **more}
     instr = Instr(text, text, summary, operands, attrs, pipe=pipe, meaning=meaning, **more)
     return instruction(instr, Behind)

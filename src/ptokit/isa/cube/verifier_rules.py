@@ -12,6 +12,7 @@ from ..checks.lanes import bound, element, memory_of
 from ..checks.operands import Message
 from ..site import PtrInfo, ScalarInfo, Site
 from ..unknown import known
+from .field_rules import CUB_16
 
 SOURCE = "PTOAS e32488c9, VPTO.cpp"
 
@@ -166,8 +167,8 @@ VERIFIED: dict[str, tuple[Rule, ...]] = {
     **{f"load_cbuf_to_c{side}": (*_ENDS, CUB_05, fields(_STEPS)) for side in "ab"},
     **{f"load_cbuf_to_c{side}_s4": (*_ENDS, CUB_05, fields({**_STEPS, "transpose": (0, 1)})) for side in "ab"},
     **{f"load_cbuf_to_c{side}_mx": (*_ENDS, fields(dict.fromkeys(("x_start", "y_start"), (0, None)))) for side in "ab"},
-    "raw_fill_l1": (CUB_01, CUB_06, fields(_FILL), CUB_07),
-    "create_cbuf_matrix": (CUB_01, CUB_06, fields(_FILL)),
+    "raw_fill_l1": (CUB_01, CUB_06, fields(_FILL), CUB_07, CUB_16),
+    "create_cbuf_matrix": (CUB_01, CUB_06, fields(_FILL), CUB_16),
     **{
         f"mad{kind}{form}": (CUB_01, CUB_08, CUB_09)
         for kind in ("", "_acc", "_bias", "_mx", "_mx_acc", "_mx_bias")

@@ -49,7 +49,8 @@ def _footprint(o: Site) -> Iterator[Access]:
     for name in ("idx0", "idx1"):
         if o.has(name):
             yield Access(name, False, o.dst.vr, 1)
-    yield Access("dst", True, o.dst.vr, o.dst.vc if o.has("idx0") else o.src0.vc + o.src1.vc)
+    by_index = o.has("idx0")
+    yield Access("dst", True, o.dst.vr, o.dst.vc if by_index else o.src0.vc + o.src1.vc, kept=by_index)
     if o.has("didx"):
         yield Access("didx", True, o.dst.vr, 1)
 

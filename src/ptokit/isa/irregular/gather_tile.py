@@ -14,6 +14,7 @@ from ..machine import Machine, TileOperand
 from ..meaning.words import Gather, Outside, Python, Word
 from ..site import Site, TileInfo
 from ..table import Access, Attr, Instr, Operand, Role, TextForm, dst, instruction, scalar, src, tmp
+from ..unknown import known
 from .gather_text_rules import TGATHER_AS_01, TGATHER_AS_02, TGATHER_AS_03, TGATHERB_AS_01
 from .gather_tile_rules import BLOCK_RULES, RULES
 
@@ -89,7 +90,18 @@ def _footprint(o: Site) -> Iterator[Access]:
     for name in ("dst", "count", "tmp"):
         info = o.operands[name]
         if isinstance(info, TileInfo):
-            yield Access(name, True, info.vr, info.vc)  # type: ignore[arg-type]
+            kept = name == "dst" and _keeps(o)
+            yield Access(name, True, info.vr, info.vc, kept=kept)  # type: ignore[arg-type]
+
+
+def _keeps(o: Site) -> bool:
+    """True if elements of dst may stay as they are: nothing is found for them, or their index lies outside of src."""
+    if o.has("count") or o.has("idx"):
+        return o.has("count") or not o.target.is_device
+    if o.axis is MaskAxis.Col:
+        return bool(o.src.vc < o.dst.vc)
+    chosen = len(range(o.mask.first, o.src.vc, o.mask.period)) if known(o.src.vc) else 0
+    return not o.src.vr * chosen >= o.dst.vr * o.dst.vc
 
 
 TGATHER = instruction(
@@ -144,7 +156,7 @@ def _gather_blocks(m: Machine, dst: TileOperand, src: TileOperand, offset: TileO
 def _block_footprint(o: Site) -> Iterator[Access]:
     yield Access("src", False, o.src.rows, o.src.cols)
     yield Access("offset", False, o.dst.vr, -(-o.dst.vc // o.dst.spec.c0))
-    yield Access("dst", True, o.dst.vr, o.dst.vc)
+    yield Access("dst", True, o.dst.vr, o.dst.vc, kept=True)  # where an offset leaves src
 
 
 TGATHERB = instruction(

@@ -69,4 +69,9 @@ PACK_RULES = (
         "(src.dtype.size, dst.dtype.size) in ((4, 2), (4, 1), (2, 1))",
         "{src.dtype} does not become {dst.dtype}",
     ),
+    _pack("PACK-05", "u16 into u8", "u16 into int4")(
+        "dst has elements of whole bytes.",
+        "dst.dtype.bits >= 8",
+        "no public source says how {src.dtype} become {dst.dtype}",
+    ),
 )

@@ -183,7 +183,7 @@ def _merge_footprint(o: Site) -> Iterator[Access]:
         info = o.operands[name]
         if isinstance(info, TileInfo):
             yield Access(name, False, 1, info.vc)  # type: ignore[arg-type]
-    yield Access("dst", True, 1, o.dst.vc)
+    yield Access("dst", True, 1, o.dst.vc, kept=True)  # what is left of lists and blocks
     if o.has("tmp"):
         yield Access("tmp", True, 1, o.tmp.vc)
 

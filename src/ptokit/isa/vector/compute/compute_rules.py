@@ -62,13 +62,10 @@ def _fits(o: Site) -> Message:
     found = element_of(o)
     for operand in o.instr.operands:
         info = o.operands.get(operand.name)
-        if not isinstance(info, ScalarInfo) or operand.kind is not Kind.SCALAR or not is_dtype(info.type):
-            continue
-        given = dtype(info.type)
-        if operand.type:
-            if given.is_float:
-                return f"{operand.name} is a number of type {info.type}, not an integer"
-        elif found is not None and given is not found and not _signless(info.type, found):
+        if not isinstance(info, ScalarInfo) or operand.kind is not Kind.SCALAR or operand.type:
+            continue  # counts are OPERAND-KIND
+        fits = not is_dtype(info.type) or dtype(info.type) is found or (found and _signless(info.type, found))
+        if found is not None and not fits:
             return f"{operand.name} is a number of type {info.type}; lanes of {found.text} need {_wanted(found)}"
     return None
 
@@ -83,7 +80,7 @@ def _wanted(found: DType) -> str:
 
 
 FITS = replace(VEC_06, check=_fits)
-"""VEC-A5-06 of numbers that meet lanes: of their type, or signless of their width; counts are any integers."""
+"""VEC-A5-06 of numbers that meet lanes: of their type, or signless of their width."""
 
 
 def follows(table: str, result: str = "dst") -> Rule:
