@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -59,6 +60,7 @@ class Sample:
         self.pointers: list[tuple[str, str]] = []
         self.lines: list[str] = []
         self.registers: list[str] = []
+        self.together: list[list[str]] = []  # strides of one view: those that text states decide its layout
         self.address = 0
         found = _HEADER.search(example.lines[0])
         if found is None:
@@ -158,6 +160,7 @@ class Sample:
         sizes = [self.number(f"{name}_{k}", "index", n) if open_dims else f"%is_{name}_{k}" for k, n in enumerate(dims)]
         self.lines += [f"%is_{name}_{k} = arith.constant {n} : index" for k, n in enumerate(dims)]
         steps = [self.number(f"{name}_by{k}", "index", n) for k, n in enumerate(strides)]
+        self.together.append([step[1:] for step in steps])
         every = ", ".join(f"%is_{name}_{k}" for k in range(len(dims)))
         self.lines += [
             f"%all_{name} = pto.make_tensor_view %base_{name}, shape = [{every}], "
@@ -191,6 +194,11 @@ class Sample:
             f'module attributes {{pto.target_arch = "{self.target.arch}"}} {{\n'
             f"  func.func @k({', '.join(params)}) attributes {{pto.kernel}} {{\n{lines}\n    return\n  }}\n}}\n"
         )
+
+    def arguable(self, given: Iterable[str]) -> frozenset[str]:
+        """Those numbers, and those that are arguments only together with one of them."""
+        found = set(given)
+        return frozenset(found.union(*(names for names in self.together if not found.isdisjoint(names))))
 
     def arguments(self, given: frozenset[str]) -> list[Any]:
         made: list[Any] = [np.zeros(1 << 16, _array(type)) for _, type in self.pointers]
@@ -392,6 +400,6 @@ def drawn(seed: int) -> tuple[Sample, frozenset[str]]:
     all_names = [n.name for n in sample.numbers]
     if rng.random() < 0.5:  # what an instruction takes as a number, and nothing else
         given = frozenset(name for name in all_names if not re.match("at_|is_", name)) or frozenset(all_names)
-        return sample, given if rng.random() < 0.5 else frozenset([rng.choice(sorted(given))])
+        return sample, given if rng.random() < 0.5 else sample.arguable([rng.choice(sorted(given))])
     share = rng.choice((0.3, 0.7, 1))
-    return sample, frozenset(name for name in all_names if rng.random() < share) or frozenset(all_names[:1])
+    return sample, sample.arguable([name for name in all_names if rng.random() < share] or all_names[:1])

@@ -24,7 +24,7 @@ class Access:
     col: int = 0
     sub: int = 0  # vector sub-core whose buffer it is, where a cube core writes one
     results: tuple[int, int] | None = None  # rows and columns written with results, where the rest becomes padding
-    kept: bool = False  # what other operands hold decides which of the elements are written; the rest stays
+    kept: bool = False  # some of the elements may stay as they are
 
 
 Footprint = Callable[[Site], Iterator[Access]]

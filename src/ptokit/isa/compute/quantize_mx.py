@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import ml_dtypes
@@ -14,7 +15,8 @@ from ptokit.types.enums import MxGroupAxis, MxQuantAlg, QuantScaleAlg, QuantType
 from ..checks.assembler import A5_ONLY
 from ..element_positions import kind
 from ..machine import Machine, TileOperand
-from ..table import Attr, Instr, dst, instruction, src
+from ..site import Site, TileInfo
+from ..table import Access, Attr, Instr, dst, instruction, src
 from .quantize_rules import GROUP, MX_RULES
 from .quantize_text_rules import MXQ_1, MXQ_2, MXQ_3
 
@@ -112,6 +114,16 @@ def _put(tile: TileOperand, values: np.ndarray) -> None:
     tile.write(out.reshape(len(values), tile.spec.rows, tile.spec.cols), tile.spec.rows, tile.spec.cols)
 
 
+def _footprint(o: Site) -> Iterator[Access]:
+    """What there is one of for each group fills as much of its tile as there are groups."""
+    yield Access("src", False, o.src.vr, o.src.vc)
+    yield Access("dst", True, o.src.vr, o.src.vc)
+    for name in ("exp", "max", "scaling", "exp_zz"):
+        info = o.operands[name]
+        if isinstance(info, TileInfo):
+            yield Access(name, True, info.vr, info.vc, kept=True)  # type: ignore[arg-type]
+
+
 _ALGS = {
     (QuantType.MXFP8, QuantScaleAlg.OCP): MxQuantAlg.OcpMxFp8E4M3,
     (QuantType.MXFP8, QuantScaleAlg.NV): MxQuantAlg.NvMxFp8E4M3,
@@ -136,6 +148,7 @@ TQUANT_MX = instruction(
         cpp="TQUANT",
         rules=(*MX_RULES, A5_ONLY, MXQ_1, MXQ_2, MXQ_3),
         run=_quantize,
+        footprint=_footprint,
         source="compute-reduce-matrix 15",
     )
 )

@@ -28,7 +28,7 @@ def _load(o: Site, by_rows: bool, sizes: Sequence[Any], groups: Sequence[int], s
     dtype = o.dst.dtype
     size = dtype.size
     row, block, step = (inner, 0, 0) if by_rows else (size, 1, inner)
-    if dtype.packed and not by_rows:
+    if dtype.bits < 8 and not by_rows:
         return Refusal("DMA-A5-06", f"columns of {dtype} are not whole bytes")
     src = Matrix("src", dtype, count * n, d, row, block, step, n, outer or 0)
     if 0 in (count, n, d):
