@@ -218,7 +218,7 @@ class CoreObserver(ObservedCore):
         touches += [t for t in in_memory if t.write]
         addressed = self.taken()
         if pipe is Pipe.V:
-            self.scope_order.follow(op, self.loops, addressed)
+            self.scope_order.follow(op, self.loops, addressed, moment.operands, result)
         touches += addressed
         work = Work(op, instr.name, pipe, touches=touches, keep=self.waits_for_work)
         if self.target.of(instr.engines) is Engine.SEVERAL_PIPES:
@@ -415,7 +415,9 @@ class CoreObserver(ObservedCore):
         given, write = moment.given, moment.step.word == "store_scalar"
         pointer = given["ptr"]
         if isinstance(pointer, LocalPointer):
-            self.push(Work(self.here, moment.step.word, self.unit(pointer), touches=self.taken()))
+            touches = self.taken()
+            self.scope_order.follow(self.here, self.loops, touches, result=result)
+            self.push(Work(self.here, moment.step.word, self.unit(pointer), touches=touches))
             return result
         buffer = pointer.buffer
         memory, origin = self.memories[id(buffer.whole)]

@@ -326,8 +326,8 @@ _syn(
 _syn(
     "SYN-A5-05",
     "Inside a vector scope a mem_bar of a fitting kind stands between a store and a load of common bytes, in either "
-    "order.",
-    decision="A store whose value comes from the load of the same iteration needs none.",
+    "order, and between a vector and a scalar store.",
+    decision="A store whose value comes from the load needs none; stores of one unit to common bytes keep their order.",
     rejected="vsts to %p, then vlds of %p",
     accepted='vsts to %p, pto.mem_bar "VST_VLD", vlds of %p',
 )

@@ -110,7 +110,8 @@ class Watched:
             if (seen.write or how.write) and not (seen.atomic and how.atomic) and seen.lo < hi and lo < seen.hi:
                 self._meet(place, units, who, seen, key)
         if mine is None:
-            mine = known.seen[key] = _Seen(*key, *np.zeros((2, known.size), np.int16), lo, hi)
+            first, second = np.zeros((2, known.size), np.int16)
+            mine = known.seen[key] = _Seen(*key, first, second, lo, hi)
         if how.write and not how.atomic and how.values is not None:
             self._same(place, units, who, how.values, mine)
         mine.add(units, who, lo, hi)

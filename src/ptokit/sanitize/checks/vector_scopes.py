@@ -1,12 +1,18 @@
 """The order of loads and stores inside one vector scope, which mem_bar makes (vector-path 7).
 
-Registers give results in program order. Memory does not: a load may overtake a store before it, and a store a load,
-unless the store's value comes from that load, be it by way of memory: through a store, a barrier and a load behind it.
+Registers give results in program order. Memory does not: a load may overtake a store before it, and a store a load.
+What is known of an access is which of the accesses before it have completed when it begins: those that its operands are
+computed from, those that a barrier waits for, stores of the same unit to the same bytes, and what these came after.
+Sets of accesses are numbers, one bit for each access of the scope.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from enum import IntEnum
+from functools import partial
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -16,18 +22,43 @@ from ptokit.ir.core import Block, Function, Op, Value
 from ptokit.ir.graph import passed
 
 from ..findings.folded import Draft
-from ..memory.footprints import Touch
+from ..memory.footprints import Touch, places_of
 from ..memory.shadow import Space
 from ..simulation.events import Loops
 
 Report = Callable[[str, Op, Any, Callable[[], Draft]], None]
 
-_ENDS = {True: frozenset(("VV_ALL", "VST_VLD")), False: frozenset(("VV_ALL", "VLD_VST"))}
-"""Barriers behind which loads see earlier stores (True), and stores leave earlier loads alone (False)."""
+
+class _Class(IntEnum):
+    """Accesses that barriers tell apart, named as they name them."""
+
+    VLD = 0
+    VST = 1
+    LD = 2
+    ST = 3
+
+
+_UNITS = {"V": (_Class.VLD, _Class.VST), "S": (_Class.LD, _Class.ST)}
+_MANY = 1024  # sets to remember before looking which of them no byte names any more
+
+
+def _pairs(kind: str) -> list[tuple[_Class, _Class]]:
+    """What a barrier orders: earlier accesses of the first class before later ones of the second."""
+    first, second = kind.split("_")
+    if second == "ALL":
+        return [(a, b) for a in _UNITS[first[0]] for b in _UNITS[first[1]]]
+    return [(_Class[first], _Class[second])]
+
+
+class _Shadow:
+    """By byte of a buffer: the last store, and the number of the set of accesses that it may not come after."""
+
+    def __init__(self, size: int) -> None:
+        self.stores, self.others = np.zeros((2, size), np.int32)
 
 
 class ScopeOrder:
-    """What has happened in the running vector scope. Numbers count its accesses."""
+    """What has happened in the running vector scope."""
 
     def __init__(self, sources: Sources, report: Report) -> None:
         self._sources = sources
@@ -37,55 +68,169 @@ class ScopeOrder:
     def begin(self) -> None:
         """A scope begins: whatever was before it is over."""
         self.open = True
-        self._count = 0
-        self._done: list[tuple[Op, Loops, int]] = [(Op(""), (), 0)]  # with the last store that loads there see
-        self._barriers = {True: 0, False: 0}
-        self._last: dict[tuple[Space, bool], np.ndarray] = {}
+        self._done: list[tuple[Op, Loops, _Class]] = [(Op(""), (), _Class.LD)]
+        self._all = [0] * len(_Class)  # by class: its accesses so far and what they came after
+        self._known = [0] * len(_Class)  # what the next access of a class comes after, by barriers
+        self._shadows: dict[Space, _Shadow] = {}
+        self._before: dict[int, int] = {}  # by store that some byte remembers: what it came after
+        self._written = 0  # the accesses that are stores
+        self._sets: dict[int, int] = {0: 0}
+        self._next, self._limit = 1, _MANY
+        self._values: dict[int, tuple[Any, int]] = {}  # by register: it, and what it is computed from
+        self._numbers: dict[Op, int] = {}  # the same of the last result that is no register
 
     def end(self) -> None:
         """The scope has ended."""
         self.open = False
-        self._last = {}
+        self._shadows, self._values = {}, {}
 
     def barrier(self, kind: str) -> None:
         """mem_bar."""
         if self.open:
-            for stores, kinds in _ENDS.items():
-                if kind in kinds:
-                    self._barriers[stores] = self._count
+            for first, second in _pairs(kind):
+                self._known[second] |= self._all[first]
 
-    def follow(self, op: Op, loops: Loops, touches: list[Touch]) -> None:
-        """An instruction of the scope touches memory."""
-        if not self.open or not touches:
+    def follow(
+        self, op: Op, loops: Loops, touches: list[Touch], operands: Iterable[Any] = (), result: Any = None
+    ) -> None:
+        """An operation of the scope is carried out; `result` is what it gives."""
+        if not self.open:
             return
-        self._count += 1
-        self._done.append((op, loops, self._barriers[True]))
-        for touch in touches:
-            before = self._last.get((touch.space, not touch.write))
-            if before is not None:
-                newest = int(before[touch.where.index].max())
-                if newest > self._barriers[not touch.write]:
-                    self._disordered(op, loops, touch, newest)
-        for touch in touches:
-            key = (touch.space, touch.write)
-            if key not in self._last:
-                self._last[key] = np.zeros(len(touch.space.state), np.int32)
-            self._last[key][touch.where.index] = self._count
+        came = self._computed_from(op, operands)
+        if touches:
+            came |= self._access(op, loops, touches, came)
+        self._give(op, result, came)
 
-    def _disordered(self, op: Op, loops: Loops, touch: Touch, newest: int) -> None:
-        first, where, _ = self._done[newest]
-        if first is op and where == loops:
+    # --- values ------------------------------------------------------------------------------------------------------
+
+    def _computed_from(self, op: Op, operands: Iterable[Any]) -> int:
+        came = 0
+        for operand in operands:
+            known = self._values.get(id(operand))
+            if known is not None:
+                came |= known[1]
+        if self._numbers:
+            for source in self._sources.numbers_of(op):
+                came |= self._numbers.get(source, 0)
+        return came
+
+    def _give(self, op: Op, result: Any, came: int) -> None:
+        for value in result if isinstance(result, tuple | list) else (result,):
+            if value is None:
+                continue
+            if isinstance(value, int | float):
+                self._numbers[op] = came
+                continue
+            key = id(value)
+            if not came:
+                self._values.pop(key, None)
+                continue
+            held: Any = value
+            if isinstance(value, np.ndarray):  # known as long as it lives
+                held = weakref.ref(value, partial(self._gone, self._values, key))
+            self._values[key] = held, came
+
+    @staticmethod
+    def _gone(values: dict[int, tuple[Any, int]], key: int, held: Any) -> None:
+        known = values.get(key)
+        if known is not None and known[0] is held:
+            del values[key]
+
+    # --- memory ------------------------------------------------------------------------------------------------------
+
+    def _access(self, op: Op, loops: Loops, touches: list[Touch], came: int) -> int:
+        """Loads and stores of one operation, computed from `came`; what comes before its results besides."""
+        load, store = _UNITS["S" if op.name in SCALAR else "V"]
+        me = len(self._done)
+        reads, writes = (any(touch.write is write for touch in touches) for write in (False, True))
+        classes = [load] * reads + [store] * writes
+        self._done.append((op, loops, classes[-1]))
+        for kind in classes:
+            came |= self._known[kind]
+            if kind in _UNITS["S"]:
+                came |= self._all[_Class.LD] | self._all[_Class.ST]
+        met = [(touch, *self._met(touch)) for touch in touches]
+        for touch, stores, _ in met:
+            for i in stores if touch.write else ():
+                if self._done[i][2] is store:
+                    came |= 1 << i | self._before[i]
+        for touch, stores, others in met:
+            late = [i for i in stores if not came >> i & 1]
+            for bits in others:
+                late += _bits(bits & ~came & (-1 if touch.write else self._written))
+            for first, i in {self._done[i][0]: i for i in sorted(late)}.items():
+                self._disordered(op, store if touch.write else load, touch, first, self._done[i][2])
+        for touch in touches:
+            self._remember(touch, me, came)
+        self._before[me] = came
+        for kind in classes:
+            self._all[kind] |= came | 1 << me
+        if writes:
+            self._written |= 1 << me
+        if len(self._sets) + len(self._before) > self._limit:
+            self._forget()
+        return came | 1 << me if reads else 0
+
+    def _met(self, touch: Touch) -> tuple[list[int], list[int]]:
+        """The last stores to the bytes of an access, and the sets of others there."""
+        shadow = self._shadows.get(touch.space)
+        if shadow is None:
+            return [], []
+        stores, others = (_distinct(part[touch.where.index]) for part in (shadow.stores, shadow.others))
+        return [i for i in stores if i], [self._sets[n] for n in others if n]
+
+    def _remember(self, touch: Touch, me: int, came: int) -> None:
+        """A store takes the place of what it comes after; a load joins others."""
+        shadow = self._shadows.get(touch.space)
+        if shadow is None:
+            shadow = self._shadows[touch.space] = _Shadow(len(touch.space.state))
+        where = touch.where.index
+        if not touch.write:
+            self._change(shadow, where, lambda bits: bits | 1 << me)
             return
-        if touch.write and self._feeds(newest, op, loops):
-            return
-        kind = "VLD_VST" if touch.write else "VST_VLD"
+        stores = shadow.stores[where]
+        for i in _distinct(stores):
+            if i and not came >> i & 1:
+                self._change(shadow, places_of(touch.where)[stores == i], partial(or_, 1 << i))
+        self._change(shadow, where, lambda bits: bits & ~came)
+        shadow.stores[where] = me
+
+    def _change(self, shadow: _Shadow, where: Any, change: Callable[[int], int]) -> None:
+        """Other sets for some bytes."""
+        entries = shadow.others[where]
+        numbers = _distinct(entries)
+        sets = [change(self._sets[n]) for n in numbers]
+        fresh = {bits: self._number(bits) for bits in dict.fromkeys(sets)}
+        new = np.array([fresh[bits] for bits in sets], np.int32)
+        shadow.others[where] = new[0] if len(new) == 1 else new[np.searchsorted(numbers, entries)]
+
+    def _number(self, bits: int) -> int:
+        if not bits:
+            return 0
+        number = self._next
+        self._next += 1
+        self._sets[number] = bits
+        return number
+
+    def _forget(self) -> None:
+        """Drop what no byte remembers."""
+        others, stores = {0}, {0}
+        for shadow in self._shadows.values():
+            others.update(np.unique(shadow.others).tolist())
+            stores.update(np.unique(shadow.stores).tolist())
+        self._sets = {n: bits for n, bits in self._sets.items() if n in others}
+        self._before = {i: bits for i, bits in self._before.items() if i in stores}
+        self._limit = max(_MANY, 2 * (len(self._sets) + len(self._before)))
+
+    def _disordered(self, op: Op, kind: _Class, touch: Touch, first: Op, before: _Class) -> None:
         early, late = first.name.removeprefix("pto."), op.name.removeprefix("pto.")
-        does, undone = ("overwrites", "read") if touch.write else ("reads", "written")
+        does = "overwrites" if touch.write else "reads"
+        undone = "written" if before in (_Class.VST, _Class.ST) else "read"
 
         def draft() -> Draft:
             place = f"bytes {touch.where.lo:#x}..{touch.where.hi - 1:#x} of {touch.space.name}"
             message = f"{late} {does} {place} that {early} before it may not have {undone} yet"
-            hint = f'insert pto.mem_bar "{kind}" before line {op.location.line}'
+            hint = f'insert pto.mem_bar "{before.name}_{kind.name}" before line {op.location.line}'
             return Draft(
                 message,
                 op.location,
@@ -95,28 +240,31 @@ class ScopeOrder:
 
         self._report("SYN-A5-05", op, (first, op), draft)
 
-    def _feeds(self, load: int, op: Op, loops: Loops) -> bool:
-        """True if the value of a store comes from a load, by way of registers or of memory."""
-        first, where, _ = self._done[load]
-        if where == loops and self._sources.feeds(first, op):
-            return True
-        seen = 0  # the last store that a load of the value has waited for
-        for k in range(self._count - 1, load, -1):
-            source, there, stores = self._done[k]
-            if there != loops:
-                break
-            if self._sources.feeds(source, op):
-                seen = max(seen, stores)
-        between = self._done[load + 1 : seen + 1]
-        return any(there == where and self._sources.feeds(first, store) for store, there, _ in between)
+
+SCALAR = frozenset(("pto.load_scalar", "pto.store_scalar"))
+"""What the scalar unit of the vector thread does with its buffer."""
+
+
+def _bits(bits: int) -> Iterator[int]:
+    """The accesses of a set, the first one first."""
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low
+
+
+def _distinct(entries: np.ndarray) -> list[int]:
+    """The numbers that occur, ascending."""
+    first = entries[0]
+    return [int(first)] if (entries == first).all() else np.unique(entries).tolist()
 
 
 class Sources:
-    """Which instructions the operands of others are computed from."""
+    """Which operations the numbers among the operands of others come from."""
 
     def __init__(self, functions: list[Function]) -> None:
         self._from: dict[Value, list[Value]] = {}
-        self._known: dict[Op, set[Op]] = {}
+        self._known: dict[Op, tuple[Op, ...]] = {}
         for function in functions:
             if function.body is not None:
                 self._block(function.body)
@@ -137,18 +285,21 @@ class Sources:
                 for k, value in enumerate(ends):
                     self._from.setdefault(op.results[k % len(op.results)], []).append(value)
 
-    def feeds(self, first: Op, second: Op) -> bool:
-        """True if an operand of `second` is computed from a result of `first`."""
-        known = self._known.get(second)
+    def numbers_of(self, op: Op) -> tuple[Op, ...]:
+        """Operations whose results the operands of `op` are computed from, be it by arithmetic or loops."""
+        known = self._known.get(op)
         if known is None:
-            known = self._known[second] = set()
-            todo, seen = list(second.values), set(second.values)
+            found: dict[Op, None] = {}
+            todo, seen = list(op.values), set(op.values)
             while todo:
                 value = todo.pop()
                 more = list(self._from.get(value, ()))
                 if isinstance(value.owner, Op):
-                    known.add(value.owner)
-                    more += value.owner.values
+                    if value.owner.name.startswith("arith."):
+                        more += value.owner.values
+                    else:
+                        found[value.owner] = None
                 todo += [v for v in more if v not in seen]
                 seen.update(more)
-        return first in known
+            known = self._known[op] = tuple(found)
+        return known
