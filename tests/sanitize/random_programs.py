@@ -249,13 +249,15 @@ class ClusterDraw(Draw):
     """A program of a cube core and its vector cores, which hand over to one another."""
 
     cluster = True
+    losses: tuple[float, ...] = (0.0, 0.0, 0.1, 0.35)
+    thrown = 0.2
 
     def __init__(self, rng: random.Random) -> None:
         self.rng, self.blocks, self.ids, self.meetings = rng, 1, {}, {}
         self.target = rng.choice(("a2a3", "a5"))
         self.profile, self.output = rng.random() < 0.2, rng.random() < 0.3
-        self.loss = rng.choice((0.0, 0.0, 0.1, 0.35))
-        self.chaos, self.tokens = rng.random() < 0.2, False
+        self.loss = rng.choice(self.losses)
+        self.chaos, self.tokens = rng.random() < self.thrown, False
         self.cube, self.vector = CubeMenu(rng, range(1)), Menu(rng, range(1, 3), "%sub", apart=0.85)
         self._event = 0
         body = []
@@ -297,6 +299,44 @@ class ClusterDraw(Draw):
 
     def _pipe(self, menu: Menu, usual: dict[str, str]) -> str:
         return self.rng.choice(menu.pipes) if self._lost() else usual.get(menu.kind, "MTE2")
+
+
+class SignalDraw(ClusterDraw):
+    """The same, where flags are given again, by several pipes, and more or less often than they are waited for."""
+
+    losses, thrown = (0.0,), 0.0
+
+    def __init__(self, rng: random.Random) -> None:
+        self._taking: dict[tuple[str, int], str] = {}
+        super().__init__(rng)
+
+    def _handover(self, giver: Menu, taker: Menu) -> list[Node]:
+        rng = self.rng
+        if rng.random() < 0.5:
+            self._event = 0
+        event = self._event
+        first, second = super()._handover(giver, taker)
+        pipe = self._taking.setdefault((taker.kind, event), rng.choice(taker.pipes))
+        for node in second.body:  # waits of several pipes would take each other's counts
+            if node.kind == "await":
+                node.pipe, node.text = pipe, awaiting(pipe, *node.key).text
+        for node in [node for node in first.body if node.kind == "signal"]:
+            if rng.random() < 0.6:
+                more = signal(rng.choice(giver.pipes), node.key[0], 2)
+                first.body.insert(rng.randint(0, len(first.body)), more)
+        for node in [node for node in second.body if node.kind == "await"]:
+            if rng.random() < 0.4:
+                second.body.insert(rng.randint(0, len(second.body)), awaiting(pipe, *node.key))
+        return [first, second]
+
+
+class MeetingDraw(Draw):
+    """Two blocks that meet, where flags are given by several pipes."""
+
+    def _meeting(self) -> list[Node]:
+        for event, (_, after) in self.meetings.items():
+            self.meetings[event] = self.rng.choice(self.menu.pipes), after
+        return super()._meeting()
 
 
 # --- text and steps ----------------------------------------------------------------------------------------------

@@ -89,9 +89,9 @@ def test_an_access_that_another_core_has_followed_still_races_on_its_own_core() 
     }
 
 
-@pytest.mark.parametrize("add", [False, True])
-def test_a_signal_that_is_replaced_says_nothing_about_those_before(add: bool) -> None:
-    """Block 2 waits for the value of block 1; where that has been added, also for block 0, which stored x."""
+@pytest.mark.parametrize(("add", "value"), [(False, 2), (True, 2), (True, 3)])
+def test_a_signal_says_nothing_about_those_that_it_does_not_need(add: bool, value: int) -> None:
+    """Block 0, which stored x, adds or sets 1, block 1 adds or sets 2: only a sum of 3 waits for both."""
     kind = " {notifyOp = #pto<notify_op atomic_add>}" if add else ""
     lines = [
         f"{SIGNAL}first",
@@ -107,13 +107,22 @@ def test_a_signal_that_is_replaced_says_nothing_about_those_before(add: bool) ->
         "end",
         "%third = arith.cmpi eq, %block, %c2 : index",
         "scf.if %third {",
-        f"pto.twait(%s, %n2 {TYPES}) {{cmpMode = #pto<cmp ge>}}",
+        f"%value = arith.constant {value} : i32",
+        f"pto.twait(%s, %value {TYPES}) {{cmpMode = #pto<cmp ge>}}",
         "load a x",
         "end",
     ]
     program = Mini("\n".join(lines), params="%sig: !pto.ptr<i32>")
     found = program.found(blocks=3, args={"sig": np.zeros(1, np.int32)})
-    assert found == ({} if add else {"RACE-XCORE-RAW": [{8, 19}]})
+    assert {rule: [at & {8, 20} for at in lines] for rule, lines in found.items()} == (
+        {} if value == 3 else {"RACE-XCORE-RAW": [{8, 20}]}
+    )
+    if add and value == 2:
+        (finding,) = program.sanitize(blocks=3, args={"sig": np.zeros(1, np.int32)}).errors
+        wait = program.first + 18
+        assert finding.hint is not None
+        assert f"TWAIT in line {wait}" in finding.hint
+        assert [n.location.line for n in finding.notes if "may end by other" in n.message] == [wait]
 
 
 @pytest.mark.campaign

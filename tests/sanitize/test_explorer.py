@@ -20,7 +20,7 @@ from ptokit.sanitize import Report
 
 from .explorer import Explorer, State, Step, TooLarge
 from .mini import output
-from .random_programs import ClusterDraw, Draw, Sample
+from .random_programs import ClusterDraw, Draw, MeetingDraw, Sample, SignalDraw
 
 Seen = Counter[str]
 
@@ -205,8 +205,15 @@ def test_the_sanitizer_agrees_with_all_executions_of_clusters() -> None:
     assert seen["RACE-XCORE-RAW"] + seen["RACE-XCORE-WAR"] + seen["RACE-XCORE-WAW"] >= 10
 
 
+@pytest.mark.parametrize("kind", [SignalDraw, MeetingDraw])
+def test_flags_that_several_pipes_give(kind: type[Draw]) -> None:
+    seen = play(range(40), kind)
+    assert seen["programs"] > 30
+    assert seen["RACE-XCORE-RAW"] + seen["RACE-XCORE-WAR"] + seen["RACE-XCORE-WAW"] >= 3
+
+
 @pytest.mark.campaign
-@pytest.mark.parametrize("kind", [Draw, ClusterDraw])
+@pytest.mark.parametrize("kind", [Draw, ClusterDraw, SignalDraw, MeetingDraw])
 @pytest.mark.parametrize("part", range(50))
 def test_campaign(part: int, kind: type[Draw]) -> None:
     print(play(range(1000 + 1000 * part, 2000 + 1000 * part), kind))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
+from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,7 @@ from .findings.witness import Witness, compare, copies
 from .launch import KEPT, ObservedRun, Rerun
 from .reorder import Scheduler, can_wait, delaying
 from .report import Report
+from .simulation.givers import Waits
 
 WITNESSES = 16
 """Races that are run once more to show what they change."""
@@ -115,12 +118,23 @@ def sanitize(
         auto_rules(module, found)
     if any(d.rule not in _IGNORED and d.rule not in _SEEN_RUNNING for d in found.errors):
         return report
-    fresh = copies(args) if witness or seed is not None or explain_sync else []
+    stated = list(found)
     how = Mode(module, mode, vector_cores, ranks)
-    run = ObservedRun(module, kernel, target, args, blocks, order == "profile", extended, report, how, frozenset(also))
-    if not ranks and sum(arg.nbytes for arg in args if isinstance(arg, np.ndarray)) <= KEPT:
-        run.fresh = fresh or copies(args)
+    fresh = copies(args) if witness or seed is not None or explain_sync or how.others_may_end else []
+    kept = not ranks and sum(arg.nbytes for arg in args if isinstance(arg, np.ndarray)) <= KEPT
+    spare = (fresh or copies(args)) if kept else None
+    observed = partial(ObservedRun, module, kernel, target)
+    options = blocks, order == "profile", extended, report, how, frozenset(also)
+    run = observed(args, *options)
+    run.fresh = spare
     run.run()
+    while how.others_may_end and (told := run.simulation.waits.wrong()):
+        report.diagnostics = Diagnostics()
+        report.diagnostics.extend(stated)
+        run = observed(copies(fresh), *options, waits=Waits(told))
+        run.fresh = spare
+        with redirect_stdout(StringIO()):  # the first run has printed it
+            run.run()
     report.ran = True
     report.coverage = coverage(how, in_order=not target.is_device, explained=explain_sync, complete=run.complete)
     report.diagnostics = _without_superseded(report.diagnostics)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.ir.core import Module
+from ptokit.ir.core import Module, Op
 from ptokit.ir.facts import instr_of
 from ptokit.records import dataclass
+from ptokit.types.enums import SECOND_CORE
 from ptokit.types.values import Ptr
 
 
@@ -15,7 +16,9 @@ class Mode:
 
     ``placed``: it gives tiles addresses. ``by_compiler``: it leaves the order of the pipes of a core to the compiler.
     ``stated``: that was said, not inferred. ``adds_flags``: it was said that the compiler adds them.
-    ``between_cores``: it orders cores. ``ranks``: devices of the launch, 0 where there is one.
+    ``between_cores``: it orders cores. ``unsure``: flags between cores that several pipes give or take.
+    ``others_may_end``: waits of it may end by other signals than in the order of a launch. ``ranks``: devices of the
+    launch, 0 where there is one.
     """
 
     def __init__(self, module: Module, stated: str | None, vector_cores: int, ranks: int = 0) -> None:
@@ -27,12 +30,36 @@ class Mode:
         self.placed = any(op.name == "pto.tassign" or (op.name in ALLOCATIONS and op.get("addr")) for op in ops)
         self.waits_for_work = any(instr.name == "TSYNC" for instr in instrs)
         self.between_cores = any(instr.order.between_cores for instr in instrs)
+        self.unsure = _unsure(ops)
+        asking = {instr.name for instr in instrs} & {"TWAIT", "TTEST"}
+        self.others_may_end = bool(asking or self.unsure)
         self.by_compiler = not self.placed and not addressed and not ordered
         self.stated = stated is not None
         self.adds_flags = stated == "auto-sync"
         if stated is not None:
             self.by_compiler = stated != "manual"
             self.placed = stated == "manual" or (stated == "auto-sync" and self.placed)
+
+
+_GIVE, _TAKE = (
+    frozenset((f"sync.{verb}", *(f"{other}_{place}_block" for place in ("cross", "intra"))))
+    for verb, other in (("set", "set"), ("wait", "wait"))
+)
+
+
+def _unsure(ops: list[Op]) -> frozenset[int]:
+    """Flags between cores, without the number of a core in them, that several pipes give or several take."""
+    found: set[int] = set()
+    for names in (_GIVE, _TAKE):
+        pipes: dict[int, set[Any]] = {event: set() for event in range(SECOND_CORE)}
+        for op in ops:
+            instr = instr_of(op)
+            if instr is not None and instr.name in names:
+                event = op.attrs.get("event_id")
+                for one in pipes if event is None else (event % SECOND_CORE,):
+                    pipes[one].add(op.attrs.get("pipe"))
+        found.update(event for event, several in pipes.items() if len(several) > 1)
+    return frozenset(found)
 
 
 ALLOCATIONS = ("pto.alloc_tile", "pto.alloc_multi_tile")

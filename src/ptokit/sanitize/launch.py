@@ -42,6 +42,7 @@ from .reorder import Delayed, Scheduler, explained
 from .report import Report
 from .simulation.core import Core
 from .simulation.events import Signal
+from .simulation.givers import Waits
 from .simulation.queues import Simulation
 from .simulation.signals import Hub
 from .uninitialised import Uninitialised
@@ -65,6 +66,7 @@ class ObservedRun:
         report: Report,
         mode: Mode,
         also: frozenset[str] = frozenset(),
+        waits: Waits | None = None,
     ) -> None:
         self.report, self.blocks, self.target = report, blocks, target
         self.program = Program(module, kernel, target, extended=extended, vector_cores=mode.vector_cores)
@@ -85,13 +87,13 @@ class ObservedRun:
         memories = _memories(values, args, of_slots * len(self.devices))
         repair = self.repair = Repair(module.functions, target)
         analysis = Analysis(self.findings, repair, blocks_only=mode.by_compiler and not mode.between_cores)
-        waits = "FLAG-REUSE-RACE" in also
-        profiled = partial(Core, target=target, profile=profile, waits=waits, started=False)
+        reused = "FLAG-REUSE-RACE" in also
+        profiled = partial(Core, target=target, profile=profile, waits=reused, started=False)
         places = core_ids(self.program.cores.roles, blocks, mode.ranks)
         cores = [profiled(c.index, c.kind, c.block, c.sub, rank=c.rank) for c in places]
-        hub = Hub(cores, self._overflow)
-        reuse = partial(reuse_race, self.findings) if "FLAG-REUSE-RACE" in also else None
-        self.simulation = Simulation(cores, hub, analysis.execute, reuse)
+        hub = Hub(cores, self._overflow, mode.unsure)
+        reuse = partial(reuse_race, self.findings) if reused else None
+        self.simulation = Simulation(cores, hub, analysis.execute, reuse, waits)
         repair.cores = self.simulation.cores  # and the transfer engines that come to them
         self.analysis = analysis
         self.memories, self.extended, self.mode = memories, extended, mode

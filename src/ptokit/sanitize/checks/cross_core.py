@@ -15,6 +15,7 @@ from ptokit.types.enums import NotifyOp, Pipe
 
 from ..memory.footprints import Touch
 from ..simulation.events import OWN_FLAG, Barrier, Meet, SetFlag, WaitFlag, WaitWork, Work
+from ..simulation.givers import Source
 from . import engines, global_views, pipes, transfers
 from .core import ObservedCore
 
@@ -56,7 +57,7 @@ def twait(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
         if not over():
             return False
         touches = global_views.touched(o, given["signal"], write=False, kind=SIGNAL)
-        wait.works = _behind(o, touches, given, attrs)
+        wait.works, wait.sources = _behind(o, touches, given, attrs)
         o.simulation.resume(o.core)
         o.push(Work(op, "TWAIT", Pipe.S, touches=touches))
         return True
@@ -71,7 +72,8 @@ def ttest(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
         result = bool(asked())
         touches = global_views.touched(o, given["signal"], write=False, kind=SIGNAL)
         if result:
-            o.push(WaitWork(op, "TTEST", Pipe.S, works=_behind(o, touches, given, attrs)))
+            works, sources = _behind(o, touches, given, attrs)
+            o.push(WaitWork(op, "TTEST", Pipe.S, works=works, sources=sources))
         o.push(Work(op, "TTEST", Pipe.S, touches=touches))
         return result
 
@@ -87,15 +89,17 @@ def _values(signal: View) -> list[int]:
     return values
 
 
-def _behind(o: ObservedCore, touches: list[Touch], given: Given, attrs: Given) -> tuple[Work, ...]:
-    """The notifications that have been waited for."""
+def _behind(o: ObservedCore, touches: list[Touch], given: Given, attrs: Given) -> tuple[tuple[Work, ...], list[Source]]:
+    """The notifications that have been waited for, and what may have been."""
     compare, value = COMPARE[attrs["cmp"]], int(uniform(given["value"]))
     count = len(_values(given["signal"]))
-    return tuple(
-        work
-        for touch in touches
-        for work in o.simulation.signals.behind(touch, o.core.index, count, lambda now: bool(compare(now, value)))
-    )
+    works: list[Work] = []
+    sources: list[Source] = []
+    for touch in touches:
+        found = o.simulation.signals.behind(touch, o.core.index, count, lambda now: bool(compare(now, value)))
+        works += found[0]
+        sources += found[1]
+    return tuple(works), sources
 
 
 def dcci(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:

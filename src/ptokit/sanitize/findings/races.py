@@ -33,12 +33,19 @@ def describe(first: Side, second: Side) -> Draft:
     notes = [Note(f"{doing} ({', '.join(where)})" if where else doing, a.op.location)]
     notes.append(Note(overlap(touch_a, touch_b)))
     hint, early = None, None if same else _early(first, second) or _early(second, first)
+    doubted = None if same else _doubted(first, second) or _doubted(second, first)
     last: tuple[Item, Item] | None = None
     if same:
         last = last_sync(core_a, a, b)
         notes += sync_notes(a, b, last)
     elif ENGINE in (core_a.kind, core_b.kind) and core_a.issuer is core_b.issuer:
         hint = "wait for the event of the transfer first: wait_async_event"
+    elif doubted is not None:
+        told, wait = doubted
+        at = f"the {wait.name} in line {wait.op.location.line}"
+        hint = f"let {at} wait for a value that only all of them together give, or for a signal of its own"
+        notes.append(Note(f"{wait.name} here may end by other notifications", wait.op.location))
+        notes.append(Note(f"{told.name} tells of the first access only here", told.op.location))
     elif core_a.rank != core_b.rank or early is not None:
         hint = _told_early(*early) if early is not None else _tell(core_a, core_b)
         notes += [] if early is None else [_notification(*early)]
@@ -65,8 +72,15 @@ def describe(first: Side, second: Side) -> Draft:
 def _early(side: Side, other: Side) -> tuple[Side, Work] | None:
     """The notification after an access that the other core has waited for, though it does not wait for the access."""
     core, work, _ = side
-    later = (told for told in other[0].issuer.heard.get(core.issuer.index, ()) if told.seq > work.seq)
+    later = (told for told, _ in other[0].issuer.heard.get(core.issuer.index, ()) if told.seq > work.seq)
     return next(((side, told) for told in later), None)
+
+
+def _doubted(side: Side, other: Side) -> tuple[Work, Item] | None:
+    """The notification after an access that has ended a wait before the other one, and the wait: others may end it."""
+    core, work, _ = side
+    pairs = other[0].issuer.doubted.get(core.issuer.index, ())
+    return next(((told, wait) for told, wait in pairs if told.seq > work.seq and wait.seq < other[1].seq), None)
 
 
 def _doer(core: Core, work: Work) -> str:

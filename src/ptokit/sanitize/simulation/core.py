@@ -50,7 +50,10 @@ class Core:
         self.cluster: list[Core] = [self]  # the cores that see its buffers
         self.recent: deque[Item] = deque(maxlen=RECENT)  # what it has processed last
         self.issuer: Core = self  # of a transfer engine: the core that submits to it
-        self.heard: dict[int, deque[Work]] = {}  # notifications that it has waited for, by the core that gave them
+        # Notifications that it has waited for, with the wait, by the core that gave them; and those that ended a wait
+        # which others may end.
+        self.heard: dict[int, deque[tuple[Work, Item]]] = {}
+        self.doubted: dict[int, deque[tuple[Work, Item]]] = {}
         self._empty()
         if started:
             self.begin()

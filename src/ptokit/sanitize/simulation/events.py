@@ -14,6 +14,7 @@ from .clocks import Clock
 
 if TYPE_CHECKING:
     from ..memory.footprints import Touch
+    from .givers import Source
 
 Loops = tuple[tuple[str, Any], ...]
 FlagKey = tuple[Pipe, Pipe, int]
@@ -84,6 +85,7 @@ class WaitWork(Item):
 
     works: tuple[Work, ...] | None = ()
     reason: Callable[[], str] | None = None  # what for, in words
+    sources: list[Source] = field(default_factory=list)  # of signals that others may give, too
 
 
 @dataclass(slots=True, eq=False)

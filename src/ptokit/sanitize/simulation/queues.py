@@ -27,6 +27,7 @@ from .events import (
     WaitWork,
     Work,
 )
+from .givers import Source, Waits
 from .signals import Hub, Signals
 
 Execute = Callable[["Core", Work, Clock], None]
@@ -40,10 +41,17 @@ class Simulation:
     """All cores of a launch. ``execute(core, work, clock)`` is called for every instruction, in an order that the
     flags allow, with what is known to have completed before it begins."""
 
-    def __init__(self, cores: Iterable[Core], hub: Hub, execute: Execute, reuse: Reuse | None = None) -> None:
+    def __init__(
+        self,
+        cores: Iterable[Core],
+        hub: Hub,
+        execute: Execute,
+        reuse: Reuse | None = None,
+        waits: Waits | None = None,
+    ) -> None:
         self.cores = list(cores)
         self.hub, self.execute, self.reuse = hub, execute, reuse
-        self.signals = Signals()
+        self.signals, self.waits = Signals(), Waits() if waits is None else waits
         self.meetings: Rendezvous[Clock] = Rendezvous(list(self.cores))
         self._engines: dict[tuple[int, object], Core] = {}  # by core and session; among the cores, behind those
         self._joined: dict[tuple[int, tuple[str, int], int], Clock] = {}  # by rank
@@ -139,18 +147,29 @@ class Simulation:
                     work.wakes.add(core.index)
                 if missing:
                     return False
+                before = core.clocks[Pipe.S].copy()
+                corrected = self.waits.corrected.get((core.index, item.seq))
+                if corrected is not None:
+                    core.learn(corrected)
                 for work in item.works:
                     assert work.done is not None
-                    core.learn(work.done)
+                    if corrected is None:
+                        core.learn(work.done)
                     if work.done.core != core.index:
-                        core.heard.setdefault(work.done.core, deque(maxlen=RECENT)).append(work)
+                        heard = core.heard if corrected is None else core.doubted
+                        heard.setdefault(work.done.core, deque(maxlen=RECENT)).append((work, item))
+                if item.sources:
+                    self._told(core, item, before, item.sources)
             case Meet():
                 return self._meet(core, item)
             case AwaitSignal():
-                clock_or_none = self.hub.take(core, item)
+                clock_or_none = self.hub.take(core, item, SCALAR, core.counts[SCALAR] + 1)
                 if clock_or_none is None:
                     return False
-                core.learn(clock_or_none)
+                before = core.clocks[Pipe.S].copy()
+                core.learn(self.waits.corrected.get((core.index, item.seq), clock_or_none))
+                if self.hub.sources:
+                    self._told(core, item, before, self.hub.sources)
             case GetToken():
                 return self._get(core, item)
             case Submit():
@@ -158,6 +177,17 @@ class Simulation:
             case _:
                 self._act(core, item)
         return True
+
+    def _told(self, core: Core, item: Item, before: Clock, sources: list[Source]) -> None:
+        """A wait that others may end is over. It counts as an access, so that those after it are known."""
+        scalar = self._holds_scalar_unit(core, item)
+        clock, component = core.clocks[Pipe.S if scalar else item.pipe], COMPONENTS[Pipe.S if scalar else item.pipe]
+        told = clock.copy()
+        core.counts[component] += 1
+        clock.own[component] = core.counts[component]
+        if scalar:
+            core.issue.own[component] = core.counts[component]  # which `learn` has made anew
+        self.waits.over(item, component, core.counts[component], before, told, sources)
 
     def _submit(self, core: Core, item: Submit) -> None:
         """The session's engine begins a transfer, behind those that it has."""
@@ -258,10 +288,13 @@ class Simulation:
             case GetToken():
                 return self._get(core, item)
             case AwaitSignal():
-                known_or_none = self.hub.take(core, item)
+                known_or_none = self.hub.take(core, item, COMPONENTS[pipe], core.counts[COMPONENTS[pipe]] + 1)
                 if known_or_none is None:
                     return False
-                clock.join(known_or_none)
+                before = clock.copy()
+                clock.join(self.waits.corrected.get((core.index, item.seq), known_or_none))
+                if self.hub.sources:
+                    self._told(core, item, before, self.hub.sources)
             case _:
                 self._act(core, item)
         return True

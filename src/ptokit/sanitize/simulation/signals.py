@@ -5,25 +5,48 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
+from functools import partial
+from operator import le
 
 from ptokit.records import dataclass
 from ptokit.run.cores.signals import Semaphores
+from ptokit.types.enums import SECOND_CORE, Pipe
 
 from ..memory.footprints import Touch
-from .clocks import Clock
+from .clocks import SCALAR, Clock
 from .core import Core
 from .events import AwaitSignal, Signal, Work
+from .givers import Giver, Source
 from .slots import AwaitSlot, Posts, PostSlot
 
 Arrival = tuple[Clock, Signal]
+_Sender = tuple[int, int, int]
+
+
+@dataclass(slots=True)
+class _Stream:
+    """The flags that a core gives in one way, and who has waited for them: component and number, by receiver."""
+
+    givers: list[Giver] = field(default_factory=list)
+    taken: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
 
 class Hub:
-    """The semaphores of a launch, as the queues see them. ``overflow`` is called for a signal beyond their limit."""
+    """The semaphores of a launch, as the queues see them. ``overflow`` is called for a signal beyond their limit.
+
+    ``unsure``: the flags, without the number of a core in them, that several pipes give or take.
+    """
 
     def __init__(
-        self, cores: Sequence[Core] = (), overflow: Callable[[Core, Signal], None] = lambda core, signal: None
+        self,
+        cores: Sequence[Core] = (),
+        overflow: Callable[[Core, Signal], None] = lambda core, signal: None,
+        unsure: frozenset[int] = frozenset(),
     ) -> None:
+        self._unsure = unsure
+        self._streams: dict[_Sender, _Stream] = {}
+        self.sources: list[Source] = []  # of the last flag taken, if it is unsure
+
         def beyond(core: object, arrival: Arrival) -> None:
             overflow(core, arrival[1])  # type: ignore[arg-type]
 
@@ -42,15 +65,30 @@ class Hub:
             self._posts.post(core, item, clock)
             self.delivered.update(other.index for other in core.cluster)
             return
+        if item.event % SECOND_CORE in self._unsure:
+            stream = self._streams.setdefault((core.index, item.event, item.mode), _Stream())
+            stream.givers.append(Giver(item, core.index, clock))
         self._semaphores.send(core, item.event, item.mode, (clock, item))
 
-    def take(self, core: Core, item: AwaitSignal) -> Clock | None:
-        """Consume one count; what its senders knew, or None if there is none."""
+    def take(self, core: Core, item: AwaitSignal, component: int, number: int) -> Clock | None:
+        """Consume one count; what its senders knew, or None if there is none.
+
+        ``component``, ``number``: the access that the wait counts as.
+        """
+        self.sources = []
         if isinstance(item, AwaitSlot):
             return self._posts.take(core, item)
         parts = self._semaphores.take(core.index, item.event)
         if parts is None:
             return None
+        if item.event % SECOND_CORE in self._unsure:
+            before = core.clocks[item.pipe if component != SCALAR else Pipe.S].own
+            for sender, (_, signal) in parts.items():
+                stream = self._streams[sender, signal.event, signal.mode]
+                taken = stream.taken.setdefault(core.index, [])
+                count = 1 + sum(before[c] >= n or c == component for c, n in taken)
+                taken.append((component, number))
+                self.sources.append(Source(partial(list, stream.givers), 0, partial(le, count)))
         clocks = [clock for clock, _ in parts.values()]
         joined = clocks[0].copy()
         for clock in clocks[1:]:
@@ -71,6 +109,7 @@ class _History:
 
     values: list[int]
     given: list[tuple[int, Work, bool]] = field(default_factory=list)  # core, notification, whether it replaces
+    _givers: list[Giver] = field(default_factory=list)
     seen: dict[int, tuple[int, dict[int, Work]]] = field(default_factory=dict)  # by core: what it has waited for
 
     def until(self, core: int, holds: Callable[[int], bool]) -> Iterable[Work]:
@@ -89,6 +128,14 @@ class _History:
         self.seen[core] = at, behind
         return behind.values()
 
+    def givers(self) -> list[Giver]:
+        """The notifications that have happened, when the launch is over."""
+        if not self._givers:
+            for (sender, work, fresh), before, now in zip(self.given, self.values, self.values[1:]):
+                if work.done is not None:
+                    self._givers.append(Giver(work, sender, work.done, now if fresh else now - before, fresh))
+        return self._givers
+
 
 class Signals:
     """Who gave the signals in global memory the values they had, by memory and granule."""
@@ -105,17 +152,22 @@ class Signals:
             history.given.append((core, work, fresh))
             history.values.append(new)
 
-    def behind(self, touch: Touch, core: int, count: int, holds: Callable[[int], bool]) -> tuple[Work, ...]:
-        """The notifications that a core has waited for when it sees that a condition holds for all `count` signals.
+    def behind(
+        self, touch: Touch, core: int, count: int, holds: Callable[[int], bool]
+    ) -> tuple[list[Work], list[Source]]:
+        """The notifications that a core has waited for when it sees that a condition holds for all `count` signals, and
+        for each signal those that it may have waited for.
 
         Later ones may have happened by now, but on a device the core need not have waited for them.
         """
         found: dict[Work, None] = {}
+        sources = []
         for key in self._keys(touch, count):
             history = self._histories.get(key)
             if history is not None:
                 found.update(dict.fromkeys(history.until(core, holds)))
-        return tuple(found)
+                sources.append(Source(history.givers, history.values[0], holds))
+        return list(found), sources
 
     @staticmethod
     def _keys(touch: Touch, count: int) -> Iterable[tuple[int, int]]:

@@ -1,0 +1,188 @@
+"""What a wait for signals orders, whoever gives them (memory-model-and-sync 6 rule 8).
+
+A launch is carried out in one order, and there a wait ends with certain signals. Other orders may end it with others: a
+counter that two blocks add to and a third one waits to be 1 tells of neither. What a wait tells is what has happened
+whichever of them end it: something is known if those that do not know of it cannot end the wait by themselves.
+
+Who may end a wait is known only when the launch is over: a signal may come that comes later in the order of the launch.
+A launch in which some wait has told too much is therefore simulated again with what it may tell, until nothing changes.
+What waits tell becomes less from one time to the next, and is true in all orders in the end: the first wait of an order
+to break it would have been ended by signals that do not know of the thing, and those cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ptokit.records import dataclass
+
+from .clocks import POSTED, WIDTH, Clock, Part
+from .events import Item
+
+_VALUES = 4096  # of a counter that are told apart
+
+
+@dataclass(slots=True, eq=False)
+class Giver:
+    """A signal that has been given: ``clock``, what has completed by then. ``amount``: what it adds, or with ``fresh``
+    the value that it sets."""
+
+    item: Item
+    core: int
+    clock: Clock
+    amount: int = 1
+    fresh: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Source:
+    """A signal that is waited for: who gives it, in the order of the launch, and which values end the wait."""
+
+    givers: Callable[[], list[Giver]]
+    start: int
+    holds: Callable[[int], bool]
+
+
+@dataclass(slots=True, eq=False)
+class Taken:
+    """A wait that is over. ``before``: what its core knew when it began; ``number``: of an access that it counts as, by
+    which those that come after it are known; ``told``: what was known afterwards."""
+
+    item: Item
+    component: int
+    number: int
+    before: Clock
+    told: Clock
+    sources: list[Source]
+
+    def known(self) -> Clock:
+        """What the wait tells, whoever ends it."""
+        out = Clock(self.before.core, [0] * len(self.before.own))
+        for source in self.sources:
+            core = self.before.core
+            givers = [g for g in source.givers() if not g.clock.knows(core, self.component, self.number)]
+            for number, part in _common(_Choices(givers, source, self.before)).items():
+                if number == core:
+                    out.own = list(map(max, out.own, part))
+                else:
+                    out.far = {**out.far, number: tuple(map(max, out.far.get(number, part), part))}
+        return out
+
+
+def _less(before: Clock, known: Clock, told: Clock) -> bool:
+    """True if something of `told` is not known."""
+    known = known.copy()
+    known.join(before)
+    if any(a < b for a, b in zip(known.own, told.own)):
+        return True
+    nothing = (0,) * WIDTH
+    return any(any(a < b for a, b in zip(known.far.get(core, nothing), part)) for core, part in told.far.items())
+
+
+class _Choices:
+    """Those that may end a wait."""
+
+    def __init__(self, givers: Sequence[Giver], source: Source, before: Clock) -> None:
+        self.holds, self.value = source.holds, source.start
+        self.free: list[Giver] = []
+        self._forced: list[Giver] = []
+        counting = all(not giver.fresh for giver in givers) and len({giver.amount for giver in givers}) <= 1
+        for giver in givers:
+            if counting or not before.knows(giver.core, POSTED, giver.clock.own[POSTED]):
+                self.free.append(giver)
+            else:  # its effect has been seen
+                self._forced.append(giver)
+                self.value = giver.amount if giver.fresh else self.value + giver.amount
+        self.enough = self._count() if counting else -1  # so many of them end it, whichever; -1: it is not that simple
+        self._known: dict[frozenset[int], bool] = {}
+
+    def _count(self) -> int:
+        amount = self.free[0].amount if self.free else 0
+        fits = (n for n in range(len(self.free) + 1) if self.holds(self.value + amount * n))
+        return next(fits, len(self.free))
+
+    def suffice(self, chosen: frozenset[int]) -> bool:
+        """True if the wait can end when no others than these have been given."""
+        found = self._known.get(chosen)
+        if found is None:
+            found = self._known[chosen] = self._possible([self.free[n] for n in sorted(chosen)])
+        return found
+
+    def _possible(self, chosen: list[Giver]) -> bool:
+        adding = [giver for giver in chosen if not giver.fresh]
+        values = _sums(self.value, adding)
+        for setting in (giver for giver in chosen if giver.fresh):
+            if values is None or any(g.fresh and _after(g, setting) for g in self._forced):
+                continue
+            others = [g for g in (*adding, *self._forced) if not g.fresh and not _after(setting, g)]
+            more = _sums(setting.amount, others)
+            values = None if more is None else values | more
+        return values is None or any(self.holds(value) for value in values)
+
+
+def _after(giver: Giver, other: Giver) -> bool:
+    """True if one signal is given after another one."""
+    return giver.clock.knows(other.core, POSTED, other.clock.own[POSTED])
+
+
+def _sums(start: int, givers: list[Giver]) -> set[int] | None:
+    """The values that some of them can add up to; None if they are too many."""
+    values = {start}
+    for giver in givers:
+        values |= {value + giver.amount for value in values}
+        if len(values) > _VALUES:
+            return None
+    return values
+
+
+def _common(choices: _Choices) -> dict[int, Part]:
+    """By core, what is known whoever of them ends the wait: of each component the greatest number that those who know
+    less cannot do without."""
+    free = choices.free
+    if not free or choices.enough == 0:
+        return {}
+    out = {}
+    for core in sorted({core for giver in free for core in (giver.clock.core, *giver.clock.far)}):
+        parts = [giver.clock.own if giver.clock.core == core else giver.clock.far.get(core, ()) for giver in free]
+        width = max(map(len, parts))
+        table = np.array([(*part, *(0,) * (width - len(part))) for part in parts])
+        if choices.enough > 0:
+            least = np.partition(table, choices.enough - 1, axis=0)[choices.enough - 1]
+        else:
+            least = np.array([_least(choices, column) for column in table.T])
+        if least.any():
+            out[core] = tuple(least.tolist())
+    return out
+
+
+def _least(choices: _Choices, column: np.ndarray) -> int:
+    """The greatest number of a component that those who know less of it cannot do without."""
+    if choices.suffice(frozenset()):
+        return 0
+    numbers = np.unique(column).tolist()
+    for number in numbers:
+        if choices.suffice(frozenset(np.flatnonzero(column <= number).tolist())):
+            return int(number)
+    return int(numbers[-1])
+
+
+class Waits:
+    """The waits of a launch that others than those of its order may end. ``corrected``: what they tell, by core and
+    place in its program, once it is known that the order of the launch shows too much."""
+
+    def __init__(self, corrected: dict[tuple[int, int], Clock] | None = None) -> None:
+        self.corrected = corrected or {}
+        self._taken: list[Taken] = []
+
+    def over(self, item: Item, component: int, number: int, before: Clock, told: Clock, sources: list[Source]) -> None:
+        """A wait is over; see `Taken`."""
+        self._taken.append(Taken(item, component, number, before, told, sources))
+
+    def wrong(self) -> dict[tuple[int, int], Clock]:
+        """What all waits may tell, if one of them has told more."""
+        known = [wait.known() for wait in self._taken]
+        if not any(_less(wait.before, k, wait.told) for k, wait in zip(known, self._taken)):
+            return {}
+        return {(wait.before.core, wait.item.seq): k for k, wait in zip(known, self._taken)}
