@@ -19,7 +19,6 @@ import numpy as np
 from ptokit.records import dataclass
 
 from .clocks import POSTED, WIDTH, Clock, Part
-from .events import Item
 
 _VALUES = 4096  # of a counter that are told apart
 
@@ -29,7 +28,6 @@ class Giver:
     """A signal that has been given: ``clock``, what has completed by then. ``amount``: what it adds, or with ``fresh``
     the value that it sets."""
 
-    item: Item
     core: int
     clock: Clock
     amount: int = 1
@@ -47,10 +45,11 @@ class Source:
 
 @dataclass(slots=True, eq=False)
 class Taken:
-    """A wait that is over. ``before``: what its core knew when it began; ``number``: of an access that it counts as, by
-    which those that come after it are known; ``told``: what was known afterwards."""
+    """A wait that is over. ``seq``: its place in the program of its core; ``before``: what that knew when it began;
+    ``number``: of an access that it counts as, by which those that come after it are known; ``told``: what was known
+    afterwards."""
 
-    item: Item
+    seq: int
     component: int
     number: int
     before: Clock
@@ -176,13 +175,13 @@ class Waits:
         self.corrected = corrected or {}
         self._taken: list[Taken] = []
 
-    def over(self, item: Item, component: int, number: int, before: Clock, told: Clock, sources: list[Source]) -> None:
+    def over(self, seq: int, component: int, number: int, before: Clock, told: Clock, sources: list[Source]) -> None:
         """A wait is over; see `Taken`."""
-        self._taken.append(Taken(item, component, number, before, told, sources))
+        self._taken.append(Taken(seq, component, number, before, told, sources))
 
     def wrong(self) -> dict[tuple[int, int], Clock]:
         """What all waits may tell, if one of them has told more."""
         known = [wait.known() for wait in self._taken]
         if not any(_less(wait.before, k, wait.told) for k, wait in zip(known, self._taken)):
             return {}
-        return {(wait.before.core, wait.item.seq): k for k, wait in zip(known, self._taken)}
+        return {(wait.before.core, wait.seq): k for k, wait in zip(known, self._taken)}

@@ -187,7 +187,7 @@ class Simulation:
         clock.own[component] = core.counts[component]
         if scalar:
             core.issue.own[component] = core.counts[component]  # which `learn` has made anew
-        self.waits.over(item, component, core.counts[component], before, told, sources)
+        self.waits.over(item.seq, component, core.counts[component], before, told, sources)
 
     def _submit(self, core: Core, item: Submit) -> None:
         """The session's engine begins a transfer, behind those that it has."""

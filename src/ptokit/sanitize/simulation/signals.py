@@ -67,7 +67,7 @@ class Hub:
             return
         if item.event % SECOND_CORE in self._unsure:
             stream = self._streams.setdefault((core.index, item.event, item.mode), _Stream())
-            stream.givers.append(Giver(item, core.index, clock))
+            stream.givers.append(Giver(core.index, clock))
         self._semaphores.send(core, item.event, item.mode, (clock, item))
 
     def take(self, core: Core, item: AwaitSignal, component: int, number: int) -> Clock | None:
@@ -133,7 +133,7 @@ class _History:
         if not self._givers:
             for (sender, work, fresh), before, now in zip(self.given, self.values, self.values[1:]):
                 if work.done is not None:
-                    self._givers.append(Giver(work, sender, work.done, now if fresh else now - before, fresh))
+                    self._givers.append(Giver(sender, work.done, now if fresh else now - before, fresh))
         return self._givers
 
 
