@@ -60,10 +60,10 @@ _TOOLS = {
 __version__ = "0.1.0"
 
 
-def _print(module: Module, target: Target, *, extended: bool) -> str:
+def _print(module: Module, target: Target) -> str:
     from ptokit.asm.kernel_text import kernel_text
 
-    return kernel_text(module, target, extended=extended)
+    return kernel_text(module, target)
 
 
 def _distribute(*args: Any, **options: Any) -> None:

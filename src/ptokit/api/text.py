@@ -68,17 +68,17 @@ def convert(program: Program, form: str) -> str:
 def converted(program: Program, form: str) -> Rewritten:
     """`convert`, with the findings."""
     from ptokit.asm.convert import convert as printed
-    from ptokit.asm.kernel_text import marked
-    from ptokit.ir.module_target import is_python, stated_target
+    from ptokit.asm.kernel_text import kernel_text
+    from ptokit.ir.module_target import stated_target
 
     one_of(form, FORMS, "form")
     source = read(program)
     if source.diagnostics.errors:
         return Rewritten(source.file, source.text, None, source.diagnostics)
-    module, target = source.module, stated_target(source.module)
-    if target is not None and not (module.text or is_python(module)):
-        module = marked(module, target)
-    result = printed(module, form)
+    target = stated_target(source.module)
+    if target is not None and not source.module.text:
+        kernel_text(source.module, target)
+    result = printed(source.module, form)
     found = Diagnostics()
     found.extend([*source.diagnostics, *result.diagnostics])
     return Rewritten(source.file, source.text, result.text, found)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity
 from ptokit.ir import Function, Module, Op
-from ptokit.ir.module_target import PYTHON, SOURCE
-from ptokit.ir.verify import verify
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
@@ -17,27 +13,11 @@ from .reading.module import parse_module
 from .text import rules
 
 
-def kernel_text(module: Module, target: Target, *, extended: bool = False) -> str:
-    """A kernel as text that is read without errors, and checks as the kernel does.
+def kernel_text(module: Module, target: Target) -> str:
+    """A kernel as text that is read without errors, and means the same.
 
     Raises `DiagnosticError` (TEXT-KERNEL) for what text cannot say.
     """
-    return _printed(marked(module, target, extended=extended), target)[0]
-
-
-def marked(module: Module, target: Target, *, extended: bool = False) -> Module:
-    """A kernel of Python as its text has it: one that breaks rules of the assembler says that it was made of Python.
-
-    Raises `DiagnosticError` (TEXT-KERNEL).
-    """
-    _, read = _printed(module, target)
-    errors = {d.rule for d in verify(module, target, extended=extended).errors}
-    if {d.rule for d in verify(read, target, extended=extended).errors} <= errors:
-        return module
-    return replace(module, attrs={**module.attrs, SOURCE: PYTHON})
-
-
-def _printed(module: Module, target: Target) -> tuple[str, Module]:
     made: list[_Noting] = []
 
     def make(function: Function) -> FunctionPrinter:
@@ -49,7 +29,7 @@ def _printed(module: Module, target: Target) -> tuple[str, Module]:
     read = parse_module(text, "kernel.pto", target=target)
     if read.diagnostics.errors:
         raise _unreadable(read.diagnostics, made)
-    return text, read.module
+    return text
 
 
 def _refuse_layouts(module: Module, target: Target) -> None:

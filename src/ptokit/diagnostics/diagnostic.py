@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from .finding import Diagnostic, Note, Severity
 from .location import UNKNOWN_LOCATION, Location
+from .rules import lookup
 
 
 class Diagnostics:
@@ -34,6 +35,18 @@ class Diagnostics:
     ) -> None:
         """Record an error."""
         self.add(Diagnostic(rule, Severity.ERROR, message, location, hint, tuple(notes)))
+
+    def broken(
+        self,
+        rule: str,
+        message: str,
+        location: Location = UNKNOWN_LOCATION,
+        *,
+        hint: str | None = None,
+        notes: Iterable[Note] = (),
+    ) -> None:
+        """Record that a rule of the catalogue is broken, an error or a warning as it says."""
+        self.add(Diagnostic(rule, lookup(rule).severity, message, location, hint, tuple(notes)))
 
     def warning(
         self,

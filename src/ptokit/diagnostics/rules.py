@@ -17,7 +17,7 @@ from ptokit.records import dataclass
 from ptokit.records.on_demand import OnDemand
 
 from .conditions import Check, Conditions, Part, conditions
-from .evidence import EVIDENCE, REFUSING, Evidence
+from .evidence import EVIDENCE, Evidence, verdict
 from .finding import Severity
 
 
@@ -68,12 +68,7 @@ class Rule:
     covered_by: tuple[str, ...] = ()
     always: bool = False
     around: bool = False  # looks at more than single operands: lists, uses of results, the function around
-    evidence: tuple[Evidence, ...] = ()  # what stands behind it; `evidence.EVIDENCE` has those of the instruction set
-
-    @property
-    def refuses(self) -> bool:
-        """True if the evidence makes an error of a broken rule."""
-        return not REFUSING.isdisjoint(self.evidence)
+    evidence: tuple[Evidence, ...] = ()  # what stands behind it, see `define`
 
 
 class RuleDecorator(Protocol):
@@ -105,11 +100,19 @@ CATALOGUE = _Catalogue()
 
 
 def define(id: str, what: str, **fields: Any) -> Rule:
-    """Add a rule to the catalogue and return it; `fields` are those of `Rule`. An id can be defined once."""
+    """Add a rule to the catalogue and return it; `fields` are those of `Rule`. An id can be defined once.
+
+    The evidence behind a rule of instructions or of the assembler is found in `EVIDENCE`, and decides its severity.
+    """
     if CATALOGUE.has_imported(id):
         raise ValueError(f"rule {id} is defined twice")
-    default = (Evidence.ASSEMBLER,) if fields.get("scope") is Scope.ASSEMBLER else EVIDENCE.get(id, ())
-    made = CATALOGUE[id] = Rule(id, what, **{"evidence": default, **fields})
+    own = (Evidence.ASSEMBLER,) if fields.get("scope") is Scope.ASSEMBLER else ()
+    evidence = fields.pop("evidence", (*own, *EVIDENCE.get(id, ())))
+    if evidence:
+        if "severity" in fields:
+            raise ValueError(f"the severity of {id} follows from its evidence")
+        fields["severity"] = verdict(evidence)
+    made = CATALOGUE[id] = Rule(id, what, evidence=evidence, **fields)
     return made
 
 

@@ -178,10 +178,10 @@ def check_scratch(survey: Survey, facts: Facts, target: Target, level: int | Non
         if like is None:
             continue
         if level == 3:
-            found.error("LV-3", f"{instr.text} has no {scratch.name}", op.location, hint="give it a scratch tile")
+            found.broken("LV-3", f"{instr.text} has no {scratch.name}", op.location, hint="give it a scratch tile")
         elif like and site.operands[like].spec.dynamic:  # type: ignore[union-attr]
             message = f"{instr.text} has no {scratch.name}, and {like} an open valid region"
-            found.error("LV-4", message, op.location, hint="give it a scratch tile, or state the valid region")
+            found.broken("LV-4", message, op.location, hint="give it a scratch tile, or state the valid region")
 
 
 def _is_data(op: Op, instr: Any, value: Value) -> bool:

@@ -15,7 +15,6 @@ _SIZES = ("pto.set_loop_size_outtoub", "pto.set_loop_size_ubtoout")
 define(
     "DMA-A5-11",
     "The loop counts of each direction are back at 1, 1 when the kernel ends.",
-    severity=Severity.WARNING,
     source="vector-path 3.2, 8",
     why="The counts stay until they are set again: the next copy of this direction would be repeated, too.",
     decision="The last counts in the text count, whatever branch or loop they stand in; unknown ones pass.",

@@ -35,20 +35,20 @@ def check_level(survey: Survey, level: int | None, auto_sync: bool, found: Diagn
     elif level == 3:
         for op in allocations:
             if op.get("addr") is None:
-                found.error(
+                found.broken(
                     "LV-1", f"%{op.result.name} has no address; level 3 asks for one", op.location, hint=_ADDRESS
                 )
     else:
         for op in placed:
             message = f"%{op.result.name} has an address; at level {level} the assembler places tiles"
-            found.error("LV-1", message, op.location, hint="remove `addr`, or check with level 3")
+            found.broken("LV-1", message, op.location, hint="remove `addr`, or check with level 3")
     for op in survey.named("pto.reserve_buffer") if level is not None else ():
         _reserved(op, level == 3, found)
     for op in survey.named("pto.tassign"):
         if level is not None and level != 3:
-            found.error("LV-2", f"tassign at level {level}; it belongs to level 3", op.location)
+            found.broken("LV-2", f"tassign at level {level}; it belongs to level 3", op.location)
         elif auto_sync:
-            found.error(
+            found.broken(
                 "LV-2",
                 "tassign together with automatic synchronisation, which cannot know what the tile overlaps then",
                 op.location,
@@ -60,9 +60,9 @@ def _reserved(op: Op, placed: bool, found: Diagnostics) -> None:
     """RB-3. ``placed``: by the program."""
     automatic, base = op.attrs.get("auto") is not False, op.attrs.get("base")
     if placed and (automatic or base is None):
-        found.error("RB-3", "at level 3 the program places the buffer", op.location, hint="auto = false, base = ...")
+        found.broken("RB-3", "at level 3 the program places the buffer", op.location, hint="auto = false, base = ...")
     elif not placed and base is not None:
-        found.error("RB-3", "base is given; at levels 1 and 2 the assembler places the buffer", op.location)
+        found.broken("RB-3", "base is given; at levels 1 and 2 the assembler places the buffer", op.location)
 
 
 _ADDRESS = "add `addr = %address`, the number of the tile's first byte as an i64"
@@ -73,4 +73,4 @@ def _mixed(allocations: list[Op], placed: list[Op], found: Diagnostics) -> None:
         if op.get("addr") is None:
             note = Note(f"%{placed[0].result.name} is placed by the program", placed[0].location)
             message = f"%{op.result.name} has no address, but other tiles do"
-            found.error("AL-5", message, op.location, hint=_ADDRESS, notes=[note])
+            found.broken("AL-5", message, op.location, hint=_ADDRESS, notes=[note])

@@ -1,4 +1,4 @@
-"""What a module says about its target (assembly 2.1), and about where it comes from."""
+"""What a module says about its target (assembly 2.1)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,6 @@ from .core import Module
 
 ARCH = "pto.target_arch"
 DEVICE = "pto.device-spec"
-SOURCE = "pto.source"
-"""What a text was made of, where that is no text: ``"python"`` for a kernel that the assembler would refuse."""
-
-PYTHON = "python"
 KIND = "pto.kernel_kind"
 A5_DEVICES = ("Ascend950", "Ascend910_95")
 """What the names of devices with target a5 begin with."""
@@ -26,11 +22,6 @@ def target_named(arch: object) -> Target:
         return target(str(arch))
     except KeyError:
         return A2A3
-
-
-def is_python(module: Module) -> bool:
-    """True if a text says that it is a kernel of Python: the library's rules bind it, the assembler's only warn."""
-    return module.attrs.get(SOURCE) == PYTHON
 
 
 def stated_target(module: Module) -> Target | None:

@@ -266,4 +266,4 @@ def pointer_uses(survey: Survey, found: Diagnostics) -> None:
         for value in op.values:
             if value in moved:
                 note = Note(f"%{value.name} is moved here", moved[value].location)
-                found.error("AP-2", f"{op.name} takes the moved pointer %{value.name}", op.location, notes=[note])
+                found.broken("AP-2", f"{op.name} takes the moved pointer %{value.name}", op.location, notes=[note])

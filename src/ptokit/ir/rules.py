@@ -1,6 +1,6 @@
 """Rules about views, allocation and functions that the reference assembler's verifier states (assembly 13.3, 14)."""
 
-from ptokit.diagnostics import Evidence, Rule, Scope, Severity, define
+from ptokit.diagnostics import Rule, Scope, define
 
 
 def _rule(id: str, what: str, rejected: str, accepted: str, section: str = "13.3", why: str = "") -> Rule:
@@ -208,7 +208,6 @@ _rule(
 define(
     "SYS-05",
     "A section in a function with a kernel kind is of that kind.",
-    severity=Severity.WARNING,
     source="compute-layout-irregular part 4; PTOAS 2026-08, which takes such functions",
     why="Cores of the function's kind skip the section, and others do not run the function.",
     rejected="pto.section.cube { … } in a function with pto.kernel_kind = #pto.kernel_kind<vector>",
@@ -273,7 +272,6 @@ define(
     "FN-LAUNCH",
     "The function that threads are launched with is one of the module, and gets as many arguments as it takes.",
     source="PTOAS VPTO.cpp SimtLaunchOp",
-    evidence=(Evidence.ASSEMBLER,),
     rejected='pto.simt_launch "nosuch" <<<%x, %y, %z>>> () : () -> ()',
     accepted='pto.simt_launch "body" <<<%x, %y, %z>>> () : () -> ()',
 )

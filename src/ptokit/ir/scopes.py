@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Severity, define, lookup
+from ptokit.diagnostics import Diagnostic, Diagnostics, Note, define, lookup
 from ptokit.isa.operands import Passing
 from ptokit.types.values import Align, Mask, VReg
 
@@ -25,7 +25,6 @@ define(
 define(
     "VEC-A5-02-LINT",
     "A function that works on vector registers has a vector scope.",
-    severity=Severity.WARNING,
     source="vector-path 2, 8",
     decision="A function without any scope, as in the fragments of manuals, is read as one scope.",
     accepted="pto.vecscope { %v = pto.vlds … }",
@@ -35,7 +34,6 @@ define(
 define(
     "SYN-A5-08",
     "A mem_bar stands in a vector scope: between pipes it orders nothing.",
-    severity=Severity.WARNING,
     source="vector-path 7, 8",
     decision="A mem_bar outside of the scopes of a function is taken to be meant for other pipes.",
     accepted="pto.mem_bar between a vsts and a vlds of one scope",

@@ -46,7 +46,7 @@ from .functions import check_functions
 from .levels import check_level
 from .lifetimes import check_lifetimes
 from .marks import Marks
-from .module_target import as_compiled, is_python
+from .module_target import as_compiled
 from .pipes import check_pipes, pointer_uses
 from .placement import check_placement
 from .registers import check_registers
@@ -109,24 +109,18 @@ def verify(
         check_pipes(surveys, target, found)
         check_fixpipes(module, surveys, target, found)
     marks = Marks(module, found)
-    as_text = module.text or (assembler and is_python(module))
-    checker = _Checker(target, marks, extended, text=as_text, assembler=assembler)
+    checker = _Checker(target, marks, extended, text=module.text, assembler=assembler)
     for survey in surveys.values():
         check_scopes(survey, found)
         check_sections(survey, found)
         check_helper(survey, found)
         check_level(survey, level, auto_sync, found)
-        if as_text:
+        if module.text:
             pointer_uses(survey, found)
         check_registers(survey, target, found)
         checker.run(survey)
-        if as_text:
+        if module.text:
             check_scratch(survey, checker.facts, target, level, found)
-    if is_python(module) and not assembler:
-        how: dict[str, Any] = {"extended": extended, "level": level, "auto_sync": auto_sync, "functions": functions}
-        for refused in verify(module, target, assembler=True, **how):
-            if lookup(refused.rule).scope is Scope.ASSEMBLER:
-                found.add(replace(refused, severity=Severity.WARNING))
     return _refused_by_assembler(found, marks) if assembler else _uncovered(found, marks)
 
 
@@ -198,10 +192,10 @@ class _Checker:
         """Report TL-1 and AL-8, which rules of the instruction set say, too."""
         for result in op.results:
             if isinstance(result.type, TileSpec) and (wrong := wrong_type(result.type)):
-                self.found.error("TL-1", f"%{result.name}: {wrong}", op.location)
+                self.found.broken("TL-1", f"%{result.name}: {wrong}", op.location)
         spec = tile_of(op) if op.name in ALLOCATIONS else None
         if spec is not None and not wrong_type(spec) and (wrong := wrong_layout(spec)):
-            self.found.error("AL-8", wrong, op.location)
+            self.found.broken("AL-8", wrong, op.location)
 
     def instruction(self, op: Op, instr: Instr) -> bool:
         """Report what the instruction breaks; False if its operands are of other kinds than it takes.
@@ -252,7 +246,7 @@ class _Checker:
         """Report TC-3, which TILE-01 says of the operation that makes the tile; True if there is something."""
         wrong = [t for t in site.tiles if t.spec.valid_row > t.rows or t.spec.valid_col > t.cols]
         for tile in () if lowered else wrong:
-            self.found.error("TC-3", f"%{tile.name} is {tile.spec}", op.location, notes=_defined(op))
+            self.found.broken("TC-3", f"%{tile.name} is {tile.spec}", op.location, notes=_defined(op))
         return bool(wrong)
 
     def kinds(self, op: Op, site: Site, lowered: bool) -> tuple[bool, bool]:

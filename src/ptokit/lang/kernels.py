@@ -312,7 +312,7 @@ class Kernel:
 
         Raises `DiagnosticError` for what text cannot say (TEXT-KERNEL).
         """
-        return printer(self.trace(*args, **named), self.target, extended=self.extended)
+        return printer(self.trace(*args, **named), self.target)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}({self.parameters}) for {self.target.name}>"
@@ -481,7 +481,7 @@ watchers: list[Callable[[Kernel, int, tuple[Any, ...], dict[str, Any]], None]] =
 """Called before every launch with the kernel, the number of blocks and the arguments."""
 
 
-def _no_printer(module: Module, target: Target, **options: Any) -> str:
+def _no_printer(module: Module, target: Target) -> str:
     raise RuntimeError(f"kernel {module.functions[0].name} cannot be printed: use kernels through `import ptokit`")
 
 

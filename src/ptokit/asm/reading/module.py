@@ -12,7 +12,7 @@ from typing import Any
 from ptokit.diagnostics import Diagnostics, Location, Note
 from ptokit.diagnostics.suggestions import suggest
 from ptokit.ir import Block, Function, Module, Op, Part, Value
-from ptokit.ir.module_target import ARCH, is_python, stated_arch
+from ptokit.ir.module_target import ARCH, stated_arch
 from ptokit.isa.table import BY_TEXT
 from ptokit.records import dataclass
 from ptokit.targets import Target
@@ -87,7 +87,6 @@ def parse_with(
         with suppress(LimitError):
             _File(parser, result.module).read()
     result.module.written = OperandPlaces(parser)
-    result.module.text = not is_python(result.module)
     return result
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Evidence, rule
+from ptokit.diagnostics import rule
 
 from ..site import Site
 
@@ -12,7 +12,6 @@ from ..site import Site
     'pto.pset_b32 "PAT_ALL" : !pto.mask<b32>',
     "pto.pset_b32 : !pto.mask<b32>",
     source="the attributes that VPTOOps.td and VMIOps.td declare",
-    evidence=(Evidence.ASSEMBLER,),
 )
 def REQUIRED(o: Site) -> str | None:
     """Attributes that say what is computed, and have no default, are given: patterns, comparisons, counts of groups."""

@@ -205,7 +205,6 @@ COLUMN_RULES = (
         "ARG-A3-02",
         "f32, 64 columns, tmp of 128 elements",
         "f32, 64 columns, tmp of 64 elements",
-        severity=Severity.WARNING,
     )(
         """tmp has src's type and room for the candidates of a group of columns.
 
@@ -218,7 +217,7 @@ COLUMN_RULES = (
         "tmp.spec.numel >= regions * group",
         "{tmp} has {tmp.spec.numel} elements; {instr.name} needs {regions * group}",
     ),
-    rule("ARG-A3-03", "2048 rows of f16", "2049 rows of f16", severity=Severity.WARNING)(
+    rule("ARG-A3-03", "2048 rows of f16", "2049 rows of f16")(
         """Column indices of 2-byte types pass through f16 on a2a3.
 
         Decision: The executor returns the exact index.
@@ -226,7 +225,7 @@ COLUMN_RULES = (
         "src.vr <= 2048 if src.dtype.size == 2 and dst_val is None",
         "{src} has {src.vr} rows; a2a3 rounds row indices above 2048",
     ),
-    rule("ARG-A3-04", "f32", "u32", severity=Severity.WARNING)(
+    rule("ARG-A3-04", "f32", "u32")(
         """Column forms compare unsigned types as float bit patterns on a2a3.
 
         Decision: The executor compares unsigned.
@@ -234,7 +233,7 @@ COLUMN_RULES = (
         "src.dtype.kind != 'u'",
         "a2a3 compares {src.dtype} as float bit patterns: codes with the top bit set count as negative",
     ),
-    rule("ARG-A5-01", "1024 rows of f16", "40000 rows of f16", severity=Severity.WARNING)(
+    rule("ARG-A5-01", "1024 rows of f16", "40000 rows of f16")(
         "Column indices of 1- and 2-byte types are kept in 16 bits on a5.",
         "src.vr <= 32767 if src.dtype.size <= 2",
         "{src} has {src.vr} rows; a5 keeps the index in 16 bits",

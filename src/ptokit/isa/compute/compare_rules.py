@@ -105,7 +105,7 @@ _BOTH = (
     EW_10_APART,
     EW_1,
     EW_CMP_01,
-    rule("EW-A3-01", "i32 EQ", "i32 LT", severity=Severity.WARNING, source=f"{SOURCE}.2")(
+    rule("EW-A3-01", "i32 EQ", "i32 LT", source=f"{SOURCE}.2")(
         """i32 comparisons are EQ or NE on a2a3.
 
         Decision: The executor compares as the mode says.
@@ -129,7 +129,7 @@ TILE_RULES = (
 
 SCALAR_RULES = (
     *_BOTH,
-    rule("EW-A3-02", "TCMPS on f16", "TCMPS on i16", severity=Severity.WARNING, source=f"{SOURCE}.2")(
+    rule("EW-A3-02", "TCMPS on f16", "TCMPS on i16", source=f"{SOURCE}.2")(
         """TCMPS compares 16-bit integers as f16 bit patterns on a2a3.
 
         Decision: The executor compares integers.

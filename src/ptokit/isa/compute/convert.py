@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Doubt, Severity, family
+from ptokit.diagnostics import Doubt, family
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import RoundMode, SaturationMode, TileType
 
@@ -59,7 +59,7 @@ def TCVT_03(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-04", "f32 to f16 with ODD", "f32 to bf16 with ODD", severity=Severity.WARNING)
+@_rule("TCVT-04", "f32 to f16 with ODD", "f32 to bf16 with ODD")
 def TCVT_04(o: Site) -> Message:
     """CAST_ODD is used for f32 to f16 only."""
     pair = _pair(o)
@@ -68,7 +68,7 @@ def TCVT_04(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-05", "f32 to i16 with OFF", "bf16 to i32 with OFF on a2a3", severity=Severity.WARNING)
+@_rule("TCVT-05", "f32 to i16 with OFF", "bf16 to i32 with OFF on a2a3")
 def TCVT_05(o: Site) -> Message:
     """An explicit saturation mode belongs to a pair that honours it."""
     pair = _pair(o)
@@ -77,7 +77,7 @@ def TCVT_05(o: Site) -> Message:
     return f"{o.src.dtype} to {o.dst.dtype} on {o.target.name} ignores the saturation mode {o.sat_mode.name}"
 
 
-@_rule("TCVT-06", "f32 to e4m3 with RINT", "f32 to e4m3 with FLOOR", severity=Severity.WARNING)
+@_rule("TCVT-06", "f32 to e4m3 with RINT", "f32 to e4m3 with FLOOR")
 def TCVT_06(o: Site) -> Message:
     """FP8 and HiF8 destinations have a fixed rounding."""
     pair = _pair(o)
@@ -137,7 +137,7 @@ def TCVT_A5_01(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-A5-02", "62 valid columns", "61 valid columns", severity=Severity.WARNING)
+@_rule("TCVT-A5-02", "62 valid columns", "61 valid columns")
 def TCVT_A5_02(o: Site) -> Message:
     """FP4 destinations have even valid columns."""
     if o.dst.dtype.packed and known(o.dst.vc) and o.dst.vc % 2:

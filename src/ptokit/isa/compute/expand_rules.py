@@ -44,7 +44,7 @@ _columns_64 = shared(
     "{dst} has {dst.vc} valid columns of {dst.dtype}; a5 writes the first 64",
 )
 
-REXP_A5_01 = rule("REXP-A5-01", "src valid=16x1", "src valid=16x8", severity=Severity.WARNING)(
+REXP_A5_01 = rule("REXP-A5-01", "src valid=16x1", "src valid=16x8")(
     """TROWEXPAND on a5: src has one static valid column, or a dynamic count.
 
     Decision: A warning: with a dynamic count the same call compiles and uses column 0.
@@ -127,7 +127,7 @@ def REXP_COM_12(o: Site) -> Message:
     return None
 
 
-@rule("REXP-A3-10", "tiles below 188416", "a source at 190000", severity=Severity.WARNING)
+@rule("REXP-A3-10", "tiles below 188416", "a source at 190000")
 def REXP_A3_10(o: Site) -> Message:
     """The form without tmp overwrites UB bytes 188416..196607 on a2a3."""
     v = row_vector(o)

@@ -72,7 +72,6 @@ ARG_RULES = (PART_COM_04,)
     "PAIR-A5-01",
     "valid 16x60 of 16x64",
     "16x64 fully valid",
-    severity=Severity.WARNING,
     source="compute-reduce-matrix 7",
 )
 def PAIR_A5_01(o: Site) -> Message:
@@ -97,7 +96,7 @@ PAIR_RULES = (
         in_types,
         not_vec,
     ),
-    rule("PAIR-COM-02", "62 columns", "61 columns", severity=Severity.WARNING, source="compute-reduce-matrix 7")(
+    rule("PAIR-COM-02", "62 columns", "61 columns", source="compute-reduce-matrix 7")(
         """The valid columns are even.
 
         Decision: The executor follows the manual: the last is paired with 0, the upper half becomes 0.

@@ -45,7 +45,7 @@ def _parameters(o: Site, rows: TileInfo) -> Message:
     return None
 
 
-@_quant("QNT-A3-02", "on a5", "on a2a3", severity=Severity.WARNING)
+@_quant("QNT-A3-02", "on a5", "on a2a3")
 def QNT_A3_02(o: Site) -> Message:
     """TQUANT destroys its source on a2a3.
 
@@ -89,7 +89,7 @@ DEQUANT_RULES = (
         lambda o: valid_differs(o, "dst", "src"),
         lambda o: rows_differ(o, "dst", "scale", "offset"),
     ),
-    _dequant("DEQ-COM-03", "6x1", "6x8", severity=Severity.WARNING)(
+    _dequant("DEQ-COM-03", "6x1", "6x8")(
         """scale and offset have one column.
 
         Decision: The executor uses the first.
@@ -143,7 +143,7 @@ MX_RULES = (
         "{src} has {along} elements along the groups; they have {GROUP}",
     ),
     QMX_COM_03,
-    _mx("QMX-A5-01", "64 columns", "60 columns", severity=Severity.WARNING)(
+    _mx("QMX-A5-01", "64 columns", "60 columns")(
         """The valid columns are whole groups.
 
         Decision: The executor counts missing elements as zeros and leaves src as it is.

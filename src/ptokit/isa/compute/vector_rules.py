@@ -112,7 +112,7 @@ def _equal_valid(o: Site, columns_only: Target | None = None) -> Message:
     return None
 
 
-EW_07 = rule("EW-07", "valid region 1x1", "valid region 0x64", severity=Severity.WARNING, targets=("a2a3",))(
+EW_07 = rule("EW-07", "valid region 1x1", "valid region 0x64", targets=("a2a3",))(
     "Tile-scalar instructions need a non-empty valid region.",
     "dst.vr != 0 and dst.vc != 0",
     "{dst} has valid region {dst.vr}x{dst.vc}; {instr.name} asserts that it is not empty",
@@ -223,7 +223,6 @@ EW_A3_07 = rule(
     "EW-A3-07",
     "a dynamic valid column count",
     "TEXPANDS on a 16x64 tile with static valid 16x60",
-    severity=Severity.WARNING,
     source=f"{SOURCE} 2.2",
 )(
     """TEXPANDS TANDS TORS TXORS with static ValidCol < Cols and several rows miss the valid region on a2a3.
@@ -242,7 +241,7 @@ EW_A5_01 = rule(
     "{typed(o).vc} valid columns of {typed(o).dtype}; a5 processes the first 64",
 )
 
-EW_A3_06 = rule("EW-A3-06", "TREM on f32", "TREM on i32", severity=Severity.WARNING, source=f"{SOURCE} 2.2")(
+EW_A3_06 = rule("EW-A3-06", "TREM on f32", "TREM on i32", source=f"{SOURCE} 2.2")(
     """i32 remainders are computed in f32 on a2a3.
 
     Decision: The executor computes the exact remainder.
@@ -251,7 +250,7 @@ EW_A3_06 = rule("EW-A3-06", "TREM on f32", "TREM on i32", severity=Severity.WARN
     "i32 operands beyond 2^24 in magnitude are rounded on a2a3: the remainder is computed in f32",
 )
 
-EW_A3_09 = rule("EW-A3-09", "TSUBS by 1000", "TSUBS by 2^25 + 1", severity=Severity.WARNING, source=f"{SOURCE} 2.2")(
+EW_A3_09 = rule("EW-A3-09", "TSUBS by 1000", "TSUBS by 2^25 + 1", source=f"{SOURCE} 2.2")(
     """TSUBS negates its scalar through f32 on a2a3.
 
     Decision: The executor subtracts exactly.
@@ -261,7 +260,7 @@ EW_A3_09 = rule("EW-A3-09", "TSUBS by 1000", "TSUBS by 2^25 + 1", severity=Sever
     "a2a3 negates the scalar {scalar.value} through f32, which cannot represent it",
 )
 
-EW_CPU_05 = rule("EW-CPU-05", "TDIVS by 2", "TDIVS by 0", severity=Severity.WARNING, source=f"{SOURCE} 3.7")(
+EW_CPU_05 = rule("EW-CPU-05", "TDIVS by 2", "TDIVS by 0", source=f"{SOURCE} 3.7")(
     """TDIVS TREMS TFMODS have a non-zero scalar divisor.
 
     Decision: Float division follows IEEE, integer division by zero gives 0.

@@ -81,7 +81,6 @@ def INNER(o: Site) -> str | bool:
     "MAT-COM-05-L",
     "left valid 16x32, accumulator valid 16xN",
     "left valid 16x32, accumulator valid 8x16",
-    severity=Severity.WARNING,
     source="compute-reduce-matrix 9 (MAT-COM-05, lint)",
 )
 def VALID(o: Site) -> str | bool:
@@ -138,7 +137,7 @@ SAME_ACC = rule(
     why="A2/A3 and A5 ignore the input operand and add to the result's buffer.",
 )(other_accumulator)
 
-ONE_ROW = rule("MAT-A3-01", "left valid 16x64", "left valid 1x64 into a 16x64 accumulator", severity=Severity.WARNING)(
+ONE_ROW = rule("MAT-A3-01", "left valid 16x64", "left valid 1x64 into a 16x64 accumulator")(
     """A product with M = 1 also writes rows 1..15 of the accumulator.
 
     The unit is issued with 16 rows; the rest are products of undefined rows of the left tile.

@@ -74,7 +74,7 @@ def MM_2(o: Site) -> Message:
     return None
 
 
-@_rule("MM-3", "f32 = f16 x f16", "f16 = f16 x f16", covered_by=("MAT-COM-02",), severity=Severity.WARNING)
+@_rule("MM-3", "f32 = f16 x f16", "f16 = f16 x f16", covered_by=("MAT-COM-02",))
 def MM_3(o: Site) -> Message:
     """dst = lhs x rhs is i32 of 8-bit integers, or f32 of one float type: f16, bf16, f32, on a5 also 8 bits.
 

@@ -102,7 +102,7 @@ RULES = (
         "src.dtype in _32 and cmp is CmpMode.EQ if count and src.dtype not in F",
         "{src} has element type {src.dtype}; a2a3 compares f16, f32, and i32 with eq",
     ),
-    _rule("TGATH-A23-04-T", "16 KiB for 16x64", "1 KiB for 16x64", severity=Severity.WARNING)(
+    _rule("TGATH-A23-04-T", "16 KiB for 16x64", "1 KiB for 16x64")(
         """The scratch tile of a comparison holds a bitmap, an index per element, and the thresholds.
 
         The library writes past a smaller tile; the assembler's own examples have one of 32 bytes.

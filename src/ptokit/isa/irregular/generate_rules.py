@@ -42,7 +42,7 @@ CI_RULES = (
         "tmp.dtype.size == 4 and tmp.spec.nbytes >= need",
         "{tmp} has {tmp.spec.nbytes} bytes of {tmp.dtype}; TCI uses {need} bytes of a 4-byte type",
     ),
-    _ci("CI-03", "start 0", "start 5, descending, with tmp", targets=("a2a3",), severity=Severity.WARNING)(
+    _ci("CI-03", "start 0", "start 5, descending, with tmp", targets=("a2a3",))(
         """A descending sequence with tmp starts at 0 on a2a3.
 
         The library computes -(start + k) there.

@@ -47,7 +47,7 @@ SORT_RULES = (
     _sort("SORT-COM-05", "three tiles", "dst at the address of src", what="dst does not overlap the sources.")(
         overlapping
     ),
-    _sort("SORT-A23-01", "256 groups", "510 groups", severity=Severity.WARNING)(
+    _sort("SORT-A23-01", "256 groups", "510 groups")(
         """A row has no multiple of 255 groups above 255 on a2a3.
 
         Decision: The executor sorts them.

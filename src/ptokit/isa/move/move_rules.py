@@ -89,7 +89,6 @@ unquantised = shared(
     "Nz, valid everywhere",
     "DN, valid in half of the rows",
     targets=("a2a3", "a5"),
-    severity=Severity.WARNING,
     source="move-gather-scatter 1.2, 4.2, 4.3",
 )
 def TMOV_COM_14(o: Site) -> Message:
@@ -110,7 +109,6 @@ def TMOV_COM_14(o: Site) -> Message:
     "i8 64x32 to a right tile",
     "i8 32x48 to a right tile",
     targets=("a2a3", "a5"),
-    severity=Severity.WARNING,
     source="move-gather-scatter 4.7, 4.8",
 )
 def TMOV_COM_15(o: Site) -> Message:
@@ -197,7 +195,6 @@ COMMON_RULES = (
         "mat Nz to left, one row of a plain mat to left",
         "16x32 of a plain row-major mat to left",
         targets=("a2a3", "a5"),
-        severity=Severity.WARNING,
         source=LIBRARY,
     )(
         """A Mat tile that moves to an operand buffer has boxes: Nz, or Zn.
@@ -218,9 +215,7 @@ COMMON_RULES = (
         what="A convolution tile moves as FRACTAL_Z to a right tile in Zn, whose valid region it covers.",
         source="move-gather-scatter 3; compute-layout-irregular 1.3",
     )(refused),
-    rule("TMOV-COM-17", "f32 to i8", "f32 to f32", severity=Severity.WARNING, source="move-gather-scatter 5.2, 5.3")(
-        unquantised
-    ),
+    rule("TMOV-COM-17", "f32 to i8", "f32 to f32", source="move-gather-scatter 5.2, 5.3")(unquantised),
 )
 
 # cpu -----------------------------------------------------------------------------------------------------------------

@@ -188,9 +188,7 @@ def TMOV_A5_N1(o: Site) -> Message:
     return None
 
 
-@_rule(
-    "N2", "valid=20x32 of 32x32", "valid=16x32 of 32x32", severity=Severity.WARNING, source="move-gather-scatter 4.4"
-)
+@_rule("N2", "valid=20x32 of 32x32", "valid=16x32 of 32x32", source="move-gather-scatter 4.4")
 def TMOV_A5_N2(o: Site) -> Message:
     """ND to Nz and X to Zz put boxes as far apart as the tile type says."""
     if _rearranged(o) == "Nz" and nz_pitch(o.dst.spec, o.dst.vr) != o.dst.rows:

@@ -150,7 +150,6 @@ def text_rules(prefix: str) -> tuple[Rule, ...]:
             rejected,
             what=what,
             targets=("a2a3",) if number == 1 else DEVICES,
-            severity=Severity.WARNING if number == 9 else Severity.ERROR,
             source="assembly 13.7; PTOAS 2026-08 PTO.cpp MGatherOp, MScatterOp",
         )(condition)
         for number, (what, condition, accepted, rejected) in enumerate(_CONDITIONS[:count], 1)

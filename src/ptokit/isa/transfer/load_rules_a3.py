@@ -185,7 +185,7 @@ A3 = (
     ),
     LOAD_A3_17,
     LOAD_A3_18,
-    rule("LOAD-A3-21", "16384x16 u8", "16512x32 u8", severity=Severity.WARNING)(
+    rule("LOAD-A3-21", "16384x16 u8", "16512x32 u8")(
         "A Mat tile to load has at most 16384 rows.",
         "dst.rows <= 16384 if _mat(o)",
         "the tile has {dst.rows} rows; the manual has at most 16384 for a mat tile to load",

@@ -206,7 +206,7 @@ def LOAD_A5_D2(o: Site) -> Message:
     return None
 
 
-@rule("LOAD-A5-D3", "16 rows of 16383 f32", "16 rows of 16384 f32", severity=Severity.WARNING)
+@rule("LOAD-A5-D3", "16 rows of 16383 f32", "16 rows of 16384 f32")
 def LOAD_A5_D3(o: Site) -> Message:
     """Vec: runs number at most 65535 of at most 65535 bytes, and a stride fits 40 bits of bytes.
 

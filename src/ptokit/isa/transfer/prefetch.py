@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any
 
-from ptokit.diagnostics import Severity
 from ptokit.records import dataclass
 from ptokit.targets import A2A3, Target
 from ptokit.types.enums import Layout, Pipe, TileType
@@ -142,7 +141,7 @@ def prefetch_async(src: ViewOperand | ViewInfo, context: PrefetchAsyncContext, t
     return AsyncEvent(context.session.submit(-(-size // BLOCK_BYTES)))
 
 
-@rule("PREFA-01", "t = (16384, 16384, 16384, 16384, 1)", "t = (1, 1, 1, 1, 1) for n = 16384", severity=Severity.WARNING)
+@rule("PREFA-01", "t = (16384, 16384, 16384, 16384, 1)", "t = (1, 1, 1, 1, 1) for n = 16384")
 def PREFA_01(o: Site) -> Message:
     """The tensor is flat: g = (1, 1, 1, 1, n), t = (n, n, n, n, 1).
 
@@ -158,7 +157,7 @@ def PREFA_01(o: Site) -> Message:
     )
 
 
-@rule("PREFA-02", "a workspace pointer", "none", severity=Severity.WARNING)
+@rule("PREFA-02", "a workspace pointer", "none")
 def PREFA_02(o: Site) -> Message:
     """The context has a workspace that the host has initialised.
 

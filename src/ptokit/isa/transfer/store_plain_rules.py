@@ -192,7 +192,7 @@ A5 = (
     STORE_A5_06,
     STORE_A5_07,
     rule("STORE-A5-16", "atomic_add on i16", "atomic_add on u16")(atomic_types),
-    rule("STORE-A5-18", "atomic_max from an acc tile", "atomic_max from a vec tile", severity=Severity.WARNING)(
+    rule("STORE-A5-18", "atomic_max from an acc tile", "atomic_max from a vec tile")(
         "Atomic maximum and minimum come from accumulators: of other tiles, no public source says what they do.",
         "src.loc is Acc if atomic in (AtomicType.AtomicMax, AtomicType.AtomicMin)",
         "atomicType={atomic.text} from a {src.loc.text} tile, which no public source describes",

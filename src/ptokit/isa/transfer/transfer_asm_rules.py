@@ -44,7 +44,6 @@ def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
     )
 
 
-_narrower = partial(_rule, severity=Severity.WARNING)
 _MORE_TYPES = "The instruction takes more types than the assembler; text that uses them is run, with a warning."
 _ANY_SIGN = "The assembler's messages list integers without sign; its examples use, and its code takes, any."
 _SHAPE_RULES = (
@@ -116,7 +115,7 @@ def _is_plain(o: Site) -> bool:
     return o.src.loc is TileType.Vec or (o.src.loc is TileType.Mat and o.target.is_a(A2A3))
 
 
-@_narrower(
+@_rule(
     "ST-9",
     "ui8",
     "f8E4M3FN",
@@ -193,7 +192,7 @@ LOAD = (
         _in(_VEC, _MAT)
     ),
     _rule("LD-7", "i16, f16", "i8, f16", covered_by=("LS-COM-04",))(_sizes),
-    _narrower("LD-8", "i64", "f4E2M1FN", targets=("a5",), decision=_MORE_TYPES)(
+    _rule("LD-8", "i64", "f4E2M1FN", targets=("a5",), decision=_MORE_TYPES)(
         "Elements have 1, 2, 4 or 8 bytes.",
         "dst.dtype.bits in (8, 16, 32, 64)",
         "elements of {dst.dtype} have {dst.dtype.bits} bits",
@@ -253,8 +252,8 @@ STORE = (
         "src.dtype.name in _ACC_TYPES if src.loc is Acc",
         "the accumulator has element type {src.dtype}, not i32 or f32",
     ),
-    _narrower("ST-12", "f32 to i8", "f32 to ui8", decision=_MORE_TYPES, targets=("a2a3",))(_quantised),
-    _narrower(
+    _rule("ST-12", "f32 to i8", "f32 to ui8", decision=_MORE_TYPES, targets=("a2a3",))(_quantised),
+    _rule(
         "ST-13",
         "f32 to bf16",
         "f32 to ui8",

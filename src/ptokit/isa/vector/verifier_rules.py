@@ -182,7 +182,7 @@ def MIC_10(o: Site) -> Message:
 # ----------------------------------------------------------------------- shifts …
 
 
-@verified("MIC-11", "pto.vshl of 64xui32 by 64xsi32", "pto.vshl of 64xui32 by 64xui32", severity=Severity.WARNING)
+@verified("MIC-11", "pto.vshl of 64xui32 by 64xsi32", "pto.vshl of 64xui32 by 64xui32")
 def MIC_11(o: Site) -> Message:
     """Lanes are shifted by signed integers of their width.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ptokit.diagnostics import ALL_TARGETS, Severity, define, family
+from ptokit.diagnostics import ALL_TARGETS, define, family
 from ptokit.types.dtypes import dtype, i64, u8
 
 from ...checks.operands import Message
@@ -56,7 +56,6 @@ def _block_offsets(o: Site) -> Message:
 define(
     "VEC-A5-10",
     "Active lanes of a scatter write to different elements.",
-    severity=Severity.WARNING,
     source="vector-path 4.6, 8",
     why="Which lane wins is for the target to say: the lowest one on cpu and a5.",
     decision="Reported when a run sees it.",

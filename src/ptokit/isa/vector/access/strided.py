@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import ALL_TARGETS, Severity, define, family
+from ptokit.diagnostics import ALL_TARGETS, define, family
 from ptokit.types.dtypes import DType, dtype, i64, u8
 
 from ...checks.operands import Message
@@ -23,7 +23,6 @@ BLOCK = 32
 define(
     "VEC-A5-15",
     "The predicate of a block access is the same for all lanes of a block of 32 bytes.",
-    severity=Severity.WARNING,
     source=SOURCE,
     decision="The first byte of a block decides; reported when the sanitizer sees such a predicate.",
     accepted='pto.pset_b32 "PAT_VL8" for one block of f32',
@@ -104,7 +103,7 @@ STRIDES = {"STRIDE_S3_B16": (3, 2), "STRIDE_S4_B64": (4, 8), "STRIDE_S8_B32": (8
 """Step and bytes of an element, by token."""
 
 
-@rule("VEC-A5-09", "pto.vsld %p[%i]", 'pto.vsld %p[%i], "STRIDE_S3_B16"', severity=Severity.WARNING)
+@rule("VEC-A5-09", "pto.vsld %p[%i]", 'pto.vsld %p[%i], "STRIDE_S3_B16"')
 def VEC_09(o: Site) -> Message:
     """vsld and vsst have no stride, or one that means what ptokit takes it for.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import ALL_TARGETS, Severity, family
+from ptokit.diagnostics import ALL_TARGETS, family
 from ptokit.types.dtypes import DTYPES, PACKED, DType, f32
 from ptokit.types.enums import RoundMode
 
@@ -194,7 +194,7 @@ VCVT = micro(
 )
 
 
-@rule("VEC-A5-N1", 'vtrc "Z"', 'vtrc "O"', severity=Severity.WARNING, source="vector-path C-37")
+@rule("VEC-A5-N1", 'vtrc "Z"', 'vtrc "O"', source="vector-path C-37")
 def VEC_N1(o: Site) -> Message:
     """vtrc rounds with R, A, F, C or Z.
 

@@ -120,7 +120,7 @@ def loop_counts(o: Site) -> tuple[Size, Size]:
     return unpacked(first) if isinstance(first, int) else (UNKNOWN, UNKNOWN)
 
 
-@rule("DMA-A5-05", "n_burst 1", "n_burst 0", severity=Severity.WARNING)
+@rule("DMA-A5-05", "n_burst 1", "n_burst 0")
 def DMA_05(o: Site) -> Message:
     """A copy moves something: rows, bytes of a row and loop counts are not 0."""
     counts = [(name, value(o, name)) for name in ("n_burst", "len_burst") if o.has_operand(name)]
@@ -161,7 +161,6 @@ def _reach(o: Site, side: str) -> Size:
     "DMA-A5-08",
     "rows of 224 bytes and 8 f32 of right padding at a stride of 256",
     "rows of 128 bytes without counted padding at a stride of 256",
-    severity=Severity.WARNING,
     source="vector-path 3.3, 8",
 )
 def DMA_08(o: Site) -> Message:
@@ -210,7 +209,6 @@ _SHAPE = (
         "DMA-A5-04-LINT",
         "rows of 128 bytes at a source stride of 128",
         "rows of 128 bytes at a source stride of 64",
-        severity=Severity.WARNING,
     )(
         """The source stride is at least the length of a row.
 
