@@ -215,7 +215,7 @@ def test_memory_that_a_tensor_cannot_have(memory: Any, dtype: Any, words: str) -
 def test_views_that_leave_their_tensor_or_its_memory() -> None:
     core, x = pto.Core("a5"), np.zeros((16, 64), np.float32)
     t, g = vec(core), core.GlobalTensor(x)
-    refuse(lambda: core.TLOAD(t, g[8:24]), "PV-8", "[8, 24)")
+    refuse(lambda: core.TLOAD(t, g[8:24]), "GM-OOB", "[8, 24)")
     large = core.GlobalTensor(x, (32, 64))
     refuse(lambda: core.TLOAD(t, large[16:32]), "GM-OOB", "1024 elements")
     refuse(lambda: core.TSTORE(large[16:32], t), "GM-OOB", "1024 elements")

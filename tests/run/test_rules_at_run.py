@@ -71,7 +71,7 @@ CASES = {
     "SCATTER-A5-05": ("MSCATTER", 0),
     "SORT-COM-05": ("TSORT32", 3),
     "STORE-A5-04": ("TSTORE", 1),
-    "STORE-A5-06": ("TSTORE", 0),
+    "STORE-A5-06": ("TSTORE", 47),
     "STORE-A5-D1": ("TSTORE", 4),
     "STORE-A5-D3": ("TSTORE_FP", 0),
     "TCVT-INP-01": ("TCVT", 0),

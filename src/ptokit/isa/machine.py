@@ -9,7 +9,7 @@ not be modified, and an array handed to ``write`` belongs to the tile afterwards
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, Self
 
 import numpy as np
 
@@ -84,6 +84,9 @@ class ViewOperand(Protocol):
 
     def extent(self, layout: Layout) -> tuple[int, int]:
         """Rows and columns of the 2-D view (types-and-layouts 9.1)."""
+
+    def with_lines(self, axis: int, length: int, *, gaps: bool) -> Self:
+        """The same lines, along `axis`, each of `length` elements; with ``gaps`` these stay as long as they are."""
 
     def begin_store(self, *, whole: bool = True) -> None:
         """To be called before the values to store are read; ``whole``: every element of the view will be written."""

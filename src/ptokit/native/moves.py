@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ptokit.isa.meaning.expressions import Element
+from ptokit.isa.meaning.expressions import Element, Extent
 from ptokit.isa.meaning.footprint import size_at
 from ptokit.isa.meaning.words import Move
 from ptokit.isa.site import Site
@@ -44,7 +44,7 @@ def write(w: Writer, step: Step, site: Site, operands: dict[str, Any]) -> bool:
         return False
     if isinstance(operands.get(word.value.name), View):
         return _load(w, step, site, operands, word)
-    if isinstance(operands.get(word.dst), View):
+    if isinstance(operands.get(word.dst), View) and isinstance(word.rows, Extent) and isinstance(word.cols, Extent):
         return _store(w, step, operands)
     return False
 

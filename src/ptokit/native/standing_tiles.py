@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ptokit.ir.core import Value
-from ptokit.isa.meaning.expressions import OWN, Element
+from ptokit.isa.meaning.expressions import OWN, Element, Extent
 from ptokit.isa.meaning.words import Contract, Move
 from ptokit.isa.table import Role
 from ptokit.run.planning.plan import Block, Step
@@ -79,7 +79,9 @@ def _is_store(w: Writer, step: Step, tile: Value) -> bool:
     word, view = meaning(w, step), step.get("dst")
     if view is None or not isinstance(view.type, PartitionView) or not isinstance(tile.type, TileSpec):
         return False
-    plain = isinstance(word, Move) and isinstance(word.value, Element) and not word.combine
+    if not isinstance(word, Move) or not isinstance(word.value, Element) or word.combine:
+        return False
+    plain = isinstance(word.rows, Extent) and isinstance(word.cols, Extent)
     return plain and tile.type.loc.name == "Vec" and view.type.dtype is tile.type.dtype
 
 

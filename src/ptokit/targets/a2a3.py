@@ -26,6 +26,7 @@ A2A3 = Target(
     in_order=frozenset({"S", "M", "FIX", "MTE1"}),
     one_flag_per_id=frozenset({"MTE3"}),  # PTOAS issue 823: 5 hangs of 5
     hf32_bits=11,
+    transfers_state_gaps=True,
     library_ub=184 * KIB,
     vector_registers=False,
     pipes_are_local=False,

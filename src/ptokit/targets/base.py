@@ -37,6 +37,7 @@ class Target:
     pipes_are_local: bool = True  # pipes between cores lead from buffer to buffer, those without halves to one core
     flags_name_subcore: bool = False  # ids from 16 on are flags of a cluster's second vector core
     one_flag_per_id: frozenset[str] = frozenset()  # source pipes whose flags of one id hang where both are set
+    transfers_state_gaps: bool = False  # between lines in global memory, and not their pitch
     pads_64_bits: bool = True  # custom pad values and Min and Max fill elements of 8 bytes
     hf32_bits: int | None = None  # mantissa bits of f32 operands that HF32 rounds; None: it does not round
     user_ub: int | None = None  # bytes of UB that the vendor's platform files give to user code, where that is not all

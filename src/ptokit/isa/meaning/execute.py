@@ -229,13 +229,17 @@ def _move(move: Move, source: Source) -> list[str]:
     lines = [f"rows, cols = {count(move.rows)}, {count(move.cols)}"]
     if move.dst in source.views:
         combine = source.object(PRIMITIVES[move.combine].numpy) if move.combine else "None"
-        lines = [f"{move.dst}.begin_store()", *lines, *source.read(move.value)]
+        lines = [f"{move.dst}, rows, cols = lines({move.dst}, {leaf.name}, m.target)", f"{move.dst}.begin_store()"]
+        lines += source.read(move.value)
         return [
             *lines,
             f"store({move.dst}, {source.value(move.value)}, {leaf.name}.spec.takes_rows, m.blocks, {combine})",
         ]
     if leaf.name in source.views:
-        lines = [f"{move.dst}.load({leaf.name}, {leaf.name}.layout_for({move.dst}.spec.takes_rows))"]
+        lines = [
+            f"{leaf.name}, _, _ = lines({leaf.name}, {move.dst}, m.target)",
+            f"{move.dst}.load({leaf.name}, {leaf.name}.layout_for({move.dst}.spec.takes_rows))",
+        ]
     else:
         lines += _between_tiles(move, leaf, source)
     for f in move.fills:

@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.targets import Target
 from ptokit.types.codecs import pack_nibbles, unpack_nibbles
+from ptokit.types.enums import Layout, TileType
 from ptokit.types.layout import offset_map
+from ptokit.types.tile import TileSpec
 
 from ..machine import TileOperand, ViewOperand
 
@@ -35,6 +38,30 @@ def fill(tile: TileOperand, row: int, end_row: int, col: int, end_col: int, bits
     elif row < end_row and col < end_col:
         odd = offset_map(replace(tile.spec, valid_row=-1, valid_col=-1))[row:end_row, col:end_col] % 2 == 1
         tile.patch(np.where(odd, bits >> 4, bits & 0xF).astype(np.uint8)[None], row, col)
+
+
+def lines(view: ViewOperand, tile: TileOperand, target: Target) -> tuple[ViewOperand, int, int]:
+    """A view as a transfer visits it, and the rows and columns of the tile that it moves.
+
+    Of vec tiles devices move all lines of the view, each as long as the valid region.
+    """
+    layout = view.layout_for(tile.spec.takes_rows)
+    if not by_lines(tile.spec, layout, target) or 0 in (tile.vr, tile.vc):
+        return view, tile.vr, tile.vc
+    rows, cols = view.extent(layout)
+    if (rows, cols) == (tile.vr, tile.vc):
+        return view, rows, cols
+    gaps = target.transfers_state_gaps
+    if layout is Layout.ND:
+        return view.with_lines(4, tile.vc, gaps=gaps), rows, tile.vc
+    return view.with_lines(3, tile.vr, gaps=gaps), tile.vr, cols
+
+
+def by_lines(spec: Any, layout: Layout | None, target: Target) -> bool:
+    """True if transfers between the tile and a view of this layout move lines of the view."""
+    if not target.is_device or not isinstance(spec, TileSpec) or spec.loc is not TileType.Vec or spec.boxed:
+        return False
+    return layout is (Layout.ND if spec.row_major else Layout.DN)
 
 
 def store(

@@ -44,7 +44,7 @@ from .expressions import (
 )
 from .fold import first_extreme
 from .masks import read_mask, write_mask
-from .moving import as_kind, fill, put, store
+from .moving import as_kind, fill, lines, put, store
 from .primitives import PRIMITIVES
 
 Types = Mapping[str, DType]
@@ -90,6 +90,7 @@ _NAMES: dict[str, Any] = {
     "rounded": _rounded,
     "rounded_once": rounded_once,
     "spread": _spread,
+    "lines": lines,
     "store": store,
     "take": np.take_along_axis,
     "write_mask": write_mask,

@@ -12,6 +12,7 @@ from .transfer_rules import (
     BASE,
     Message,
     broken_block,
+    differs_by_lines,
     disagrees,
     is_conv,
     mismatch,
@@ -140,14 +141,14 @@ A3 = (
     rule("LOAD-A3-09", "valid 8x32 and g = (1, 1, 2, 4, 32)", "valid 7x32 and g = (1, 1, 1, 8, 32)")(
         "Vec ND: Cv = g4, Rv = g0*g1*g2*g3, g3 < 4096.",
         "if _vec(o) and src.layout is ND",
-        lambda o: disagrees(o.dst, o.src, ND),
         lambda o: too_many(o.src, 3, 4096),
+        lambda o: differs_by_lines(o, ND),
     ),
     rule("LOAD-A3-10", "valid 8x5 and g = (1, 1, 1, 8, 5)", "valid 7x5 and g = (1, 1, 1, 8, 5)")(
         "Vec DN: Rv = g3, Cv = g0*g1*g2*g4, g4 < 4096.",
         "if _vec(o) and src.layout is DN",
-        lambda o: disagrees(o.dst, o.src, DN),
         lambda o: too_many(o.src, 4, 4096),
+        lambda o: differs_by_lines(o, DN) if o.dst.vr == o.src.shape[3] else disagrees(o.dst, o.src, DN),
     ),
     rule("LOAD-A3-11", "f16 g = (1, 2, 4, 16, 16)", "f16 g = (1, 2, 8, 8, 16)")(
         "NZ: g3 = 16 and g4 = 32 bytes of elements.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ptokit.types.enums import AtomicType, Layout, Pipe, ReluPreMode, STPhase, T
 
 from ..machine import Machine, TileOperand, ViewOperand
 from ..meaning.expressions import Convert, Element, Expr, Extent, greater, select
+from ..meaning.moving import by_lines
 from ..meaning.primitives import PRIMITIVES
 from ..meaning.words import COMBINING, Move, Python, Word
 from ..numerics.quant import quantize
@@ -23,7 +25,7 @@ from ..table import TENSOR, Attr, Instr, Role, TextForm, in_text, instruction, s
 from . import conv_rules, store_acc_rules, store_plain_rules, store_rules, transfer_asm_rules
 from .conv_transfer import store_conv
 from .store_acc_checks import BYTES, channel_block
-from .transfer_rules import COMMON
+from .transfer_rules import COMMON, extent
 
 Combine = Callable[..., np.ndarray]
 
@@ -112,7 +114,18 @@ def _meaning(o: Site) -> Word | None:
         return Python(tstore)
     else:
         value = x
-    return Move(value, Extent("src", "vr"), Extent("src", "vc"), combine=COMBINING[o.atomic])
+    return Move(value, *_lines(o), combine=COMBINING[o.atomic])
+
+
+def _lines(o: Site) -> tuple[Any, Any]:
+    """The rows and columns that are stored: the valid ones, or as many lines as a view has that is known to differ."""
+    rows, cols = Extent("src", "vr"), Extent("src", "vc")
+    if not by_lines(o.src.spec, o.dst.layout, o.target):
+        return rows, cols
+    theirs = extent(o.dst, o.dst.layout)
+    if o.dst.layout is Layout.ND:
+        return (theirs[0] if theirs[0] != o.src.vr else rows), cols
+    return rows, (theirs[1] if theirs[1] != o.src.vc else cols)
 
 
 def _cast(o: Site, x: Expr) -> Expr | None:

@@ -13,6 +13,7 @@ from .transfer_rules import (
     PLAIN,
     Message,
     broken_block,
+    differs_by_lines,
     disagrees,
     is_conv,
     names,
@@ -115,7 +116,9 @@ def STORE_A5_05(o: Site) -> Message:
 def STORE_A5_06(o: Site) -> Message:
     """From an ND or DN tile: the view has the shape of the valid region."""
     kind = engine(o)
-    return disagrees(o.src, o.dst, kind) if kind in (ND, DN) else None
+    if kind not in (ND, DN):
+        return None
+    return differs_by_lines(o, kind) if kind is o.dst.layout else disagrees(o.src, o.dst, kind)
 
 
 @rule("STORE-A5-07", "bf16 g = (1, 2, 3, 16, 16) and valid 48x32", "bf16 g = (1, 4, 3, 16, 8) and valid 48x32")
@@ -125,6 +128,14 @@ def STORE_A5_07(o: Site) -> Message:
         return None
     allowed = {"i32": (8, 16), "f32": (8, 16)}.get(o.dst.dtype.name, (o.dst.dtype.c0,))
     return broken_block(o.dst, *allowed) or disagrees(o.src, o.dst, NZ)
+
+
+def _differs(o: Site, layout: Layout) -> Message:
+    """A message if valid region and view differ; of columns of a2a3, the gap in UB follows from the view's."""
+    in_ub = layout is DN and o.src.vr != o.dst.shape[3]
+    if o.src.loc is TileType.Vec and layout is o.dst.layout and not in_ub:
+        return differs_by_lines(o, layout)
+    return disagrees(o.src, o.dst, layout)
 
 
 atomic_types = shared(
@@ -149,11 +160,11 @@ A3 = (
     rule("STORE-A3-05", "u64 ND to ND", "u64 Nz to NZ")(_wide),
     rule("STORE-A3-06", "valid 4x95 and g = (1, 1, 1, 4, 95)", "valid 4x95 and g = (1, 1, 1, 4, 96)")(
         "From an ND tile: Cv = g4, Rv = g0*g1*g2*g3, g3 < 4096.",
-        lambda o: disagrees(o.src, o.dst, ND) or too_many(o.dst, 3, 4096) if engine(o) is ND else None,
+        lambda o: too_many(o.dst, 3, 4096) or _differs(o, ND) if engine(o) is ND else None,
     ),
     rule("STORE-A3-07", "valid 16x3 and g = (1, 1, 1, 16, 3)", "valid 16x3 and g = (1, 1, 1, 16, 4)")(
         "From a DN tile: Rv = g3, Cv = g0*g1*g2*g4, g4 < 4096.",
-        lambda o: disagrees(o.src, o.dst, DN) or too_many(o.dst, 4, 4096) if engine(o) is DN else None,
+        lambda o: too_many(o.dst, 4, 4096) or _differs(o, DN) if engine(o) is DN else None,
     ),
     rule("STORE-A3-08", "i8 g = (1, 2, 3, 16, 32) and valid 48x64", "i8 g = (1, 4, 3, 16, 16) and valid 48x64")(
         "From an Nz tile: g3 = 16, g4 = 32 bytes of elements, Rv = g2*g3, Cv = g0*g1*g4, g1 < 4096.",

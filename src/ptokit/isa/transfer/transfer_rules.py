@@ -97,6 +97,23 @@ def disagrees(tile: TileInfo, view: ViewInfo, layout: Layout) -> Message:
     return mismatch(tile, rows, cols, f"the {layout.name} view {shape_text(view)}")
 
 
+def differs_by_lines(o: Site, layout: Layout) -> Message:
+    """A message if valid region and view differ: a doubt where the device moves what both have, and no line too many.
+
+    It moves all lines of the view, rows of ND and columns of DN, of each as many elements as are valid.
+    """
+    tile, view = sides(o)
+    wrong = disagrees(tile, view, layout)
+    if not isinstance(wrong, tuple):
+        return wrong
+    (rows, cols), nd = extent(view, layout), layout is Layout.ND
+    lines, room = (rows, tile.rows) if nd else (cols, tile.cols)
+    valid, longest, length = (tile.vr, cols, tile.vc) if nd else (tile.vc, rows, tile.vr)
+    if lines > room or length > longest or (is_load(o) and lines < valid):
+        return wrong
+    return Doubt(wrong[0]), wrong[1]
+
+
 def not_2d(view: ViewInfo, what: str) -> Message:
     """A message if a leading dimension is known to be larger than 1."""
     for d in range(3):

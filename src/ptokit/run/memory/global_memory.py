@@ -115,6 +115,17 @@ class View:
             )
         return part
 
+    def with_lines(self, axis: int, length: int, *, gaps: bool) -> View:
+        """The same lines, which are rows (`axis` 4) or columns (3), each of `length` elements.
+
+        ``gaps``: what lies between two lines stays as long as it is, so that they begin elsewhere.
+        """
+        dims, strides = list(self.shape), list(self.stride)
+        if gaps:
+            strides[7 - axis] += length - dims[axis]
+        dims[axis] = length
+        return View(self.buffer, self.offset, tuple(dims), tuple(strides), self.dtype, self.stated_layout)
+
     def element_text(self, offset: int) -> str:
         """The element `offset` after the first, of the first block, in words."""
         name = "" if self.buffer is None else self.buffer.name

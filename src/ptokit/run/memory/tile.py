@@ -78,21 +78,30 @@ class Tile:
         if not (self.vr and self.vc):
             return  # nothing is moved
         rows, cols = view.extent(layout)
-        lead = view.dims[:-2]
-        if layout is Layout.ND and cols >= self.vc and (rows == self.vr or (rows > self.vr and prod(lead) == 1)):
+        if layout in (Layout.ND, Layout.DN) and rows >= self.vr and cols >= self.vc:
             view.check_bounds()
-            if (rows, cols) != (self.vr, self.vc):
-                sizes = [*view.dims[:-1], self.vc]
-                if rows > self.vr:
-                    sizes[-2] = self.vr
-                view = view.partition((0,) * len(sizes), tuple(sizes))
-        elif layout in SCALE_GROUPS and (rows, cols) == self.in_groups(*SCALE_GROUPS[layout]):
+            self.storage.load(*self._first_lines(view, layout))
+            return
+        if layout in SCALE_GROUPS and (rows, cols) == self.in_groups(*SCALE_GROUPS[layout]):
             view.check_bounds()
             self.storage.load(view, layout, rows, cols)  # the last groups are moved as a whole
             return
-        else:
-            self.check_extent(view, layout)
+        self.check_extent(view, layout)
         self.storage.load(view, layout, self.vr, self.vc)
+
+    def _first_lines(self, view: View, layout: Layout) -> tuple[View, Layout, int, int]:
+        """A view and the region that is set to it: the valid one, or all lines where the first ones are no view."""
+        rows, cols = view.extent(layout)
+        if (rows, cols) == (self.vr, self.vc):
+            return view, layout, rows, cols
+        sizes, (along, across) = list(view.shape), (4, 3) if layout is Layout.ND else (3, 4)
+        sizes[along] = self.vc if layout is Layout.ND else self.vr
+        count = self.vr if layout is Layout.ND else self.vc
+        if prod(sizes[:3]) == 1:
+            sizes[across] = count
+        whole = View(view.buffer, view.offset, view.shape, view.stride, view.dtype, view.stated_layout)
+        part = whole.partition((0,) * 5, tuple(sizes))
+        return part, layout, *part.extent(layout)
 
     def in_groups(self, rows: int, cols: int) -> tuple[int, int]:
         """The rows and columns of the groups that the valid region begins."""
