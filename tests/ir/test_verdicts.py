@@ -173,3 +173,36 @@ def test_stale_texts_are_refused_where_they_are_stale(name: str) -> None:
     found = parse_module(text, "k.pto", target=target("a2a3")).diagnostics.errors
     assert [d.location.line for d in found] == [2]
     assert found[0].rule.startswith(("TY-", "TEXT-"))
+
+
+ARGMAX = """module attributes {{"pto.target_arch" = "{on}"}} {{
+  func.func @k(%x: !pto.ptr<f32>, %z: !pto.ptr<ui32>) {{
+    %c1 = arith.constant 1 : index
+    %n = arith.constant 16384 : index
+    %c2 = arith.constant 2 : index
+    %xv = pto.make_tensor_view %x, shape = [%c2, %n], strides = [%n, %c1] : !pto.tensor_view<2x16384xf32>
+    %zv = pto.make_tensor_view %z, shape = [%c2, %c1], strides = [%c1, %c1] : !pto.tensor_view<2x1xui32>
+    %c0 = arith.constant 0 : index
+    %xp = pto.partition_view %xv, offsets = [%c0, %c0], sizes = [%c2, %n]
+      : !pto.tensor_view<2x16384xf32> -> !pto.partition_tensor_view<2x16384xf32>
+    %zp = pto.partition_view %zv, offsets = [%c0, %c0], sizes = [%c2, %c1]
+      : !pto.tensor_view<2x1xui32> -> !pto.partition_tensor_view<2x1xui32>
+    %s = pto.alloc_tile : !pto.tile_buf<vec, 2x16384xf32>
+    %t = pto.alloc_tile : !pto.tile_buf<vec, 2x16384xf32>
+    %d = pto.alloc_tile : !pto.tile_buf<vec, 8x1xui32, valid=2x1, blayout=col_major>
+    pto.tload ins(%xp : !pto.partition_tensor_view<2x16384xf32>) outs(%s : !pto.tile_buf<vec, 2x16384xf32>)
+    pto.trowargmax ins(%s, %t : !pto.tile_buf<vec, 2x16384xf32>, !pto.tile_buf<vec, 2x16384xf32>)
+      outs(%d : !pto.tile_buf<vec, 8x1xui32, valid=2x1, blayout=col_major>)
+    pto.tstore ins(%d : !pto.tile_buf<vec, 8x1xui32, valid=2x1, blayout=col_major>)
+      outs(%zp : !pto.partition_tensor_view<2x1xui32>)
+    return
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("on", "expected"), [("a5", []), ("a2a3", ["UB-CAPACITY"])])
+def test_a_scratch_tile_that_the_target_does_not_need_takes_no_room(on: str, expected: list[str]) -> None:
+    """256 KiB of source and scratch tile on a5, of which its library does not look at the latter."""
+    found = verify(parse_module(ARGMAX.format(on=on)).module, target(on))
+    assert [d.rule for d in found.errors] == expected

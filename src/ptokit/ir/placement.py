@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -47,7 +48,17 @@ def check_placement(survey: Survey, facts: Facts, target: Target, marks: Marks) 
         if doubt is not None and op.get("addr") is not None:
             marks.report(Diagnostic("UB-USER", Severity.WARNING, f"{result}: {doubt}", op.location), op, "addr")
     if automatic:
-        _peak(survey.function, automatic, target, marks.found)
+        unneeded = {op: _unneeded(op, facts, target) for op in survey.ops}
+        ranges = live_ranges(survey.function, unneeded)
+        _peak(ranges, automatic, target, marks.found)
+
+
+def _unneeded(op: Op, facts: Facts, target: Target) -> list[Value]:
+    """Scratch tiles that the target does without, so that they take no room."""
+    instr = instr_of(op)
+    scratch = [o for o in instr.operands if o.needed is not None and op.get(o.name) is not None] if instr else []
+    site = facts.site(op, target) if scratch else None
+    return [op[o.name] for o in scratch if site is not None and o.needed is not None and o.needed(site) is None]
 
 
 def _scales(survey: Survey) -> dict[Value, TileType]:
@@ -68,9 +79,8 @@ def _places(name: str) -> tuple[tuple[str, TileType], ...]:
     return () if instr is None else tuple((o.name, o.place) for o in instr.operands if o.place is not None)
 
 
-def _peak(function: Function, tiles: list[Op], target: Target, found: Diagnostics) -> None:
+def _peak(ranges: dict[Value, tuple[int, int]], tiles: list[Op], target: Target, found: Diagnostics) -> None:
     """Report a buffer whose tiles, alive at the same time, need more than there is."""
-    ranges = live_ranges(function)
     by_space: dict[TileType, list[tuple[int, int, Op]]] = defaultdict(list)
     for op in tiles:
         spec = op.result.type
@@ -114,10 +124,11 @@ def _bytes(op: Op) -> int:
     return spec.nbytes
 
 
-def live_ranges(function: Function) -> dict[Value, tuple[int, int]]:
+def live_ranges(function: Function, unneeded: Mapping[Op, Sequence[Value]]) -> dict[Value, tuple[int, int]]:
     """First and last operation, in text order, that uses each tile; a use inside a loop lasts as long as the loop.
 
-    Values that share storage (treshape, bitcast, subset, tassign) count as their source.
+    Values that share storage (treshape, bitcast, subset, tassign) count as their source. ``unneeded``: operands that
+    are no use.
     """
     assert function.body is not None
     origin: dict[Value, Value] = {}
@@ -147,7 +158,7 @@ def live_ranges(function: Function) -> dict[Value, tuple[int, int]]:
                 if isinstance(result.type, TileSpec):
                     defined_in.setdefault(result, depth)
             inner = [*loops, (now, _last(op, now))] if op.name in ("scf.for", "scf.while") else loops
-            for value in op.values:
+            for value in (v for v in op.values if v not in unneeded[op]):
                 root = origin.get(value, value)
                 if not isinstance(root.type, TileSpec):
                     continue
