@@ -23,6 +23,7 @@ from .transfer_sites import site as transfer
 from .transfer_sites import vec, view
 
 ROWS, COLS = 16, 64
+L2, L6 = spec("f32", 1, 256), at(spec("f32", 1, 768), 32768)
 SMALL = spec("f32", 16, 64, 8, 60)
 TALL = spec("f32", 24, 64, 20, 64)
 
@@ -75,6 +76,24 @@ def verdicts(name: str, on: str, **operands: object) -> dict[str, Severity]:
             "TROWARGMAX",
             {"dst": spec("i32", 16, 8, 8, 1), "src": F},
             {"dst": spec("i32", 8, 8, 8, 1), "src": F},
+        ),
+        (
+            "MRG-COM-03",
+            "TMRGSORT",
+            {
+                "dst": L6,
+                "tmp": at(spec("f32", 1, 512), 8192),
+                "src0": at(L2, 0),
+                "src1": at(L2, 1024),
+                "src2": at(L2, 2048),
+            },
+            {
+                "dst": L6,
+                "tmp": at(spec("f32", 1, 768), 1024),
+                "src0": at(L2, 0),
+                "src1": at(L2, 1024),
+                "src2": at(L2, 2048),
+            },
         ),
         (
             "CONC-COM-02",

@@ -115,3 +115,70 @@ def test_templates_pad_with_the_largest_number(dtype: str, kind: type) -> None:
             assert (out[:, :20] == 1).all(), (pad, text)
             assert (out[:, 20:] == want).all(), (pad, text)
     assert pad_bits(pto.bf16, PadValue.Max, finite=True) == 0x7F7F
+
+
+def filled_up(kind: str) -> str:
+    small, large = "!pto.tile_buf<vec, 7x32xui16, valid=7x7>", "!pto.tile_buf<vec, 8x32xui16, pad=2>"
+    body = view("a", "w", 7, 7, "ui16") + view("o", "m", 8, 32, "ui16").replace("[%r,", "[%s,")
+    body += f"  %t = pto.alloc_tile : {small}\n  %d = pto.alloc_tile : {large}\n"
+    body += moved("tload", "t", small, "a", 7, 7, "ui16")
+    body += f"  pto.tfillpad ins(%t : {small}) outs(%d : {large})\n"
+    body += moved("tstore", "d", large, "o", 8, 32, "ui16")
+    return module(kind, "%pa: !pto.ptr<ui16>, %po: !pto.ptr<ui16>", 7, {"w": 7, "m": 32, "s": 8}, body)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_templates_fill_a_tile_that_is_larger_than_the_source(backend: str) -> None:
+    a, out = np.arange(49, dtype=np.uint16).reshape(7, 7), np.zeros((8, 32), np.uint16)
+    pto.run(filled_up(KIND), [a, out], backend=backend)
+    assert (out[:7, :7] == a).all()
+    assert (out[:, 7:] == 0xFFFF).all()
+    assert (out[7] == 0xFFFF).all()
+    with pytest.raises(pto.DiagnosticError, match="FILL-COM-03"):
+        pto.run(filled_up(""), [a, out], backend=backend)
+
+
+def blocks_of_rows(kind: str) -> str:
+    tile = "!pto.tile_buf<vec, 32x16xf32, blayout=col_major, slayout=row_major>"
+    view5 = """  %{name} = pto.make_tensor_view %p{name}, shape = [%c2, %c1, %r, %c1, %c8],
+    strides = [%s, %s, %c8, %c8, %c1]
+    : !pto.tensor_view<2x1x32x1x8xf32>
+  %{name}p = pto.partition_view %{name}, offsets = [%c0, %c0, %c0, %c0, %c0], sizes = [%c2, %c1, %r, %c1, %c8]
+    : !pto.tensor_view<2x1x32x1x8xf32> -> !pto.partition_tensor_view<2x1x32x1x8xf32>
+"""
+    part = "!pto.partition_tensor_view<2x1x32x1x8xf32>"
+    body = view5.format(name="a") + view5.format(name="o") + f"  %t = pto.alloc_tile : {tile}\n"
+    body += f"  pto.tload ins(%ap : {part}) outs(%t : {tile})\n  pto.tstore ins(%t : {tile}) outs(%op : {part})\n"
+    return module(kind, "%pa: !pto.ptr<f32>, %po: !pto.ptr<f32>", 32, {"c2": 2, "c8": 8, "s": 256}, body)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_nz_tile_says_the_layout_of_its_view(backend: str) -> None:
+    a = np.arange(512, dtype=np.float32)
+    out = np.zeros_like(a)
+    pto.run(blocks_of_rows(KIND), [a, out], backend=backend)
+    assert (out == a).all()
+    with pytest.raises(pto.DiagnosticError, match="LOAD-A5-04"):
+        pto.run(blocks_of_rows(""), [a, out], backend=backend)
+
+
+def sorted_groups(kind: str) -> str:
+    data, numbers, records = (f"!pto.tile_buf<vec, 1x{n}x{t}" for n, t in ((32, "f32"), (32, "ui32"), (64, "f32")))
+    body = view("a", "w", 1, 13, "f32") + view("i", "e", 1, 32, "ui32") + view("o", "m", 1, 64, "f32")
+    body += f"  %t = pto.alloc_tile : {data}, valid=1x13>\n  %u = pto.alloc_tile : {numbers}>\n"
+    body += f"  %v = pto.alloc_tile : {data}>\n  %d = pto.alloc_tile : {records}>\n"
+    body += moved("tload", "t", f"{data}, valid=1x13>", "a", 1, 13, "f32")
+    body += moved("tload", "u", f"{numbers}>", "i", 1, 32, "ui32")
+    body += f"  pto.tsort32 ins(%t, %u, %v : {data}, valid=1x13>, {numbers}>, {data}>) outs(%d : {records}>)\n"
+    body += moved("tstore", "d", f"{records}>", "o", 1, 64, "f32")
+    params = "%pa: !pto.ptr<f32>, %pi: !pto.ptr<ui32>, %po: !pto.ptr<f32>"
+    return module(kind, params, 1, {"w": 13, "e": 32, "m": 64}, body)
+
+
+def test_templates_fill_a_group_with_a_large_number() -> None:
+    """The bits of minus infinity, which they take for a number, so that it comes first."""
+    a, numbers = np.arange(13, dtype=np.float32), np.arange(32, dtype=np.uint32)
+    for kind, want in ((KIND, [4286578688.0] * 19 + [*range(12, -1, -1)]), ("", [*range(12, -1, -1)] + [-np.inf] * 19)):
+        out = np.zeros(64, np.float32)
+        pto.run(sorted_groups(kind), [a, numbers, out])
+        assert out[::2].tolist() == want, kind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -109,6 +110,8 @@ class Facts:
             operands[operand.name] = None if value is None else self.info(value)
         for operand, result in zip(instr.produces, op.results):
             operands[operand.name] = self.info(result)
+        if target.templates:
+            operands = _by_tile(operands)
         site = Site(instr, target, operands, op.attrs, extended, text, self.core_of(op))
         if instr.looks_around:
             lists = {o.name: tuple(map(self.info, op.group(o.name))) for o in instr.operands if o.variadic}
@@ -354,6 +357,14 @@ class Facts:
 def _resized(value: Value) -> bool:
     spec = value.type
     return isinstance(spec, TileSpec) and spec.valid_row == DYNAMIC and spec.valid_col == DYNAMIC
+
+
+def _by_tile(operands: dict[str, Info | None]) -> dict[str, Info | None]:
+    """Operands as templates take them: the layout of an Nz tile of the vector unit is that of the view."""
+    tiles = (info for info in operands.values() if isinstance(info, TileInfo))
+    if not any(tile.loc is TileType.Vec and tile.layout_name == "Nz" for tile in tiles):
+        return operands
+    return {k: replace(i, layout=Layout.NZ) if isinstance(i, ViewInfo) else i for k, i in operands.items()}
 
 
 def view_layout(dtype: DType, dims: Sequence[Size], strides: Sequence[Size]) -> Layout | None:

@@ -88,6 +88,9 @@ class ViewOperand(Protocol):
     def with_lines(self, axis: int, length: int, *, gaps: bool) -> Self:
         """The same lines, along `axis`, each of `length` elements; with ``gaps`` these stay as long as they are."""
 
+    def with_layout(self, layout: Layout) -> Self:
+        """The same elements in another layout."""
+
     def begin_store(self, *, whole: bool = True) -> None:
         """To be called before the values to store are read; ``whole``: every element of the view will be written."""
 

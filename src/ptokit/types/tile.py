@@ -73,7 +73,7 @@ class TileSpec:
         """Inner box (types-and-layouts 3, table "Inner box"); (1, 1) without boxes."""
         if not self.boxed:
             return Box(1, 1)
-        if self.fractal == 1024:
+        if self.fractal == 1024 or self.loc is TileType.Acc:  # the cube core knows no other accumulators
             return Box(16, 16)
         inner = 2 if self.fractal == 32 else self.dtype.c0
         return Box(16, inner) if self.slayout is SLayout.RowMajor else Box(inner, 16)
@@ -92,9 +92,14 @@ class TileSpec:
         return self.rows * self.cols
 
     @property
+    def lines(self) -> int:
+        """Rows that memory has: of accumulators, the cube core fills whole boxes."""
+        return max(self.rows, self.box.rows) if self.loc is TileType.Acc else self.rows
+
+    @property
     def nbytes(self) -> int:
         """Footprint in bytes: the static extents, not the valid region (memory-model-and-sync 4)."""
-        return self.dtype.nbytes(self.numel)
+        return self.dtype.nbytes(self.lines * self.cols)
 
     @property
     def dynamic(self) -> bool:

@@ -104,7 +104,7 @@ def LAYOUT(o: Site) -> str | bool:
     """Right is Zn, the accumulator Nz with 1024-byte fractals, left Zz on A2/A3 and Nz on A5."""
     if o.rhs.layout_name != "Zn" or o.rhs.fractal != 512:
         return f"the right tile is {o.rhs.layout_name}/{o.rhs.fractal}, it must be Zn/512"
-    if o.dst.layout_name != "Nz" or o.dst.fractal != 1024:
+    if o.dst.layout_name != "Nz" or (o.dst.fractal != 1024 and not o.target.templates):
         return f"the accumulator is {o.dst.layout_name}/{o.dst.fractal}, it must be Nz/1024"
     wanted = o.target.entry({"a5": ("Nz",), "a2a3": ("Zz",), "cpu": ("Nz", "Zz")})
     if o.lhs.layout_name not in wanted:

@@ -46,12 +46,14 @@ def _sort(m: Machine, dst: TileOperand, src: TileOperand, idx: TileOperand, tmp:
     x, number = for_all_blocks(x, np.broadcast_to(number, (len(number), rows, columns)))
     key = _descending(x)
     padding = -columns % GROUP
-    padded = np.pad(key, ((0, 0), (0, 0), (0, padding)), constant_values=np.inf)
+    last = _largest_of_templates(x) if m.target.templates else _lowest(x)
+    padded = np.pad(key, ((0, 0), (0, 0), (0, padding)), constant_values=_descending(last)[0])
     numbers = np.pad(number.astype(np.uint64), ((0, 0), (0, 0), (0, padding)))
-    codes = np.pad(_codes(x), ((0, 0), (0, 0), (0, padding)), constant_values=_codes(_lowest(x))[0])
+    codes = np.pad(_codes(x), ((0, 0), (0, 0), (0, padding)), constant_values=_codes(last)[0])
     groups = padded.shape[2] // GROUP
     grouped = [a.reshape(*a.shape[:2], groups, GROUP) for a in (padded, numbers, codes)]
-    behind = np.broadcast_to((np.arange(padded.shape[2]) >= columns).reshape(1, 1, groups, GROUP), grouped[0].shape)
+    end = padded.shape[2] if m.target.templates else columns  # what the library fills with comes last
+    behind = np.broadcast_to((np.arange(padded.shape[2]) >= end).reshape(1, 1, groups, GROUP), grouped[0].shape)
     order = np.lexsort((grouped[1], grouped[0], behind), axis=3)
     values, indices = (np.take_along_axis(a, order, axis=3).reshape(padded.shape) for a in (grouped[2], grouped[1]))
     records = values | indices << np.uint64(32)
@@ -59,6 +61,12 @@ def _sort(m: Machine, dst: TileOperand, src: TileOperand, idx: TileOperand, tmp:
         records = records[:, :, :columns]
     out = np.ascontiguousarray(records).view(kind(dst))
     dst.write(out, rows, min(out.shape[2], dst.spec.cols))
+
+
+def _largest_of_templates(x: np.ndarray) -> np.ndarray:
+    """What templates fill the last group with: the bits of the lowest number, taken for a number."""
+    bits = {"float16": 0xFC00, "bfloat16": 0xFF80}.get(x.dtype.name, 0xFF800000)
+    return np.array([bits]).astype(x.dtype)
 
 
 def _descending(x: np.ndarray) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity, define, family
+from ptokit.diagnostics import Doubt, define, family
+from ptokit.diagnostics.conditions import need
 from ptokit.types.enums import TileType
 
 from ..checks.operands import DEVICES, Message, overlap
@@ -87,7 +88,8 @@ def MRG_COM_03(o: Site) -> Message:
         return None
     total = sum(s.cols for s in _lists(o))
     if t.cols < total:
-        return f"{o:tmp} has {t.cols} columns; the lists have {total} together"
+        message = f"{o:tmp} has {t.cols} columns; the lists have {total} together"
+        return Doubt(message) if o.target.is_device else message
     return next((f"{o:tmp} and {o:{name}} share bytes" for name, s in o.data_tiles if overlap(t, s)), None)
 
 
@@ -122,8 +124,13 @@ MERGE_RULES = (
         "if known(block_len.value)",
         "block_len.value > 0 and block_len.value % 64 == 0",
         "blocks have {block_len.value} elements; they must have a multiple of 64",
-        "src0.vc % (4 * block_len.value) == 0 and 1 <= src0.vc // (4 * block_len.value) <= 255 if known(src0.vc)",
+        "1 <= src0.vc // (4 * block_len.value) <= 255 if known(src0.vc)",
         "{src0} has {src0.vc} valid columns; it takes 1 to 255 times 4 blocks of {block_len.value}",
+        need(
+            "src0.vc % (4 * block_len.value) == 0 if known(src0.vc)",
+            "{src0} has {src0.vc} valid columns; what follows the last four blocks of {block_len.value} stays as it is",
+            doubt="target.is_device",
+        ),
     ),
     MRG_COM_03,
     MRG_COM_04,

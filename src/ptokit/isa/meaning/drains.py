@@ -79,6 +79,13 @@ def _put_blocks(dst: TileOperand, values: np.ndarray, block: int, at: tuple[int,
     store_at(dst, (c // block) * dst.spec.rows * block + r * block + c % block, codes_of(values, dst))
 
 
+def _words(tile: TileOperand, col: int, cols: int) -> np.ndarray:
+    """The words of some columns; the bytes of a tile of other elements are words of 64 bits, too."""
+    if tile.spec.dtype.size == 8:
+        return window(tile, 0, col, 1, cols)
+    return tile.raw().view(np.uint64)[:, None, col : col + cols]
+
+
 def _fix_pipe(
     m: Machine, src: TileOperand, dst: TileOperand, region: tuple[int, int, int, int], words: Any, relu: ReluPreMode
 ) -> np.ndarray:
@@ -90,5 +97,5 @@ def _fix_pipe(
     positive = relu is ReluPreMode.NormalRelu
     if mode is QuantMode.NoQuant and src.spec.dtype is dst.spec.dtype and not positive:
         return values
-    of_columns = window(words, 0, col, 1, cols) if form == "vector" else words or 0
+    of_columns = _words(words, col, cols) if form == "vector" else words or 0
     return quantize(values, dst.spec.dtype, mode, of_columns, relu=positive, target=m.target)

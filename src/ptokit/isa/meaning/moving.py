@@ -46,6 +46,8 @@ def lines(view: ViewOperand, tile: TileOperand, target: Target) -> tuple[ViewOpe
     Of vec tiles devices move all lines of the view, each as long as the valid region.
     """
     layout = view.layout_for(tile.spec.takes_rows)
+    if target.templates and tile.spec.loc is TileType.Vec and tile.spec.layout_name == "Nz":
+        return view.with_layout(Layout.NZ), tile.vr, tile.vc
     if not by_lines(tile.spec, layout, target) or 0 in (tile.vr, tile.vc):
         return view, tile.vr, tile.vc
     rows, cols = view.extent(layout)

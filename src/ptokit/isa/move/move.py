@@ -68,6 +68,8 @@ def _meaning(o: Site) -> Word:
     if o.has("tmp") or o.has("fp") or isinstance(s, ConvSpec):
         return Python(tmov)
     if source is Mat and o.target.is_device:
+        if target is Scaling and o.target.templates and s.dtype.name == "f32":
+            return Move(X, *size("dst"))
         if target in (Bias, Scaling):  # the valid columns do not count (4.9, 4.10)
             return Move(_copied(s.dtype, d.dtype), 1, Extent("dst", "cols"))
         turned = target in (Left, Right) and operand_layout(s, d) not in (None, s.layout_name)

@@ -54,7 +54,7 @@ def parameter_tile(o: Site, fp: TileInfo) -> Message:
     """The tile of quantisation words."""
     if fp.loc is not Scaling:
         return f"{o:fp} is a {fp.loc.text} tile, not scaling"
-    if fp.dtype not in SIXTY_FOUR_BITS:
+    if fp.dtype not in SIXTY_FOUR_BITS and not (o.target.templates and fp.dtype.name == "f32"):
         return f"{o:fp} has element type {fp.dtype}; quantisation words have 64 bits"
     return None
 
@@ -88,6 +88,9 @@ def columns_of_words(o: Site, cols: Size, first: Size = 0) -> Message:
     if fp is None:
         return None
     need = first + moved_columns(o, cols)
+    if fp.dtype not in SIXTY_FOUR_BITS and known(need):  # its bytes are the words, two elements in each
+        room = fp.spec.nbytes // 8
+        return None if need <= room else f"{o:fp} holds {room} words, {need} are needed"
     if fp.vc < need:
         return f"{o:fp} has {fp.vc} valid columns, {need} are needed for {cols} columns of {o.dst.dtype}"
     return None

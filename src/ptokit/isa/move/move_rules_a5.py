@@ -87,10 +87,14 @@ def _one_row(o: Site, unit: int) -> Message:
     return None
 
 
+def _scales_of_templates(o: Site) -> bool:
+    return o.target.templates and o.src.dtype is o.dst.dtype and o.dst.dtype.name == "f32"
+
+
 @_rule("S1", "u64 1x32", "u64 1x116")
 def TMOV_A5_S1(o: Site) -> Message:
     """mat to scaling: 64-bit elements of one type, one row, a multiple of 128 bytes up to 4096."""
-    if (o.src.loc, home(o.dst)) != (Mat, Scaling):
+    if (o.src.loc, home(o.dst)) != (Mat, Scaling) or _scales_of_templates(o):
         return None
     if o.src.dtype is not o.dst.dtype or o.dst.dtype not in SIXTY_FOUR_BITS:
         return f"{o.src.dtype} to {o.dst.dtype}; a scaling move takes u64 or i64 on both sides"

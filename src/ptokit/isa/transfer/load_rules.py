@@ -40,7 +40,7 @@ def assumed_strides(o: Site) -> Message:
     if not kind:
         return None
     if kind == "NZ":
-        return wrong_stride(view, nz_strides(view.dtype.c0), "NZ to Nz")
+        return wrong_stride(view, nz_strides(view), "NZ to Nz")
     return wrong_stride(view, {4: 1} if kind.startswith("ND") else {3: 1}, kind)
 
 

@@ -155,9 +155,10 @@ def wrong_stride(view: ViewInfo, assumed: Mapping[int, Size], path: str) -> Mess
     return None
 
 
-def nz_strides(c0: Size) -> dict[int, Size]:
-    """Strides inside the blocks of an NZ view: 16 x C0, packed."""
-    return {4: 1, 3: c0, 2: 16 * c0}
+def nz_strides(view: ViewInfo) -> dict[int, Size]:
+    """Strides inside the columns of blocks of an NZ view, which are packed."""
+    c0, rows = view.dtype.c0, view.shape[3]
+    return {4: 1, 3: c0, 2: rows * c0}
 
 
 def run_length(view: ViewInfo, layout: Layout) -> tuple[Size, tuple[int, ...]]:

@@ -126,6 +126,10 @@ class View:
         dims[axis] = length
         return View(self.buffer, self.offset, tuple(dims), tuple(strides), self.dtype, self.stated_layout)
 
+    def with_layout(self, layout: Layout) -> View:
+        """The same elements in another layout."""
+        return View(self.buffer, self.offset, self.dims, self.strides, self.dtype, layout)
+
     def element_text(self, offset: int) -> str:
         """The element `offset` after the first, of the first block, in words."""
         name = "" if self.buffer is None else self.buffer.name
