@@ -12,7 +12,7 @@ from ptokit.api.catalogue import load_catalogue
 from ptokit.api.families import by_family, family
 from ptokit.api.rule import page_of
 from ptokit.cli import console
-from ptokit.cli.console import show_parts
+from ptokit.cli.console import show_list, show_parts
 from ptokit.diagnostics import CATALOGUE, Rule, catalogue
 from ptokit.isa.table import TABLE
 
@@ -24,8 +24,38 @@ load_catalogue()
 def test_the_list_has_every_instruction(ptokit: Run) -> None:
     ran = ptokit("isa")
     assert ran.status == 0
-    names = [line.split()[0] for line in ran.out.splitlines()[1:]]
-    assert names == sorted(TABLE, key=lambda name: (name[0].islower(), name))
+    names = [line.split()[0] for line in ran.out.splitlines() if line.startswith("  ")]
+    assert sorted(names) == sorted(TABLE)
+    assert "Reduce rows or columns" in ran.out.splitlines()
+
+
+def test_a_word_finds_instructions_and_rules(ptokit: Run) -> None:
+    out = ptokit("isa", "--search", "Reduce Rows").out
+    assert out.splitlines()[0] == "Reduce rows or columns"
+    assert "TROWSUM" in out
+    assert "TADD " not in out
+    assert "TLOAD" in ptokit("isa", "--search", "rectangle").out
+    assert "LS-COM-03" in ptokit("explain", "--search", "valid region").out
+    for command in ("isa", "explain"):
+        nothing = ptokit(command, "--search", "zebra")
+        assert (nothing.status, nothing.out) == (2, "")
+        assert "'zebra'" in nothing.err
+        assert ptokit(command, "TADD", "--search", "add").status == 2
+
+
+@pytest.mark.parametrize("command", ["isa", "explain"])
+def test_lists_have_a_line_for_each_entry_on_a_narrow_terminal(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ptokit.api import instruction, rule
+
+    parts = list({"isa": instruction, "explain": rule}[command].listing())
+    monkeypatch.setattr("ptokit.cli.console.is_terminal", lambda stream: True)
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_: (80, 10**6))
+    show_list(parts)
+    lines = re.sub("\x1b\\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
+    assert len(lines) == len(parts)
+    assert max(map(len, lines)) == 80
 
 
 @pytest.mark.parametrize("name", list(TABLE))

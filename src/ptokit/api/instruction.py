@@ -11,6 +11,7 @@ from ptokit.isa.table import BY_TEXT, TABLE, Instr
 from ptokit.records import dataclass
 
 from .examples import Example, example_of
+from .families import instructions_by_family
 from .parts import Part, Table, Words, plain
 from .references import pages_of
 from .usage import unknown
@@ -85,10 +86,17 @@ def instructions() -> list[Instr]:
     return sorted(TABLE.values(), key=lambda instr: (instr.name[:1].islower(), instr.name))
 
 
-def listing() -> Table:
-    """One row per instruction."""
-    rows = [(i.name, f"pto.{i.text}", pipe_text(i), i.summary) for i in instructions()]
-    return Table(("instruction", "text", "pipe", "summary"), rows)
+def listing(search: str = "") -> Iterator[Part]:
+    """One line per instruction, by family; ``search``: a word in its family, name or summary."""
+    word = search.lower()
+    width = max(len(name) for name in TABLE)
+    groups = instructions_by_family()
+    for title, group in groups.items():
+        found = [i for i in group if word in f"{title} {i.name} pto.{i.text} {i.summary}".lower()]
+        if found:
+            yield Words(strong=title)
+            yield from (Words(i.summary, first=f"  {i.name}", indent=width + 4) for i in found)
+            yield Words()
 
 
 def named(name: str) -> Instr | None:

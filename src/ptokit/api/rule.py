@@ -140,10 +140,12 @@ def _users() -> dict[str, list[str]]:
     return users
 
 
-def listing() -> Iterator[Part]:
-    """One line per rule, by family."""
+def listing(search: str = "") -> Iterator[Part]:
+    """One line per rule, by family; ``search``: those whose id or sentence has this word, in any case."""
     load_catalogue()
-    for number, (title, group) in enumerate(by_family(catalogue()).items()):
+    word = search.lower()
+    found = (rule for rule in catalogue() if word in f"{rule.id} {rule.what}".lower())
+    for number, (title, group) in enumerate(by_family(found).items()):
         if number:
             yield Words()
         yield Words(strong=f"{title}: {len(group)} rule{'s' * (len(group) > 1)}")

@@ -138,6 +138,26 @@ def show_parts(parts: Iterable[Part]) -> None:
             paragraph(text, first=part.first, indent=part.indent)
 
 
+def show_list(parts: Iterable[Part]) -> None:
+    """Write a list with a line for each entry, cut to the width of a terminal; in a pager where it is longer."""
+    if not is_terminal(sys.stdout):
+        show_parts(parts)
+        return
+    width, height = shutil.get_terminal_size()
+    lines = []
+    for part in parts:
+        assert not isinstance(part, Table)
+        text = visible_name(part.first.ljust(part.indent) + part.strong + part.text)
+        short = text if len(text) <= width else text[: width - 1].rstrip() + "…"
+        lines.append(bold(short) if part.strong and not part.text else short)
+    if len(lines) < height or not is_terminal(sys.stdin):
+        say("\n".join(lines))
+        return
+    import click
+
+    click.echo_via_pager("\n".join(map(harmless, lines)) + "\n", color=use_color(sys.stdout))
+
+
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
     """Write a table to stdout; the columns named in `right` are right-aligned."""
     body = [[visible_name(cell) for cell in row] for row in rows]

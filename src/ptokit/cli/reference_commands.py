@@ -6,50 +6,79 @@ from typing import Annotated
 
 import typer
 
+from ptokit.api.errors import UsageError
+
 from .exits import EXIT_ERRORS
 
 ISA_EPILOG = """Examples:
 
 \b
-  ptokit isa            list of all instructions
-  ptokit isa TLOAD      operands, attributes, pipe, element types and rules"""
+  ptokit isa                   all instructions, a line each, by family
+  ptokit isa --search reduce   those whose name or sentence has a word
+  ptokit isa TLOAD             operands, attributes, pipe, types and rules"""
+
+Search = Annotated[
+    str | None, typer.Option("--search", metavar="WORD", help="List what has this word in its name or sentence.")
+]
 
 
 def isa(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="An instruction, by C++ or text name.")] = None,
+    search: Search = None,
 ) -> None:
     """Reference of the instructions ptokit knows."""
     from ptokit.api.instruction import isa, listing
+    from ptokit.isa.table import TABLE
 
-    from .console import show_parts
+    from .console import remark, show_list, show_parts
 
-    show_parts([listing()] if name is None else isa(name).parts())
+    if name is not None and search is None:
+        show_parts(isa(name).parts())
+        return
+    _one_of(name, search)
+    found = list(listing(search or ""))
+    if not found:
+        raise UsageError(f"no instruction has {search!r} in its name or sentence; 'ptokit isa' lists all.", "search")
+    show_list(found)
+    if search is None:
+        remark(f"{len(TABLE)} instructions; 'ptokit isa NAME' shows one of them, --search WORD finds some")
 
 
 EXPLAIN_EPILOG = """Examples:
 
 \b
-  ptokit explain          list of all rules
-  ptokit explain EW-04    what a rule says, why, what it accepts and rejects"""
+  ptokit explain                  all rules, a line each, by family
+  ptokit explain --search valid   those whose sentence has a word
+  ptokit explain EW-04            what a rule says, why, what it accepts"""
 
 
 def explain(
     id: Annotated[str | None, typer.Argument(metavar="RULE-ID", help="A rule id, as printed in brackets.")] = None,
+    search: Search = None,
 ) -> None:
     """Explain a rule that a diagnostic names."""
     from ptokit.api.rule import explain, listing
     from ptokit.diagnostics import CATALOGUE
 
-    from .console import remark, show_parts
+    from .console import remark, show_list, show_parts
 
-    if id is None:
-        show_parts(listing())
+    if id is None or search is not None:
+        _one_of(id, search)
+        found = list(listing(search or ""))
+        if not found:
+            raise UsageError(f"no rule has {search!r} in its id or sentence; 'ptokit explain' lists all.", "search")
+        show_list(found)
         remark(f"\n{len(CATALOGUE)} rules; 'ptokit explain RULE-ID' shows one of them")
         return
     page = explain(id)
     show_parts(page.parts())
     if page.id not in CATALOGUE:
         remark(f"\n'ptokit isa {page.id}' shows the instruction")
+
+
+def _one_of(name: str | None, search: str | None) -> None:
+    if name is not None and search is not None:
+        raise UsageError("a name and --search go not together: the one shows a page, the other a list.", "search")
 
 
 LAYOUT_EPILOG = """Examples:
