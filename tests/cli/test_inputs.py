@@ -68,8 +68,30 @@ def test_a_folder_without_kernels(ptokit: Run, here: Path) -> None:
     (here / "empty").mkdir()
     for command in (("check", "empty", "-t", "a5"), ("fmt", "empty")):
         ran = ptokit(*command)
+        what = "no .pto file, and no Python file with a kernel," if command[0] == "check" else "no .pto file"
         assert (ran.status, ran.out) == (1, "")
-        assert ran.err == "empty: error: there is no .pto file in this folder [TEXT-FILE]\n"
+        assert ran.err == f"empty: error: there is {what} in this folder [TEXT-FILE]\n"
+
+
+IN_PYTHON = """
+import ptokit as pto
+print("executed")
+
+@pto.kernel(target="a2a3")
+def f(x: pto.Ptr[pto.f32]):
+    pto.TADDD(x, x)
+"""
+
+
+def test_a_folder_has_kernels_in_python_too(ptokit: Run, here: Path) -> None:
+    (here / "a" / "kernels.py").write_text(IN_PYTHON)
+    (here / "a" / "other.py").write_text("raise SystemExit('executed')")
+    (here / "a" / "broken.py").write_text("def f(:")
+    ran = ptokit("check", "a", "-t", "a5", "--format", "json")
+    found = {(d["file"], d["rule"]) for d in json.loads(ran.out)["diagnostics"]}
+    assert ("a/kernels.py", "LANG-NAME") in found
+    assert {file for file, _ in found} == {"a/b/broken.pto", "a/kernels.py"}
+    assert ran.err.strip() == "executed"
 
 
 def test_folders_are_laid_out(ptokit: Run, here: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 from collections.abc import Sequence
@@ -25,10 +26,12 @@ def split(path: str) -> tuple[str, str]:
     return (file, name) if colon and file.endswith(PYTHON) else (path, "")
 
 
-def expand(names: Sequence[str]) -> list[str]:
+def expand(names: Sequence[str], *, kernels: bool = False) -> list[str]:
     """The files meant: those named, and the ``.pto`` files below folders, each once; ``-`` becomes `STDIN`.
 
-    Hidden folders below a folder are left out. Raises `DiagnosticError` for a folder without any such file.
+    ``kernels``: of folders also Python files with a kernel at their top level, which is looked up in their text: no
+    other file is executed. Hidden folders below a folder are left out. Raises `DiagnosticError` for a folder without
+    any such file.
     """
     out: list[str] = []
     for name in names:
@@ -36,13 +39,30 @@ def expand(names: Sequence[str]) -> list[str]:
             out.append(STDIN if name == "-" else name)
             continue
         folder = Path(name)
-        found = [p for p in sorted(folder.rglob("*.pto")) if not _hidden(p.relative_to(folder)) and p.is_file()]
+        found = [
+            p
+            for p in sorted(folder.rglob("*"))
+            if (p.suffix == ".pto" or (kernels and p.suffix == PYTHON))
+            and not _hidden(p.relative_to(folder))
+            and p.is_file()
+            and (p.suffix == ".pto" or _has_kernels(p))
+        ]
         if not found:
-            raise DiagnosticError(
-                Diagnostic(FILE, Severity.ERROR, "there is no .pto file in this folder", Location(name))
-            )
+            what = "no .pto file, and no Python file with a kernel," if kernels else "no .pto file"
+            raise DiagnosticError(Diagnostic(FILE, Severity.ERROR, f"there is {what} in this folder", Location(name)))
         out += map(str, found)
     return list(dict.fromkeys(out))
+
+
+def _has_kernels(path: Path) -> bool:
+    """True for a Python file with a function at its top level that is decorated as a kernel."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    decorators = (d for node in tree.body if isinstance(node, ast.FunctionDef) for d in node.decorator_list)
+    called = (d.func if isinstance(d, ast.Call) else d for d in decorators)
+    return any(getattr(d, "attr", getattr(d, "id", "")) == "kernel" for d in called)
 
 
 def _hidden(path: Path) -> bool:

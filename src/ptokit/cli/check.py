@@ -38,7 +38,7 @@ def check_files(
     shown: list[ByTarget] = []
     good = True
     most, left_out = reporting.max_errors, 0
-    for number, file in enumerate(expand(names)):
+    for number, file in enumerate(expand(names, kernels=True)):
         project = settings_for(file)
         most = project.max_errors if number == 0 and most is None else most
         options: dict[str, Any] = {"target": list(target) or None, "default_target": list(project.target) or None}
