@@ -20,6 +20,8 @@ ROWS, WIDTH, TURNS = 8, 40, 3
 VIEW, PART = "!pto.tensor_view<?x?xf32>", "!pto.partition_tensor_view<8x{}xf32>"
 TILE, TURNED = "!pto.tile_buf<vec, 8x40xf32, valid=8x{}>", "!pto.tile_buf<vec, 10x32xf32>"
 
+SMALL = "!pto.tile_buf<vec, 8x8xf32>"
+
 
 def program(body: list[str], cols: int = WIDTH) -> Program:
     """Tiles %t and %u; parts %ap, %bp (read), %yp, %zp (written), of one turn each or, with a capital, of all."""
@@ -70,11 +72,30 @@ AT_ONCE = {
     "loaded, computed, stored": ["loop", load("t", "a"), add("t", "t", "t"), store("t", "y"), "}"],
     "written twice": ["loop", load("t", "a"), add("t", "t", "t"), halve("t", "t"), store("t", "y"), "}"],
     "not loaded": ["loop", load("t", "a"), halve("t", "u"), store("u", "y"), store("t", "z"), "}"],
+    "a triangle": [
+        "%diagonal = arith.constant 3 : i32",
+        *("loop", "pto.ttri ins(%diagonal {upper_or_lower = 0} : i32) outs(%t : TILE)", store("t", "y"), "}"),
+    ],
     "read on the way": [
         *("loop", load("t", "a"), add("t", "t", "u"), halve("u", "t"), add("t", "u", "u"), store("u", "y"), "}")
     ],
 }
 BY_TILE = {
+    "another one is computed before": [
+        *("loop", load("t", "a"), load("u", "b"), halve("u", "u"), store("t", "y"), store("u", "z"), "}"),
+    ],
+    "added to": ["loop", "pto.tadds ins(%t, %half : TILE, f32) outs(%t : TILE)", store("t", "y"), "}"],
+    "added up without being named as a source": [
+        *("loop", load("u", "a"), "pto.taxpy ins(%u, %half : TILE, f32) outs(%t : TILE)", store("t", "y"), "}")
+    ],
+    "read before it is loaded": [
+        *("loop", halve("t", "u"), load("t", "a"), halve("t", "t"), store("t", "y"), store("u", "z"), "}")
+    ],
+    "written in part": [
+        f"%s = pto.alloc_tile : {SMALL}\npto.texpands ins(%half : f32) outs(%s : {SMALL})",
+        *("loop", f"pto.tinsert ins(%s, %k0, %k0 : {SMALL}, index, index) outs(%t : TILE)"),
+        *("pto.tadds ins(%t, %half : TILE, f32) outs(%t : TILE)", store("t", "y"), "}"),
+    ],
     "read behind the store": ["loop", load("t", "a"), add("t", "t", "t"), store("t", "y"), store("t", "z"), "}"],
     "added up over the turns": [load("t", "A"), "loop", load("u", "a"), add("t", "u", "t"), store("t", "y"), "}"],
     "read by the next turn first": [
@@ -112,6 +133,68 @@ def test_what_nobody_reads_again_is_not_kept(name: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(direct_stores, "pitch", lambda *args: found.append(real(*args)) or found[-1])
     NativeProgram(program({**AT_ONCE, **BY_TILE}[name]))
     assert (WIDTH in found) == (name in AT_ONCE)
+
+
+SHAPES = {
+    "rows in two groups": ("8x32xf32", "2x4x32xf32", "[%k2, %k4, %k32]", "[%k256, %k40, %k1]"),
+    "columns apart": ("8x32xf32", "8x32xf32", "[%k8, %k32]", "[%k40, %k2]"),
+    "a row of the run": ("8x32xf32", "8x32xf32", "[%k8, %k32]", "[%n, %k1]"),
+    "columns": ("8x32xf32, blayout=col_major", "8x32xf32", "[%k8, %k32]", "[%k1, %k8]"),
+    "one column": ("8x8xf32, valid=8x1", "?x?xf32", "[%k8, %m]", "[%n, %k1]"),
+    "one column, rows known": ("8x8xf32, valid=8x1", "?x?xf32", "[%k8, %m]", "[%k40, %k1]"),
+}
+"""Tiles and views: what is stored one after the other lies apart, or in another order, or elsewhere."""
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes(name: str) -> None:
+    tile, part, sizes, strides = SHAPES[name]
+    view = f"!pto.tensor_view<{'x'.join('?' * sizes.count('%'))}xf32>"
+    tile, part = f"!pto.tile_buf<vec, {tile}>", f"!pto.partition_tensor_view<{part}>"
+    layout = " {layout = #pto.layout<dn>}" if name == "columns" else ""
+    lines = ["func.func @k(%y: !pto.ptr<f32>, %n: index, %m: index) {", f"%t = pto.alloc_tile : {tile}"]
+    lines += [f"%k{n} = arith.constant {n} : index" for n in (0, 1, 2, 4, 8, 32, 40, 64, 256)]
+    lines += [f"%yv = pto.make_tensor_view %y, shape = {sizes}, strides = {strides}{layout} : {view}"]
+    corner = ", ".join(["%k0"] * sizes.count("%"))
+    lines += [f"%yp = pto.partition_view %yv, offsets = [{corner}], sizes = {sizes} : {view} -> {part}"]
+    lines += ["%half = arith.constant 0.5 : f32", f"pto.texpands ins(%half : f32) outs(%t : {tile})"]
+    text = "\n".join([*lines, f"pto.tstore ins(%t : {tile}) outs(%yp : {part})", "return", "}"])
+    on = target("cpu" if name == "columns apart" else "a5")
+    read = parse_module(text, target=on)
+    read.diagnostics.raise_if_errors()
+    made, found = compile_program(read.module, on), []
+    for backend in ("native", "numpy"):
+        y = np.zeros(512, np.float32)
+        made.launch([y, 40, 1], backend=backend)
+        found.append(y.tolist())
+    assert found[0] == found[1]
+    assert any(found[0])
+
+
+def test_bits_that_do_not_fill_their_tile() -> None:
+    """A comparison writes some bytes of a row only."""
+    bits, floats, view = "!pto.tile_buf<vec, 8x64xi8>", "!pto.tile_buf<vec, 8x64xf32>", "!pto.tensor_view<?x?xi8>"
+    part = "!pto.partition_tensor_view<8x64xi8>"
+    lines = [f"func.func @k(%y: !pto.ptr<i8>) {{\n%b = pto.alloc_tile : {bits}\n%f = pto.alloc_tile : {floats}"]
+    lines += [f"%k{n} = arith.constant {n} : index" for n in (0, 1, 3, 8, 24, 64)]
+    lines += ["%half = arith.constant 0.5 : f32\n%one = arith.constant 1 : i8", "scf.for %i = %k0 to %k3 step %k1 {"]
+    lines += [
+        f"%yv = pto.make_tensor_view %y, shape = [%k24, %k64], strides = [%k64, %k1] : {view}",
+        "%r = arith.muli %i, %k8 : index",
+        f"%yp = pto.partition_view %yv, offsets = [%r, %k0], sizes = [%k8, %k64] : {view} -> {part}",
+        f"pto.tcmps ins(%f, %half {{cmpMode = #pto<cmp lt>}} : {floats}, f32) outs(%b : {bits})",
+        f"pto.tadds ins(%b, %one : {bits}, i8) outs(%b : {bits})",
+        f"pto.tstore ins(%b : {bits}) outs(%yp : {part})\n}}\nreturn\n}}",
+    ]
+    read = parse_module("\n".join(lines), target=target("a5"))
+    read.diagnostics.raise_if_errors()
+    made, found = compile_program(read.module, target("a5")), []
+    for backend in ("native", "numpy"):
+        y = np.zeros((24, 64), np.int8)
+        made.launch([y], backend=backend)
+        found.append(y.tolist())
+    assert found[0] == found[1]
+    assert found[1][8][8:] == [2] * 56
 
 
 @pytest.mark.parametrize("backend", ["native", "numpy"])

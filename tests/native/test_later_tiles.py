@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite")
 
 from ptokit.asm import parse_module
+from ptokit.diagnostics import DiagnosticError
+from ptokit.native import standing_tiles
 from ptokit.native.places import Places
+from ptokit.native.program import NativeProgram
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
 
@@ -20,7 +25,7 @@ SLOTS = f"!pto.multi_tile_buf<{TILE}, count=2>"
 LOAD = f"pto.tload ins(%xp : {PART}) outs(%t : {TILE})"
 STORE = f"pto.tstore ins(%t : {TILE}) outs(%yp : {PART})"
 ADD = f"pto.tmuls ins(%t, %two : {TILE}, f32) outs(%t : {TILE})"
-NUMBERS = {"index": (0, 1, 2, 3, 16, 32, 64, 256), "i64": (0, 256, 4096, 8192)}
+NUMBERS = {"index": (0, 1, 2, 3, 4, 16, 32, 64, 256), "i64": (0, 256, 1024, 4096, 8192, 16384)}
 
 
 def doubled(name: str, type: str) -> str:
@@ -69,6 +74,11 @@ LATER = {
         f"%q = pto.treshape %m : {ROW} -> {LINES}",
         doubled("%q", LINES),
     ],
+    "a window of a tile at a constant": [
+        f"%o = pto.alloc_tile addr = %w0 : {TILE}",
+        f"%q = pto.subview %o[%k3, %k0] sizes [1, 64] : {TILE} -> {ROW}",
+        doubled("%q", ROW),
+    ],
     "a window of a tile there": [
         f"%o = pto.alloc_tile addr = %at : {TILE}",
         f"%q = pto.subview %o[%k3, %k0] sizes [1, 64] : {TILE} -> {ROW}",
@@ -79,7 +89,7 @@ LATER = {
 
 AT_CONSTANTS = (
     *("a row moved to a constant, in a loop", "a row moved to a constant", "a valid region of the run", "slots"),
-    "another shape of a row there",
+    *("another shape of a row there", "a window of a tile at a constant"),
 )
 
 
@@ -241,6 +251,26 @@ def test_tiles_that_are_alone() -> None:
     (function,) = program.plan.functions.values()
     made = {step.result.name: step.result for step in function.walk() if step.word in ("tile", "rebind")}
     assert all(places.alone(tile) for tile in made.values())
+    assert not any(places.meet(a, b) for a, b in itertools.permutations(made.values(), 2))
+
+
+def test_several_tiles_on_one() -> None:
+    rows = [f"%{v} = pto.alloc_tile addr = %w{at} : {ROW}" for v, at in (("a", 256), ("b", 1024))]
+    program = kernel(*rows, LOAD, STORE)
+    places = Places(program.plan, program.target)
+    (function,) = program.plan.functions.values()
+    alone = {step.result.name: places.alone(step.result) for step in function.walk() if step.word == "tile"}
+    assert alone == {"t": False, "a": False, "b": False, "r": True}
+
+
+def test_a_slot_that_is_alone() -> None:
+    """The buffer that it is part of is no tile."""
+    slots = [f"%m = pto.alloc_multi_tile addr = %w16384 : {SLOTS}"]
+    slots.append(f"%s = pto.multi_tile_get %m[%k0] : {SLOTS} -> {TILE}")
+    program = kernel(LOAD, STORE, *slots, doubled("%s", TILE))
+    places = Places(program.plan, program.target)
+    (function,) = program.plan.functions.values()
+    assert all(places.alone(step.result) for step in function.walk() if step.word in ("tile", "element"))
 
 
 def agree(program: Program) -> list[np.ndarray]:
@@ -265,7 +295,40 @@ POINTER = [
     "%p = pto.castptr %w0 : i64 -> !pto.ptr<f32, ub>",
     "pto.mte_ub_gm %p, %z, %w256 nburst(%one64, %w256, %w256) : !pto.ptr<f32, ub>, !pto.ptr<f32>, i64, i64, i64, i64",
 ]
+FEW = TILE.replace("f32", "f32, valid=4x64")
+FOUR = PART.replace("16x64", "4x64")
 PARTS = {
+    "rows put into what was loaded": [
+        *(NEW.replace("%u", "%f").replace(TILE, FEW), f"pto.texpands ins(%two : f32) outs(%f : {FEW})"),
+        f"%g = pto.alloc_tile addr = %w16384 : {FEW}",
+        *(
+            f"%{v}f = pto.partition_view %{v}v, offsets = [%k0, %k0], sizes = [%k4, %k64] : {VIEW} -> {FOUR}"
+            for v in "xy"
+        ),
+        f"pto.tload ins(%xf : {FOUR}) outs(%g : {FEW})",
+        f"pto.tinsert ins(%f, %k3, %k0 : {FEW}, index, index) outs(%g : {FEW})",
+        f"pto.tstore ins(%g : {FEW}) outs(%yf : {FOUR})",
+    ],
+    "rows of the run copied over what was loaded": [
+        *(
+            f"%{v} = pto.alloc_tile addr = %w{at} valid_row = %{n} valid_col = %k64 : {OPEN}"
+            for v, at, n in (("f", 4096, "one"), ("g", 16384, "n"))
+        ),
+        f"pto.texpands ins(%two : f32) outs(%f : {OPEN})",
+        f"pto.tload ins(%xp : {PART}) outs(%g : {OPEN})",
+        f"pto.tmov ins(%f : {OPEN}) outs(%g : {OPEN})",
+        f"pto.tstore ins(%g : {OPEN}) outs(%yp : {PART})",
+    ],
+    "printed": [LOAD, f"pto.tprint ins(%t : {TILE})", STORE],
+    "asked for its valid rows": [LOAD, f"%rows = pto.tile_valid_rows %t : {TILE} -> index", STORE],
+    "a store in a loop, where what was loaded changes before": [
+        *(LOAD, NEW, f"pto.texpands ins(%two : f32) outs(%u : {TILE})"),
+        *("scf.for %i = %k0 to %k2 step %k1 {", store("u", "x"), STORE, "}"),
+    ],
+    "a few rows copied over what was loaded": [
+        *(load("t", "z"), NEW.replace("%u", "%f").replace(TILE, FEW), f"pto.texpands ins(%two : f32) outs(%f : {FEW})"),
+        *(f"pto.tmov ins(%f : {FEW}) outs(%t : {TILE})", STORE),
+    ],
     "a copy of a tile that was computed": [LOAD, ADD, NEW, COPY, store("u", "y")],
     "a copy of a tile, and both are stored": [LOAD, NEW, COPY, store("u", "y"), store("t", "z")],
     "a copy of a tile that is loaded again": [LOAD, ADD, NEW, COPY, load("t", "z"), store("u", "y")],
@@ -290,6 +353,42 @@ PARTS = {
 @pytest.mark.parametrize("name", PARTS)
 def test_what_reads_the_tile(name: str) -> None:
     agree(kernel(*PARTS[name]))
+
+
+def test_a_tile_that_is_loaded_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows the second load concerns the second one only."""
+    decided, real = [], standing_tiles.stands
+    monkeypatch.setattr(standing_tiles, "stands", lambda *args: decided.append(real(*args)) or decided[-1])
+    pointer = "%p = pto.addptr %x, %k1 : !pto.ptr<f32> -> !pto.ptr<f32>"  # to global memory, where no tiles are
+    NativeProgram(kernel(pointer, LOAD, STORE, load("t", "z"), store("t", "x")))
+    assert decided == [True, True]
+
+
+@pytest.mark.parametrize("rows", [15, 16])
+@pytest.mark.parametrize("tile", ["runs", "open"])
+def test_a_load_of_sizes_of_the_run(tile: str, rows: int) -> None:
+    """A load that is left out is refused as the others are where view and tile have other sizes."""
+    part = "!pto.partition_tensor_view<?x?xf32>"
+    type, sizes = (OPEN, " valid_row = %n valid_col = %k64") if tile == "open" else (TILE, "")
+    body = [
+        f"%v = pto.alloc_tile addr = %w4096{sizes} : {type}",
+        "%less = arith.index_cast %at : i64 to index",
+        f"%xo = pto.partition_view %xv, offsets = [%k0, %k0], sizes = [%less, %k64] : {VIEW} -> {part}",
+        f"%yo = pto.partition_view %yv, offsets = [%k0, %k0], sizes = [%n, %k64] : {VIEW} -> {part}",
+        f"pto.tload ins(%xo : {part}) outs(%v : {type})\npto.tstore ins(%v : {type}) outs(%yo : {part})",
+    ]
+    program = kernel(*body)
+    found = []
+    for backend in ("native", "numpy"):
+        arrays = [np.full((16, 64), k, np.float32) for k in range(3)]
+        try:
+            program.launch([*arrays, rows, 16, 1], backend=backend)
+        except DiagnosticError as error:
+            arrays.append([(d.rule, d.message) for d in error.diagnostics])
+        found.append(arrays)
+    assert len(found[1]) == (3 if rows == 16 else 4)
+    assert str(found[0][3:]) == str(found[1][3:])
+    assert all((a == b).all() for a, b in zip(found[0][:3], found[1][:3]))
 
 
 @pytest.mark.parametrize("computed", [False, True])

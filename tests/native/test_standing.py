@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from ptokit.asm import parse_module
+from ptokit.native import standing_tiles
 from ptokit.native.program import NativeProgram
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
@@ -34,7 +35,20 @@ OF_SECOND = PRODUCT.replace("%l,", "%l2,")
 BLOCK_1 = "%b64 = pto.get_block_idx\n%bi = arith.index_cast %b64 : i64 to index\n%is = arith.cmpi eq, %bi, %k1 : index"
 VEC = "!pto.tile_buf<vec, 32x32xf16>"
 INSERT = f"%q = pto.alloc_tile : {VEC}\npto.tinsert ins(%q, %k0, %k0 : {VEC}, index, index) outs(%am : {MAT})"
+SMALL = VEC.replace("f16", "f16, valid=16x16")
+PART_OF_IT = f"%q = pto.alloc_tile : {SMALL}\npto.tinsert ins(%q, %k0, %k0 : {SMALL}, index, index) outs(%am : {MAT})"
+BIAS_TILE, BIAS = "!pto.tile_buf<mat, 1x32xf16>", "!pto.tile_buf<bias, 1x32xf32>"
+BPART = "!pto.partition_tensor_view<1x32xf16>"
+WITH_BIAS = (
+    f"%sm = pto.alloc_tile : {BIAS_TILE}\n%s = pto.alloc_tile : {BIAS}\n"
+    f"%sp = pto.partition_view %av, offsets = [%k1, %k0], sizes = [%k1, %k32] : {VIEW} -> {BPART}\n"
+    f"pto.tload ins(%sp : {BPART}) outs(%sm : {BIAS_TILE})\npto.tmov ins(%sm : {BIAS_TILE}) outs(%s : {BIAS})\n"
+    f"pto.tmatmul.bias ins(%l, %r, %s : {LEFT}, {RIGHT}, {BIAS}) outs(%acc : {ACC})"
+)
 BODIES = {
+    "overwritten in part by what is no load": [LOAD_A, LOAD_B, PART_OF_IT, MOVE, PRODUCT, STORE],
+    "moved twice after it was overwritten": [LOAD_A, LOAD_B, INSERT, MOVE, SECOND, PRODUCT, OF_SECOND, STORE],
+    "a bias": [LOAD_A, LOAD_B, MOVE, WITH_BIAS, STORE],
     "loaded again in a branch that is not taken": [
         *(LOAD_A, LOAD_B, BLOCK_1, f"scf.if %is {{\n{AGAIN}\n}}", MOVE, PRODUCT, STORE),
     ],
@@ -79,6 +93,9 @@ LEFT_OUT = {
     "products in branches": 5,
     "memory changes behind the product": 5,
     "another factor for the second product": 6,
+    "overwritten by what is no load": 3,
+    "moved twice after it was overwritten": 4,
+    "a bias": 4,
 }
 """How many copies are."""
 
@@ -118,14 +135,19 @@ def test_products(name: str, matmul: str) -> None:
 
 @pytest.mark.parametrize("name", LEFT_OUT)
 def test_copies_are_left_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptokit.native import standing_tiles
-
-    decided = []
-    real = standing_tiles.stands
+    decided, real = [], standing_tiles.stands
     monkeypatch.setattr(standing_tiles, "stands", lambda *args: decided.append(real(*args)) or decided[-1])
     program = compiled(kernel(BODIES[name]))
     NativeProgram(program)
     assert decided.count(True) == LEFT_OUT[name]
+
+
+def test_copies_for_a_product_that_is_not_native_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python would make them for each product."""
+    decided, real = [], standing_tiles.stands
+    monkeypatch.setattr(standing_tiles, "stands", lambda *args: decided.append(real(*args)) or decided[-1])
+    NativeProgram(compiled(kernel(BODIES["plain"]).replace("f16", "hif8")))
+    assert decided == [False] * 4
 
 
 BLOCK = 256

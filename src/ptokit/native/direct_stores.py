@@ -9,17 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptokit.ir.core import Value
-from ptokit.isa.meaning.expressions import OWN, Element, leaves
+from ptokit.isa.meaning.expressions import Element, leaves
 from ptokit.isa.meaning.words import Lane
 from ptokit.run.planning.plan import Step
 
 from . import standing_tiles
-from .tiles import valid
 from .values import Tile
 
 if TYPE_CHECKING:
     from .function import Writer
-    from .lanes import Part
     from .moves import Nest
 
 
@@ -28,17 +26,12 @@ def pitch(w: Writer, step: Step, tile: Tile, rows: Nest, cols: Nest) -> int | No
 
     ``rows``, ``cols``: the loops over tile and view.
     """
-    if not any(_is(part, tile) for part in w.pending.parts) or w.pending.domain != valid(w, tile):
+    if not any(part.dst.start == tile.start for part in w.pending.parts):
         return None
-    if len(rows) != 1 or len(cols) != 1 or cols[0][1:] != (1, 1) or cols[0][0] == 1:
+    if len(rows) != 1 or cols[0][1:] != (1, 1) or cols[0][0] == 1:
         return None
     found = rows[0][2]
     return found if isinstance(found, int) and _last(w, step) else None
-
-
-def _is(part: Part, tile: Tile) -> bool:
-    """True if an instruction writes this tile."""
-    return part.dst.start == tile.start and part.dst.spec is tile.spec
 
 
 def _last(w: Writer, step: Step) -> bool:
@@ -58,8 +51,7 @@ def _writes_all(w: Writer, step: Step, tile: Value) -> bool:
     if step.get("dst") is not tile or sum(operand is tile for operand in step.values) != 1:
         return False
     word = standing_tiles.meaning(w, step)
-    if isinstance(word, Lane):
-        write = word.writes[0]
-        plain = len(word.writes) == 1 and word.over == write.name == "dst" and write.at == OWN and not word.mask
-        return plain and not any(isinstance(leaf, Element) and leaf.name == "dst" for leaf in leaves(write.value))
-    return standing_tiles.copied(w, step) is not None
+    if isinstance(word, Lane):  # the first write covers all of the domain
+        read = (leaf for write in word.writes for leaf in leaves(write.value))
+        return word.over == "dst" and not any(isinstance(leaf, Element) and leaf.name == "dst" for leaf in read)
+    return standing_tiles.copies(w, step)

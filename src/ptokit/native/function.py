@@ -214,7 +214,7 @@ class Writer:
 
     def stands(self, step: Step, tile: Tile, source: Standing) -> bool:
         """True if a copy into a tile need not be made. Others read the source from now on."""
-        if standing_tiles.stands(self, step, tile, source):
+        if standing_tiles.stands(self, step, source):
             self.stands_for[tile.start] = source
             return True
         return False

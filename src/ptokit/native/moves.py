@@ -312,7 +312,7 @@ def _load(w: Writer, step: Step, site: Site, operands: dict[str, Any], move: Mov
 def _store(w: Writer, step: Step, operands: dict[str, Any]) -> bool:
     view, tile = operands["dst"], operands["src"]
     ends = _ends(w, view, tile)
-    if ends is None or (view.dtype is not tile.spec.dtype and view.dtype.size != tile.spec.dtype.size):
+    if ends is None:
         return False
     layout, rows, cols = ends
     pitch = w.direct(step, tile, rows, cols)
@@ -335,6 +335,7 @@ def _store(w: Writer, step: Step, operands: dict[str, Any]) -> bool:
     elif isinstance(source, View):
         _copied_on(w, view, source, layout, checked, tile, store)
     else:
+        w.settle(tile)
         w.touch(tile)
         store(reads=True)
     return True

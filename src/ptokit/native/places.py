@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ptokit.ir.core import Value
 from ptokit.run.machine.tile_words import slot_bytes
-from ptokit.run.planning.plan import Plan, Step, constant
+from ptokit.run.planning.plan import Operand, Plan, Step, constant
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import MultiTile
@@ -40,7 +40,7 @@ class Places:
 
     def __init__(self, plan: Plan, target: Target) -> None:
         self.target = target
-        self._of: dict[Value, frozenset[Place]] = {}
+        self._of: dict[Operand, frozenset[Place]] = {}
         self._sources = Flows(plan).sources
         self._made: dict[Value, Step] = {}
         for function in plan.functions.values():
@@ -57,8 +57,8 @@ class Places:
                     changed = True
         self._shared = _shared({v: found for v, found in self._of.items() if isinstance(v.type, TileSpec)})
 
-    def meet(self, a: Value, b: Value) -> bool:
-        """True if two tiles may share bytes."""
+    def meet(self, a: Operand, b: Operand) -> bool:
+        """True if two values are tiles that may share bytes."""
         return any(x.meets(y) for x in self._of.get(a, ()) for y in self._of.get(b, ()))
 
     def alone(self, tile: Value) -> bool:
@@ -77,7 +77,7 @@ class Places:
             case "tile" | "rebind":
                 return frozenset((self._at(step, 0, spec),))
             case "alias":
-                return frozenset(self._renamed(place, spec) for place in self._union([step["src"]]))
+                return frozenset(place._replace(nbytes=spec.nbytes) for place in self._union([step["src"]]))
             case "window":
                 return frozenset(Place(p.space, p.first, p.end - 1, 1) for p in self._union([step["source"]]))
             case "element":
@@ -97,10 +97,6 @@ class Places:
         first = known + slot * slot_bytes(spec)
         return Place(spec.loc, first, first, spec.nbytes)
 
-    def _renamed(self, place: Place, spec: TileSpec) -> Place:
-        exact = place.first == place.last
-        return place._replace(nbytes=spec.nbytes) if exact else self._anywhere(place.space, spec)
-
     def _anywhere(self, space: Hashable, spec: TileSpec) -> Place:
         return Place(space, 0, self.target.capacity[spec.loc], spec.nbytes)
 
@@ -114,9 +110,9 @@ def _shared(places: dict[Value, frozenset[Place]]) -> set[Value]:
     out: set[Value] = set()
     for ranges in spaces.values():
         ranges.sort(key=lambda item: item[:2])
-        reached, owner = -1, None
-        for first, end, value in ranges:
-            if first < reached and owner is not None:
+        _, reached, owner = ranges[0]
+        for first, end, value in ranges[1:]:
+            if first < reached:
                 out |= {value, owner}
             if end > reached:
                 reached, owner = end, value

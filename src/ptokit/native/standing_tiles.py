@@ -14,33 +14,30 @@ from ptokit.ir.core import Value
 from ptokit.isa.meaning.expressions import OWN, Element, Extent
 from ptokit.isa.meaning.words import Contract, Move
 from ptokit.isa.table import Role
-from ptokit.run.planning.plan import Block, Step
+from ptokit.run.planning.plan import Block, Operand, Step
 from ptokit.run.planning.stores import stored
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import PartitionView, Ptr
 
 from . import contracts
 from .forwarding import with_inner
-from .values import Standing, Tile, View
+from .values import Standing
 
 if TYPE_CHECKING:
     from .function import Writer
 
 
-_CUBE = frozenset(("Mat", "Left", "Right"))
-
-
-def stands(w: Writer, step: Step, tile: Tile, source: Standing) -> bool:
+def stands(w: Writer, step: Step, source: Standing) -> bool:
     """True if a copy of a source into a tile need not be made."""
     last = _last_use(w, step)
-    if last is None or (tile.spec.loc.name == "Vec" and not isinstance(source.what, View)):
+    if last is None:
         return False
     block, at = w.relations.places[step]
     return _unchanged(w, source.value, block.steps[at + 1 : last])
 
 
 def _last_use(w: Writer, step: Step) -> int | None:
-    """Behind which place in its region nothing reads what a copy stands for; None if the copy has to be made."""
+    """After which place in its region nothing reads what a copy stands for; None if the copy has to be made."""
     if not w.simple_tiles or not w.places.alone(step["dst"]):
         return None
     dst: Value = step["dst"]
@@ -50,73 +47,49 @@ def _last_use(w: Writer, step: Step) -> int | None:
     writers = [other for other in users if other.get("dst") is dst]
     if len(places) < len(users) or users[0] not in writers:
         return None
-    if any(copied(w, other) is None or w.relations.places[other][0] is not block for other in writers):
+    if any(not copies(w, other) or w.relations.places[other][0] is not block for other in writers):
         return None
     if any(sum(value is dst for value in other.values) > 1 for other in writers):  # a copy of the tile onto itself
         return None
     until = min((places[other] for other in writers if places[other] > at), default=len(block.steps))
-    last, stored_by = at + 1, None
+    last = at + 1
     for other in users:
         if at < places[other] < until:
-            used: int | None
-            if _is_store(w, other, dst) and w.relations.places[other][0] is block and stored_by is None:
-                stored_by, used = other, places[other]  # it reads before it writes
-            else:
-                used = _read_by(w, other, dst, block, places[other])
+            used = _read_by(w, other, dst, block, places[other])
             if used is None:
                 return None
             last = max(last, used)
-    return None if stored_by is None and _of_vectors(dst) else last
+    return last
 
 
-def _of_vectors(tile: Value) -> bool:
-    """True for a tile of the vector unit, which products do not read."""
-    return isinstance(tile.type, TileSpec) and tile.type.loc.name not in _CUBE
-
-
-def _is_store(w: Writer, step: Step, tile: Value) -> bool:
-    """True for a store of all of a tile of the vector unit, bit for bit."""
-    word, view = meaning(w, step), step.get("dst")
-    if view is None or not isinstance(view.type, PartitionView) or not isinstance(tile.type, TileSpec):
-        return False
-    if not isinstance(word, Move) or not isinstance(word.value, Element) or word.combine:
-        return False
-    plain = isinstance(word.rows, Extent) and isinstance(word.cols, Extent)
-    return plain and tile.type.loc.name == "Vec" and view.type.dtype is tile.type.dtype
-
-
-def copied(w: Writer, step: Step) -> Move | None:
-    """The meaning of a copy of all of a tile's valid region, bit for bit."""
+def copies(w: Writer, step: Step) -> bool:
+    """True for a copy into all of a tile's valid region, bit for bit."""
     word = meaning(w, step)
-    if not isinstance(word, Move) or not isinstance(word.value, Element) or word.combine or word.fills:
-        return None
-    if word.dst != "dst" or word.to != OWN or word.value.at != OWN:
-        return None
-    dst, src = step.get("dst"), step.get(word.value.name)
-    if dst is None or src is None or not isinstance(dst.type, TileSpec) or dst.type.dtype.packed or dst.type.dynamic:
-        return None
-    if isinstance(src.type, TileSpec):
-        a, b = dst.type, src.type
-        same = a.dtype is b.dtype and (a.valid_row, a.valid_col) == (b.valid_row, b.valid_col)
-        return word if same else None
-    if not isinstance(src.type, PartitionView) or src.type.dtype is not dst.type.dtype:
-        return None
-    return word if sorted(src.type.dims[-2:]) == sorted((dst.type.valid_row, dst.type.valid_col)) else None
+    if not isinstance(word, Move) or not isinstance(word.value, Element) or word.to != OWN or not _of_valid(word):
+        return False
+    to, frm = step["dst"].type, step[word.value.name].type
+    if to.dynamic:
+        return False
+    return not isinstance(frm, TileSpec) or (frm.valid_row, frm.valid_col) == (to.valid_row, to.valid_col)
+
+
+def _of_valid(word: Move) -> bool:
+    """True where the valid region says how much is moved, not the lines of a view."""
+    return isinstance(word.rows, Extent) and isinstance(word.cols, Extent)
 
 
 def _read_by(w: Writer, step: Step, tile: Value, block: Block, place: int) -> int | None:
-    """How long a reader needs a tile: a product until it is there, a copy as long as that one is needed."""
+    """How long a reader needs a tile: a product until it is there, a store until it begins, a copy as its own is."""
     word = meaning(w, step)
     if isinstance(word, Contract):
         operands: dict[str, Any] = {name: w.found(given) for name in step.names if (given := step.get(name))}
         factors = all(name in (word.left, word.right) for name in step.names if step.get(name) is tile)
         return place + 1 if factors and contracts.possible(w, word, operands) else None
-    if w.relations.places[step][0] is not block:
-        return None  # in a region of its own
-    to = step.get("dst")
-    if to is tile or not isinstance(to, Value) or not isinstance(to.type, TileSpec) or _of_vectors(to):
+    if w.relations.places[step][0] is not block or not isinstance(word, Move):
         return None
-    return _last_use(w, step)
+    if isinstance(step["dst"].type, PartitionView):
+        return place if _of_valid(word) else None
+    return _last_use(w, step)  # it reads before it writes
 
 
 def _unchanged(w: Writer, source: Value, steps: Iterable[Step]) -> bool:
@@ -130,11 +103,11 @@ def _unchanged(w: Writer, source: Value, steps: Iterable[Step]) -> bool:
     return True
 
 
-def _written(step: Step) -> Iterator[Value]:
-    """The tiles that an instruction writes."""
+def _written(step: Step) -> Iterator[Operand]:
+    """What an instruction writes."""
     for operand in step.instr.operands if step.instr is not None else ():
         if operand.role is not Role.IN:
-            yield from (v for v in step.group(operand.name) if isinstance(v, Value) and isinstance(v.type, TileSpec))
+            yield from step.group(operand.name)
 
 
 def meaning(w: Writer, step: Step) -> object:
