@@ -264,6 +264,12 @@ def test_hints_and_second_places() -> None:
     assert [(n.location.line, n.location.column) for n in branch.notes] == [(5, 1)]
 
 
+@pytest.mark.parametrize(("most", "hint"), [(2, "did you mean '^loop'?"), (1, None)])
+def test_a_wrong_label_is_compared_with_some(most: int, hint: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ptokit.asm.reading.regions._MAX_NAMES", most)
+    assert diagnostic("cf.br ^lop\n^loop:\nreturn\n^other:").hint == hint
+
+
 DOMINATED = "cf.cond_br %c, ^a, ^b\n^a:\n%y = arith.addi %n, %n : index\ncf.br ^b\n^b:\n%w = arith.addi %y, %n : index"
 
 

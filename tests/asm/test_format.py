@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ptokit.asm import print_module
+from ptokit.asm import parse_module, print_module
 from ptokit.asm.format import format_text
 from ptokit.ir import Module
 
@@ -176,10 +176,11 @@ def test_regions() -> None:
 
 def test_aliases() -> None:
     text = """#one = 1
+#two = 2 : i64
 !p = !pto.ptr<f32>
 module {
   !q = !p
-  func.func @f(%p: !q) attributes {a = #one} {
+  func.func @f(%p: !q) attributes {a = #one, b = #two} {
     return
   } loc(unknown)
 }
@@ -187,6 +188,7 @@ module {
 """
     assert laid_out(text) == text
     assert laid_out(" ".join(text.split())) == text
+    assert not list(parse_module(text).diagnostics)
 
 
 def test_other_forms_stay_as_they_are_written() -> None:

@@ -63,6 +63,7 @@ def test_spellings_of_the_padding_mode(mode: str) -> None:
         ("pad_value = %x : f32 |pad_mode = <PadNull>", "TEXT-UNEXPECTED"),
         ("init_condition = %c : i1 |pad_value = %x : f32", "TEXT-UNEXPECTED"),
         ("pad_mode = <PadNull> |pad_mode = <PadNull>", "TEXT-UNEXPECTED"),
+        ("{pad_mode = <PadNull>} |pad_mode = <PadNull>", "TEXT-UNEXPECTED"),
         ("pad_mode = |<PadNul>", "TY-8"),
         ("pad_mode = |PadNull", "TEXT-UNEXPECTED"),
         ("pad_mode = |#pto.pipe<PIPE_V>", "TEXT-ATTRIBUTE"),
@@ -78,6 +79,19 @@ def test_spellings_of_the_padding_mode(mode: str) -> None:
 def test_errors(written: str, rule: str) -> None:
     before, _, behind = f"{LOAD} {written}".partition("|")
     assert errors_in(before + behind)[0] == (rule, 1, len(before) + 1)
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("{pad_mode = <PadNull>} pad_mode = <PadNull>", "'pad_mode' is written twice"),
+        ("pad_value = %x : f32 pad_value = %x : f32", "'pad_value' is written twice"),
+        ("pad_value = %x : f32 pad_mode = <PadNull>", "'pad_mode' stands behind 'pad_value'"),
+    ],
+)
+def test_what_is_wrong_with_the_order(written: str, message: str) -> None:
+    found = parse_module(in_function(f"{LOAD} {written}")).diagnostics
+    assert [d.message for d in found] == [message]
 
 
 def test_a_result_needs_its_type_and_a_type_its_instruction() -> None:

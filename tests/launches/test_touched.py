@@ -107,6 +107,59 @@ def test_copies_of_no_rows_touch_nothing() -> None:
 
 
 @pto.kernel(target="a5")
+def moves(x: pto.Ptr[pto.f32], n: int) -> None:
+    """Each block copies its row to one further down."""
+    row = x + pto.get_block_idx() * 32
+    pto.mte_gm_ub(row, pto.castptr(0, pto.f32), 0, 128, 1, 128, 128)
+    pto.mte_ub_gm(pto.castptr(0, pto.f32), row + n * 32, 128, 1, 128, 128)
+
+
+def test_what_a_copy_reads_is_there() -> None:
+    x = np.arange(512, dtype=np.float32)
+    one, other, executor = both(moves.compile(x, 8), [x, 8], 8)
+    same(one, other)
+    assert other[0][256:].tolist() == x[:256].tolist()
+    assert len(executor.tasks) > 1
+
+
+@pto.kernel(target="a5")
+def scattered(x: pto.Ptr[pto.f32], i: pto.Ptr[pto.i32], y: pto.Ptr[pto.f32]) -> None:
+    """Each block writes its row in the order of the indices."""
+    first = pto.get_block_idx() * 64
+    tile, index = pto.Tile(pto.TileType.Vec, pto.f32, 1, 64), pto.Tile(pto.TileType.Vec, pto.i32, 1, 64)
+    pto.TLOAD(tile, pto.GlobalTensor(x, (1024,))[first : first + 64])
+    pto.TLOAD(index, pto.GlobalTensor(i, (64,)))
+    pto.MSCATTER(pto.GlobalTensor(y, (1024,))[first : first + 64], tile, index, mode=pto.Coalesce.Elem)
+
+
+def test_places_that_only_the_run_knows() -> None:
+    rng = np.random.default_rng(2)
+    x, i = rng.random(1024, np.float32), rng.permutation(64).astype(np.int32)
+    arrays = [x, i, np.zeros(1024, np.float32)]
+    told: list[str] = []
+    one, other, _ = both(scattered.compile(*arrays), arrays, 16, say=told.append)
+    same(one, other)
+    assert told[0].endswith("blocks 0 and 1 use the same bytes of %y, and one of them writes")
+    assert (other[2].reshape(16, 64)[:, i] == x.reshape(16, 64)).all()
+
+
+@pto.kernel(target="a5")
+def marked(y: pto.Ptr[pto.f32]) -> None:
+    first = pto.get_block_idx() * 64
+    tile = pto.Tile(pto.TileType.Vec, pto.f32, 1, 64)
+    pto.TEXPANDS(tile, 1.0)
+    pto.castptr(0, pto.f32)[3] = 7.5
+    pto.TSTORE(pto.GlobalTensor(y, (1024,))[first : first + 64], tile)
+
+
+def test_numbers_stored_on_chip_concern_nobody_else() -> None:
+    y = np.zeros(1024, np.float32)
+    one, other, executor = both(marked.compile(y), [y], 16)
+    same(one, other)
+    assert len(executor.tasks) > 1
+
+
+@pto.kernel(target="a5")
 def shifted(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.i32], start: int) -> None:
     y[pto.get_block_idx()] = 1
     pto.mte_gm_ub(x + start, pto.castptr(0, pto.f32), 0, 128, 1, 128, 128)

@@ -37,18 +37,25 @@ VEC = "!pto.tile_buf<vec, 32x32xf16>"
 INSERT = f"%q = pto.alloc_tile : {VEC}\npto.tinsert ins(%q, %k0, %k0 : {VEC}, index, index) outs(%am : {MAT})"
 SMALL = VEC.replace("f16", "f16, valid=16x16")
 PART_OF_IT = f"%q = pto.alloc_tile : {SMALL}\npto.tinsert ins(%q, %k0, %k0 : {SMALL}, index, index) outs(%am : {MAT})"
-BIAS_TILE, BIAS = "!pto.tile_buf<mat, 1x32xf16>", "!pto.tile_buf<bias, 1x32xf32>"
-BPART = "!pto.partition_tensor_view<1x32xf16>"
-WITH_BIAS = (
-    f"%sm = pto.alloc_tile : {BIAS_TILE}\n%s = pto.alloc_tile : {BIAS}\n"
-    f"%sp = pto.partition_view %av, offsets = [%k1, %k0], sizes = [%k1, %k32] : {VIEW} -> {BPART}\n"
-    f"pto.tload ins(%sp : {BPART}) outs(%sm : {BIAS_TILE})\npto.tmov ins(%sm : {BIAS_TILE}) outs(%s : {BIAS})\n"
-    f"pto.tmatmul.bias ins(%l, %r, %s : {LEFT}, {RIGHT}, {BIAS}) outs(%acc : {ACC})"
-)
+BIAS = "!pto.tile_buf<bias, 1x32xf32>"
+
+
+def with_bias(dtype: str, source: str) -> str:
+    """A product with row 1 of an array as its bias."""
+    tile, part = f"!pto.tile_buf<mat, 1x32x{dtype}>", f"!pto.partition_tensor_view<1x32x{dtype}>"
+    place = f"offsets = [%k1, %k0], sizes = [%k1, %k32] : !pto.tensor_view<?x?x{dtype}> -> {part}"
+    return (
+        f"%sm = pto.alloc_tile : {tile}\n%s = pto.alloc_tile : {BIAS}\n%sp = pto.partition_view %{source}v, {place}\n"
+        f"pto.tload ins(%sp : {part}) outs(%sm : {tile})\npto.tmov ins(%sm : {tile}) outs(%s : {BIAS})\n"
+        f"pto.tmatmul.bias ins(%l, %r, %s : {LEFT}, {RIGHT}, {BIAS}) outs(%acc : {ACC})"
+    )
+
+
 BODIES = {
     "overwritten in part by what is no load": [LOAD_A, LOAD_B, PART_OF_IT, MOVE, PRODUCT, STORE],
     "moved twice after it was overwritten": [LOAD_A, LOAD_B, INSERT, MOVE, SECOND, PRODUCT, OF_SECOND, STORE],
-    "a bias": [LOAD_A, LOAD_B, MOVE, WITH_BIAS, STORE],
+    "a bias": [LOAD_A, LOAD_B, MOVE, with_bias("f16", "a"), STORE],
+    "a bias of f32": [LOAD_A, LOAD_B, MOVE, with_bias("f32", "o"), STORE],
     "loaded again in a branch that is not taken": [
         *(LOAD_A, LOAD_B, BLOCK_1, f"scf.if %is {{\n{AGAIN}\n}}", MOVE, PRODUCT, STORE),
     ],
@@ -96,6 +103,7 @@ LEFT_OUT = {
     "overwritten by what is no load": 3,
     "moved twice after it was overwritten": 4,
     "a bias": 4,
+    "a bias of f32": 4,
 }
 """How many copies are."""
 
@@ -124,7 +132,7 @@ def compiled(text: str) -> Program:
 def test_products(name: str, matmul: str) -> None:
     program = compiled(kernel(BODIES[name]))
     rng = np.random.default_rng(1)
-    arrays = [rng.standard_normal((32, 32)).astype(np.float16) for _ in "abc"] + [np.zeros((32, 32), np.float32)]
+    arrays = [rng.standard_normal((32, 32)).astype(np.float16) for _ in "abc"] + [np.ones((32, 32), np.float32)]
     after = []
     for backend in ("native", "numpy"):
         given = [x.copy() for x in arrays]

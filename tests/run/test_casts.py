@@ -32,7 +32,7 @@ pto.store_scalar %c, %y[%i] : !pto.ptr<i64>, i64""",
     assert y[0] == (-5 if there == "i32" else -10)
 
 
-@pytest.mark.parametrize("made", ["i32 to f32", "i32 to i64", "!pto.ptr<f32> to i64"])
+@pytest.mark.parametrize("made", ["i32 to f32", "i32 to i64", "!pto.ptr<f32> to i64", "memref<4xf32> to i64"])
 def test_other_casts_are_refused(made: str) -> None:
     given = made.partition(" ")[0]
     with pytest.raises(DiagnosticError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptokit.asm import parse_module
-from ptokit.run.planning.estimate import Work
+from ptokit.run.planning.estimate import Work, elements
 
 TILE = "!pto.tile_buf<vec, 8x16xf32>"
 ADD = f"%t = pto.alloc_tile : {TILE}\npto.tadd ins(%t, %t : {TILE}, {TILE}) outs(%t : {TILE})\n"
@@ -62,3 +62,10 @@ def test_how_often(body: str, times: float) -> None:
     entry = read.module.entries()[0]
     work = Work(read.module, entry, {entry.params[0]: 7})
     assert sum(n for op, n in work.counts.items() if op.name == "pto.tadd") == times
+
+
+def test_elements_of_the_largest_operand() -> None:
+    read = parse_module(f"func.func @k() {{\n{ADD}return\n}}")
+    body = read.module.functions[0].body
+    assert body is not None
+    assert [elements(op) for op in body.ops if op.name == "pto.tadd"] == [8 * 16]

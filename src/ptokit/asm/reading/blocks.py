@@ -176,7 +176,7 @@ def _name_results(p: Parser, op: Op, names: Names) -> None:
             name = token if size <= 1 else f"{token}#{k}"
             value.name = name[1:]
             p.bind(name, value, index)
-            if size and k == 0 and name != token:
+            if size > 1 and k == 0:
                 p.scope.define(token, value)
             position += 1
 

@@ -77,8 +77,7 @@ def read_blocks(p: Parser, region: Region, read_ops: ReadOps) -> None:
         read(k)
         stack.extend((child, depth + 1) for child in reversed(dominated[k]))
     p.scope.unwind(level)
-    rest = [k for k in range(len(starts)) if k not in above]
-    if rest:
+    if len(above) < len(starts):
         _unreachable(p, blocks, edges, set(above), read)
     _repeated(p, blocks)
     _jumps(p, region)

@@ -226,7 +226,7 @@ def _of_function(function: Any) -> Content | None:
 
 def _of_builtin(function: Any) -> Content | None:
     owner = function.__self__
-    return None if owner is None or isinstance(owner, types.ModuleType) else Content([owner])
+    return None if isinstance(owner, types.ModuleType) else Content([owner])
 
 
 def _of_generator(generator: Any) -> Content | None:
