@@ -11,7 +11,7 @@ import random
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,13 +19,14 @@ import ptokit.isa.all  # noqa: F401
 from ptokit.api.examples import examples
 from ptokit.asm import parse_module
 from ptokit.diagnostics import CATALOGUE, Diagnostic, DiagnosticError, Scope, Severity, lookup
+from ptokit.ir import Module
 from ptokit.ir.facts import Facts
 from ptokit.ir.verify import verify
 from ptokit.isa.undecided import open_rules
 from ptokit.run import Program
 from ptokit.sanitize import sanitize
 from ptokit.sanitize.observe import REGIONS
-from ptokit.targets import target
+from ptokit.targets import Target, target
 from ptokit.types.dtypes import DTYPES
 
 _HEADER = re.compile(r"func\.func @\w+\((.*)\) \{", re.ASCII)
@@ -47,6 +48,19 @@ class Number(NamedTuple):
     name: str
     type: str
     value: float
+
+
+class Drawn(Protocol):
+    """A program with numbers that a generator has drawn."""
+
+    target: Target
+    numbers: list[Number]
+
+    def module(self, given: frozenset[str]) -> tuple[Module, int] | None:
+        """The program, where those numbers are arguments, and its last line; None if it cannot be read."""
+
+    def arguments(self, given: frozenset[str]) -> list[Any]:
+        """Those of a launch."""
 
 
 class Sample:
@@ -195,6 +209,12 @@ class Sample:
             f"  func.func @k({', '.join(params)}) attributes {{pto.kernel}} {{\n{lines}\n    return\n  }}\n}}\n"
         )
 
+    def module(self, given: frozenset[str]) -> tuple[Module, int] | None:
+        """The program and its last line; None if it cannot be read."""
+        text = self.text(given)
+        result = parse_module(text, "t.pto")
+        return None if list(result.diagnostics) else (result.module, text.count("\n"))
+
     def arguable(self, given: Iterable[str]) -> frozenset[str]:
         """Those numbers, and those that are arguments only together with one of them."""
         found = set(given)
@@ -249,17 +269,16 @@ class Verdict(NamedTuple):
     memory: bytes
 
 
-def verdict(sample: Sample, given: frozenset[str], how: str, *, checks: bool = True) -> Verdict | None:
+def verdict(sample: Drawn, given: frozenset[str], how: str, *, checks: bool = True) -> Verdict | None:
     """What is said of a program; None where its text cannot be read, or the backend cannot run it.
 
     ``checks``: a program that the check refuses is not run.
     """
-    text = sample.text(given)
-    result = parse_module(text, "t.pto")
-    if list(result.diagnostics):
+    made = sample.module(given)
+    if made is None:
         return None
-    lines = text.count("\n")
-    found = frozenset((lines - d.location.line, d.rule) for d in verify(result.module, sample.target).errors)
+    module, lines = made
+    found = frozenset((lines - d.location.line, d.rule) for d in verify(module, sample.target).errors)
     isa = frozenset(pair for pair in found if lookup(pair[1]).scope is not Scope.ASSEMBLER)
     if found and checks:
         return Verdict(isa, not isa, frozenset(), b"")
@@ -267,9 +286,9 @@ def verdict(sample: Sample, given: frozenset[str], how: str, *, checks: bool = T
     broken: list[Diagnostic] = []
     try:
         if how == "sanitize":
-            broken = sanitize(result.module, sample.target, args).diagnostics.errors
+            broken = sanitize(module, sample.target, args).diagnostics.errors
         else:
-            Program(result.module, result.module.functions[0], sample.target, extended=False).launch(args, backend=how)
+            Program(module, module.functions[0], sample.target, extended=False).launch(args, backend=how)
     except DiagnosticError as error:
         broken = [*error.diagnostics]
     except Exception as error:
@@ -280,7 +299,7 @@ def verdict(sample: Sample, given: frozenset[str], how: str, *, checks: bool = T
     return Verdict(frozenset(), False, frozenset((lines - d.location.line, d.rule) for d in broken), memory)
 
 
-def differs(sample: Sample, given: frozenset[str], how: str) -> str:
+def differs(sample: Drawn, given: frozenset[str], how: str) -> str:
     """How the program with arguments fares otherwise than that of constants; empty if it does not."""
     fixed = verdict(sample, frozenset(), how)
     late = verdict(sample, given, how)
@@ -298,7 +317,7 @@ def differs(sample: Sample, given: frozenset[str], how: str) -> str:
     return "" if fixed.memory == late.memory else f"{how} leaves other memory"
 
 
-def _missed(sample: Sample, given: frozenset[str], checked: Found, found: Found, how: str) -> str:
+def _missed(sample: Drawn, given: frozenset[str], checked: Found, found: Found, how: str) -> str:
     """What the check says of constants, and a launch does not say of arguments.
 
     It stops at the first operation that goes wrong, for the first rule that the run breaks there.

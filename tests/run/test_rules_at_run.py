@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,8 @@ from ptokit.run.program import compile_program
 from ptokit.sanitize import sanitize
 from ptokit.targets import TARGETS, target
 
-from ..rules_at_run import Sample, differs, drawn, open_rules_by_id, verdict
+from ..lang.random_rules import drawn_in_python
+from ..rules_at_run import Drawn, Sample, differs, drawn, open_rules_by_id, verdict
 
 CASES = {
     "ARG-COM-01": ("TCOLARGMIN", 0),
@@ -120,11 +123,17 @@ def test_random_programs(seed: int) -> None:
     assert differs(*drawn(seed), ("numpy", "sanitize")[seed % 2]) == ""
 
 
+def test_random_kernels() -> None:
+    for seed in range(40):
+        assert differs(*drawn_in_python(seed), ("numpy", "sanitize")[seed % 2]) == "", seed
+
+
 @pytest.mark.campaign
-def test_many_random_programs() -> None:
+@pytest.mark.parametrize("draw", [drawn, drawn_in_python])
+def test_many_random_programs(draw: Callable[[int], tuple[Drawn, frozenset[str]]]) -> None:
     for seed in range(1000, 6000):
         how = "native" if seed % 10 == 0 else ("numpy", "sanitize")[seed % 2]
-        assert differs(*drawn(seed), how) == "", (seed, how)
+        assert differs(*draw(seed), how) == "", (seed, how)
 
 
 def test_threads_leave_no_rule_to_the_run() -> None:
