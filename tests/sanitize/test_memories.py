@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ptokit as pto
+from ptokit.asm import parse_module
 from ptokit.ir.core import Op
+from ptokit.sanitize import sanitize
+from ptokit.sanitize.findings.witness import copies
 from ptokit.sanitize.memory.footprints import Footprint, Touch
 from ptokit.sanitize.memory.gm import Memory, Strided
 from ptokit.sanitize.memory.shadow import Record, Space
@@ -111,3 +115,43 @@ def test_a_race_of_unlike_atomic_updates(other: str) -> None:
 
     report = k.sanitize(np.arange(8, dtype=np.int32)[None], np.zeros((1, 8), np.float32), blocks=2)
     assert [d.rule for d in report.errors] == ([] if other == "Add" else ["RACE-XCORE-WAW"])
+
+
+RACING = """
+func.func @k(%x: !pto.ptr<f32>, %y: !pto.ptr<f32>) attributes {pto.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  %b64 = pto.get_block_idx
+  %b = arith.index_cast %b64 : i64 to index
+  %first = arith.cmpi eq, %b, %c0 : index
+  scf.if %first {
+    pto.store_scalar %one, %x[%c0] : !pto.ptr<f32>, f32
+  } else {
+    pto.store_scalar %one, %y[%c1] : !pto.ptr<f32>, f32
+  }
+  return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "races"), [("again", True), ("later", True), ("private", False), ("copy", False), ("beside", False)]
+)
+def test_memory_maps_of_one_file_are_one_memory(tmp_path: Path, other: str, races: bool) -> None:
+    """One block stores the first element of a file, the other the second of what it has been given."""
+    path = tmp_path / "file"
+    np.zeros(4096, np.float32).tofile(path)
+    x: np.ndarray = np.memmap(path, np.float32, "r+", 4, 1024)
+    y: np.ndarray = np.memmap(path, np.float32, "r+", {"again": 0, "later": 0, "beside": 8192}.get(other, 0), 1024)
+    if other == "private":
+        x, y = (np.memmap(path, np.float32, "c", 4 * k, 1024) for k in (1, 0))
+    if other == "copy":
+        y = np.zeros(1024, np.float32)
+    if other == "later":
+        y = y.view(np.ndarray)[:64]
+    module = parse_module(RACING, "k.pto").module
+    found = sanitize(module, "a5", [x, y], blocks=2).diagnostics
+    assert ([d.rule for d in found] == ["RACE-XCORE-WAW"]) == races
+    assert races or not list(found)
+    assert np.shares_memory(*copies([x, y])) == races

@@ -21,6 +21,7 @@ from ptokit.run.cores.streams import clusters
 from ptokit.run.fault import Fault
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.memory.global_memory import Pointer
+from ptokit.run.memory.places import groups
 from ptokit.run.planning.stores import is_global
 from ptokit.run.program import Program
 from ptokit.targets import Target
@@ -275,23 +276,15 @@ def _memories(values: Sequence[Any], args: Sequence[Any], slots: Sequence[bool])
     buffers = [values[k].buffer for k in pointers]
     uninitialised = [isinstance(args[k], Uninitialised) for k in pointers]
     of_slots = [slots[k] for k in pointers]
-    spans = sorted((b.mem.__array_interface__["data"][0], b.mem.size, i) for i, b in enumerate(buffers))
-    groups: list[tuple[int, int, list[int]]] = []
-    for start, size, i in spans:
-        if groups and start < groups[-1][1]:
-            first, end, members = groups[-1]
-            groups[-1] = (first, max(end, start + size), [*members, i])
-        else:
-            groups.append((start, start + size, [i]))
     out: dict[int, tuple[Memory, int]] = {}
-    for start, end, members in groups:
-        chosen = [buffers[i] for i in members]
-        single = len(chosen) == 1 and not of_slots[members[0]]
+    for size, members in groups([b.mem for b in buffers]):
+        chosen = [buffers[i] for i, _ in members]
+        single = len(chosen) == 1 and not of_slots[members[0][0]]
         granule = chosen[0].dtype.storage.itemsize if single and not chosen[0].dtype.packed else 1
-        initialised = not all(uninitialised[i] for i in members)
+        initialised = not all(uninitialised[i] for i, _ in members)
         written = any(b.written for b in chosen)
         name = ", %".join(b.name for b in chosen[:_NAMED]) + (", …" if len(chosen) > _NAMED else "")
-        memory = Memory(name, (end - start) // granule, granule, written=written, initialised=initialised)
-        for buffer in chosen:
-            out[id(buffer)] = (memory, buffer.mem.__array_interface__["data"][0] - start)
+        memory = Memory(name, size // granule, granule, written=written, initialised=initialised)
+        for i, start in members:
+            out[id(buffers[i])] = (memory, start)
     return out

@@ -67,6 +67,35 @@ def overlaps(arrays: Sequence[np.ndarray], written: Sequence[bool]) -> list[tupl
     return [(i, j) for i, j in pairs if _meet(plain[i], plain[j]) or (mapped[i] and mapped[j])]
 
 
+def groups(arrays: Sequence[np.ndarray]) -> list[tuple[int, list[tuple[int, int]]]]:
+    """Contiguous arrays that are one memory: its size, and where in it each of them begins, as (position, bytes).
+
+    Arrays that are mapped from a file lie where the file has them, if one of them writes to it.
+    """
+    found = pieces(arrays) or [[] for _ in arrays]
+    shared = {part.file for parts in found for part in parts if part.shared and part.file}
+    places: list[tuple[str, int, int, int]] = []
+    for i, (array, parts) in enumerate(zip(arrays, found)):
+        start, end = span(array)
+        first = parts[0] if parts else Piece(start, end)
+        lies = first.file, first.offset - first.start
+        if first.file in shared and all((part.file, part.offset - part.start) == lies for part in parts):
+            start, end = first.offset, first.offset + end - start
+            places.append((repr(first.file), start, end, i))
+        else:
+            places.append(("", start, end, i))
+    out: list[tuple[int, list[tuple[int, int]]]] = []
+    last = ("", 0, 0)  # where, first and end
+    for where, start, end, i in sorted(places):
+        if out and where == last[0] and start < last[2]:
+            last = (where, last[1], max(last[2], end))
+            out[-1] = (last[2] - last[1], [*out[-1][1], (i, start - last[1])])
+        else:
+            last = (where, start, end)
+            out.append((end - start, [(i, 0)]))
+    return out
+
+
 def _lent(array: np.ndarray) -> bool:
     """True if the memory was not allocated by NumPy, so that it may be a mapping."""
     base: Any = array

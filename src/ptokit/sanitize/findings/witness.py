@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.records import dataclass
+from ptokit.run.memory.places import groups
 
 SHOWN = 4
 """Changed elements of an argument that a witness lists."""
@@ -87,26 +88,15 @@ def _integer(value: Any) -> bool:
 
 def copies(args: Sequence[Any]) -> list[Any]:
     """The arguments with their contents, apart from the originals; arrays that overlap still do."""
-    spans = sorted((a.__array_interface__["data"][0], a.nbytes, i) for i, a in enumerate(args) if _array(a))
     out = list(args)
-    group: list[tuple[int, int, int]] = []
-
-    def close() -> None:
-        if not group:
-            return
-        start = group[0][0]
-        memory = np.zeros(max(s + n for s, n, _ in group) - start, np.uint8)
-        for place, size, i in group:
-            own = memory[place - start : place - start + size]
-            own[...] = np.frombuffer(args[i].tobytes(), np.uint8)
-            out[i] = own.view(args[i].dtype).reshape(args[i].shape).view(type(args[i]))
-
-    for span in spans:
-        if group and span[0] >= max(s + n for s, n, _ in group):
-            close()
-            group = []
-        group.append(span)
-    close()
+    chosen = [(i, arg) for i, arg in enumerate(args) if _array(arg)]
+    for size, members in groups([array for _, array in chosen]):
+        memory = np.zeros(size, np.uint8)
+        for k, start in members:
+            i, array = chosen[k]
+            own = memory[start : start + array.nbytes]
+            own[...] = np.frombuffer(array.tobytes(), np.uint8)
+            out[i] = own.view(array.dtype).reshape(array.shape).view(type(array))
     return out
 
 
