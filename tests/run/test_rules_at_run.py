@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import ptokit as pto
 from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.facts import Facts
@@ -226,3 +227,16 @@ def _site(text: str, name: str):  # type: ignore[no-untyped-def]
     assert function.body is not None
     (op,) = [op for op in function.body.walk() if op.name == name]
     return Facts(function).site(op, target("a5"), text=True)
+
+
+@pytest.mark.parametrize("on", ["cpu", "a5"])
+def test_a_flag_that_only_the_run_numbers(on: str) -> None:
+    """Also on the target that needs no flags."""
+
+    @pto.kernel(target=on)
+    def k(n: int) -> None:
+        pto.set_flag_dyn(n, pto.PIPE_V, pto.PIPE_S)
+        pto.wait_flag_dyn(n, pto.PIPE_V, pto.PIPE_S)
+
+    assert not list(k.sanitize(7).diagnostics)
+    assert {d.rule for d in k.sanitize(8).diagnostics} == {"FLAG-RANGE"}

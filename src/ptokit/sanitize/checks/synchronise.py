@@ -25,6 +25,8 @@ def synchronise(
     if instr.name == "mem_bar":
         o.scope_order.barrier(attrs["kind"])
     if o.in_order and not instr.order.between_cores:
+        if instr.name in ("set_flag_dyn", "wait_flag_dyn"):  # the check knows the ids of others
+            _in_range(o, op, instr.name.removesuffix("_dyn"), int(uniform(operands["event"])))
         return
     item = _item(o, op, instr.name, kind, operands, attrs)
     if item is not None:
@@ -84,14 +86,23 @@ def _no_flag(o: ObservedCore, op: Op, name: str, number: int) -> bool:
     return outside is not None
 
 
+def _in_range(o: ObservedCore, op: Op, name: str, number: int) -> bool:
+    """True if there is a flag of this id; else it is reported."""
+    message = out_of_range(number)
+    if message is not None:
+        o.report("FLAG-RANGE", op, number, partial(Draft, f"{name}: {message}", op.location))
+    return message is None
+
+
 def _flag(
     o: ObservedCore, op: Op, name: str, src: Pipe | None, dst: Pipe | None, number: int, kind: str
 ) -> Item | None:
     """A set or a wait; one with a wrong id or pipe is reported and ignored."""
-    for rule, message in (("FLAG-RANGE", out_of_range(number)), ("FLAG-PIPE", bad_pair(src, dst, kind))):
-        if message is not None:
-            o.report(rule, op, number, partial(Draft, f"{name}: {message}", op.location))
-            return None
+    if not _in_range(o, op, name, number):
+        return None
+    if (message := bad_pair(src, dst, kind)) is not None:
+        o.report("FLAG-PIPE", op, number, partial(Draft, f"{name}: {message}", op.location))
+        return None
     if src is None or dst is None:
         return None
     if name == "set_flag":
