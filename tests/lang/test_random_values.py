@@ -6,6 +6,7 @@ in arithmetic; between launches variables, attributes, items, arrays, defaults, 
 
 from __future__ import annotations
 
+import ast
 import linecache
 import random
 from collections.abc import Callable
@@ -249,6 +250,28 @@ class Kernels:
         return rng.choice(simple)
 
 
+MOST = 30_000
+"""Of `steps`: compiling such a program takes seconds, as functions are compiled where they are called."""
+
+
+def steps(text: str) -> int:
+    """About how many expressions and statements the kernel of a text has, where calls and loops are written out."""
+    tree = ast.parse(text)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    of: dict[str, int] = {}
+
+    def count(node: ast.AST) -> int:
+        called = node.func if isinstance(node, ast.Call) else None
+        name = called.id if isinstance(called, ast.Name) else called.attr if isinstance(called, ast.Attribute) else ""
+        own = 1 + of.get(name, 0) + sum(map(count, ast.iter_child_nodes(node)))
+        return 3 * own if isinstance(node, ast.For) else own
+
+    for _ in range(4):  # so deep do functions call each other
+        for function in functions:
+            of[function.name] = sum(map(count, function.body))
+    return of["f"]
+
+
 def left(launch: Callable[..., Any], n: int, s: Any) -> Any:
     """What a launch stores, or the rule that it breaks."""
     x, y = np.arange(40, dtype=np.int64) * 7 % 23, np.zeros(OUT, np.int64)
@@ -270,6 +293,8 @@ def disagreement(seed: int) -> tuple[str, bool]:
     rng = random.Random(seed)
     kernels = Kernels(rng)
     text = kernels.module()
+    while steps(text) > MOST:
+        text = kernels.module()
     file = f"/nowhere/values_{seed}.py"  # functions of a text are taken for those of a library
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     scope: dict[str, Any] = {"__name__": "random_values"}
