@@ -156,7 +156,10 @@ def compare(seed: int) -> tuple[bool, bool] | None:
             found.add(frozenset((d.location.line, d.notes[0].location.line)))
     listing = "\n".join(f"{k + 1:3} {line}" for k, line in enumerate(text.splitlines()))
     told = f"{seed}\n{listing}\n{report}\nmissing {expected - found}, too many {found - expected}"
-    assert found == expected, told
+    assert expected <= found, told
+    mixed = [{s.kind for steps in blocks for s in steps if s.place == p} >= {"add", "set"} for p in range(SIGNALS)]
+    if not any(mixed):  # what has led to a value that is set, and cannot lead to it again, is not followed
+        assert found <= expected, told
     free, _ = model([[s for s in steps if s.kind != "wait"] for steps in blocks])
     return bool(expected), free != expected
 

@@ -32,6 +32,7 @@ from .checks.engines import left_moving
 from .checks.flags import ProgramOrder, reuse_race
 from .checks.pipes import left_in
 from .checks.stuck import report_stuck
+from .checks.unit_flags import left_set
 from .checks.vector_scopes import Sources
 from .coverage import Mode
 from .findings.folded import Draft, Findings
@@ -163,6 +164,7 @@ class ObservedRun:
         over = {core.index for core in cores if core.ended and not core.blocked} - waiting
         for index in over & self.orders.keys():
             self.orders[index].finish()
+            left_set(cores[index], self.findings)
         self._left_over(over)
         self.complete = len(over) == len(cores)
         self._regions(found)
@@ -195,6 +197,7 @@ class ObservedRun:
             core = self.simulation.cores[stream.index]
             if core.ended and not core.blocked:
                 self.orders.pop(core.index).finish()
+                left_set(core, self.findings)
                 self.repair.used(core)
                 core.forget()
 

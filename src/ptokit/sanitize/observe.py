@@ -40,6 +40,7 @@ from .checks.flags import ProgramOrder
 from .checks.pipes import PipeWatch
 from .checks.synchronise import synchronise
 from .checks.threads import Watched
+from .checks.unit_flags import unit_flags
 from .checks.vector_scopes import ScopeOrder, Sources
 from .checks.views import chosen, leaves_memory, leaves_shape, place, scattered, sliced
 from .findings.folded import Draft, Findings
@@ -221,6 +222,9 @@ class CoreObserver(ObservedCore):
             self.scope_order.follow(op, self.loops, addressed, moment.operands, result)
         touches += addressed
         work = Work(op, instr.name, pipe, touches=touches, keep=self.waits_for_work)
+        flag = moment.step.attrs.get("unit_flag")
+        if flag and not self.in_order:
+            work.use = unit_flags(pipe, str(flag), touches)
         if self.target.of(instr.engines) is Engine.SEVERAL_PIPES:
             work.loops = self.loops
             self.order.hidden(work)

@@ -133,6 +133,16 @@ _rule(
     accepted="wait_flag after the loop",
 )
 _rule(
+    "UNIT-FLAG-LEFT",
+    "Every unit flag that a product sets is cleared by a drain before the kernel ends.",
+    severity=Severity.WARNING,
+    why="The next product with a unit flag waits for it: that of another kernel, too, if nothing resets it.",
+    source="PTOAS e32488c9, micro-isa 16",
+    decision="A warning: kernels of the assembler's own suite end so.",
+    rejected="mad unit_flag(check_and_set), then a drain with unit_flag(check_only)",
+    accepted="a last drain with unit_flag(check_and_clear)",
+)
+_rule(
     "FLAG-REUSE",
     "Between two sets of one flag there is a wait, in program order.",
     why="A flag is one bit: one of the two sets is lost.",

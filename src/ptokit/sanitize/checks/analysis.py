@@ -76,8 +76,6 @@ class Analysis:
             return None
         mine, theirs = (core, work, touch), (other, record.work, record.touch)
         same_core = other is core
-        if same_core and _by_unit_flags(work, record.work):
-            return None
         here, there = core.issuer.index, other.issuer.index
         mine_first = (work.seq < record.work.seq) if here == there else here < there
         first, second = (mine, theirs) if mine_first else (theirs, mine)
@@ -146,8 +144,3 @@ class Analysis:
             return Draft(message, work.op.location, hint, spare=bool(beyond))
 
         self.findings.add(rule, (work.op, touch.name), core, work, make)
-
-
-def _by_unit_flags(a: Work, b: Work) -> bool:
-    """True if a product and a drain of the accumulator both look at its unit flags: each waits for the other's."""
-    return {a.pipe, b.pipe} == {Pipe.M, Pipe.FIX} and all(work.op.attrs.get("unit_flag") for work in (a, b))

@@ -9,10 +9,11 @@ from ptokit.types.enums import Pipe
 
 from ..findings.folded import Draft, Findings
 from ..simulation.core import Core
-from ..simulation.events import AwaitSignal, Barrier, GetToken, Item, Meet, SetFlag, WaitFlag, WaitWork
+from ..simulation.events import AwaitSignal, Barrier, GetToken, Item, Meet, SetFlag, WaitFlag, WaitWork, Work
 from ..simulation.queues import Simulation
 from ..simulation.slots import AwaitSlot
 from .flags import flag_text
+from .unit_flags import unit_hint, unit_text
 
 
 def report_stuck(simulation: Simulation, findings: Findings) -> None:
@@ -93,6 +94,8 @@ def _deadlock(core: Core, heads: list[Item]) -> Draft:
     hint = None
     if cycle:
         notes.append(Note(f"the cycle: {' → '.join(cycle)}"))
+    elif flags := [unit_hint(core, head) for head in heads if isinstance(head, Work) and head.use is not None]:
+        hint = flags[0]
     elif any(isinstance(head, WaitFlag) and _setter(core, head) is None for head in heads):
         hint = "add the missing set_flag, or remove the wait"
     return Draft(f"deadlock: {texts[0]}", heads[0].op.location, hint, notes)
@@ -170,6 +173,8 @@ def _why(core: Core, head: Item) -> str:
         case GetToken():
             holders = ", ".join(pipe.text for pipe in _holders(head))
             return f"{who} waits for token {head.token}, held by {holders}"
+        case Work() if head.use is not None:
+            return f"{who} waits in {head.name} for {unit_text(core, head)}"
         case Barrier():
             return f"{who} waits at a barrier for all pipes"
         case WaitWork() if head.works is None:

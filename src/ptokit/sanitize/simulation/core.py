@@ -10,6 +10,7 @@ from ptokit.types.enums import Pipe
 
 from .clocks import COMPONENTS, POSTED, WIDTH, Clock
 from .events import FlagKey, Item, SetFlag, WaitFlag, Work
+from .units import UnitFlags
 
 RECENT = 64
 """Items of a core that are remembered for a picture of what led to a race."""
@@ -64,6 +65,7 @@ class Core:
         self.last_wait: dict[FlagKey, tuple[WaitFlag, int]] = {}  # the last of each flag, and its number on its pipe
         self.inherited: dict[Pipe, Clock] = {}  # the last issue that a pipe has joined
         self.flags: dict[FlagKey, deque[tuple[Clock, SetFlag]]] = {}
+        self.units = UnitFlags()
         self.last_sync: dict[tuple[Pipe, Pipe], tuple[Item, Item]] = {}
         self.clocks: dict[Pipe, Clock] = {}
         self.queues: dict[Pipe, deque[Item]] = {}

@@ -48,6 +48,7 @@ class Work(Item):
     action: Callable[[], None] | None = None  # carries it out, where that may wait
     wakes: set[int] = field(default_factory=set)  # cores that wait for it
     clean: Any = None  # dcci: (memory or None for all, byte)
+    use: Any = None  # of unit flags: see `units.Use`
 
 
 @dataclass(slots=True, eq=False)

@@ -265,22 +265,29 @@ class Simulation:
             item.issue = None
         match item:
             case Work():
+                if item.use is not None:
+                    if core.units.missing(item.use):
+                        return False
+                    for known in core.units.known(item.use):
+                        clock.join(known)
                 self.execute(core, item, clock)
                 item.touches = []  # what others remember of it must not keep the memories of this core
                 index = COMPONENTS[pipe]
                 core.counts[index] += 1
                 if core.ordered[pipe]:
                     clock.own[index] = core.counts[index]
+                if item.use is not None:
+                    core.units.over(item, item.use, core.completed(pipe))
                 if item.keep:
                     self._finish(item, core.completed(pipe))
             case WaitFlag():
                 waiting = core.flags.get(item.key)
                 if not waiting:
                     return False
-                known, source = waiting.popleft()
+                told, source = waiting.popleft()
                 item.source = source
                 core.last_sync[item.key[:2]] = (source, item)
-                clock.join(known)
+                clock.join(told)
                 if self.reuse is not None:
                     self._waited(core, item, clock)
             case Barrier():
