@@ -61,6 +61,23 @@ CASES = [
         f"cube\nproduct\nacc-to-ws\nsignal FIX 0\nend\nvector\nawait MTE2 0\n{TAKE}",
     ),
     Case(
+        "a signal of another pipe may come first",
+        "a2a3",
+        {"RACE-XCORE-RAW": [[2 + S, 3 + S, 7 + S, 8 + S]]},
+        f"cube\nproduct\nacc-to-ws\nsignal FIX 0\nsignal M 0\nend\nvector\nawait MTE2 0\n"
+        f"{TAKE.removesuffix('end')}await MTE2 0\nend",
+        f"cube\nproduct\nacc-to-ws\nsignal FIX 0\nsignal M 0\nend\nvector\nawait MTE2 0\nawait MTE2 0\n{TAKE}",
+    ),
+    Case(
+        "another pipe may take the first signal",
+        "a5",
+        {"RACE-XCORE-RAW": [[4 + S, 5 + S, 10 + S, 11 + S]]},
+        f"cube\nsignal FIX 0\nsignal FIX 16\nproduct\nacc-to-ws\nsignal FIX 0\nsignal FIX 16\nend\nvector\n"
+        f"await V 0\nawait MTE2 0\n{TAKE}",
+        f"cube\nsignal FIX 0\nsignal FIX 16\nproduct\nacc-to-ws\nsignal FIX 0\nsignal FIX 16\nend\nvector\n"
+        f"await MTE2 0\nawait MTE2 0\n{TAKE}",
+    ),
+    Case(
         "a5 names each vector core",
         "a5",
         {"DEADLOCK": [[6 + S, 8 + S, 10 + S]]},

@@ -9,7 +9,7 @@ from ptokit.diagnostics import Note
 from ..memory.footprints import Touch, common, rectangle
 from ..memory.gm import Memory
 from ..simulation.core import ENGINE, Core
-from ..simulation.events import Item, Work
+from ..simulation.events import Item, Signal, Work
 from ..simulation.timeline import timelines
 from .folded import Draft
 from .race import Access, Race, Span
@@ -42,10 +42,14 @@ def describe(first: Side, second: Side) -> Draft:
         hint = "wait for the event of the transfer first: wait_async_event"
     elif doubted is not None:
         told, wait = doubted
-        at = f"the {wait.name} in line {wait.op.location.line}"
-        hint = f"let {at} wait for a value that only all of them together give, or for a signal of its own"
-        notes.append(Note(f"{wait.name} here may end by other notifications", wait.op.location))
-        notes.append(Note(f"{told.name} tells of the first access only here", told.op.location))
+        flag = isinstance(told, Signal)
+        hint = f"let the {wait.name} in line {wait.op.location.line} wait for "
+        hint += (
+            "a flag that no other pipe gives" if flag else "a value that only all of them give, or for another signal"
+        )
+        others = "flags of the same number that other pipes give" if flag else "other notifications"
+        notes.append(Note(f"{wait.name} here may end by {others}", wait.op.location))
+        notes.append(Note(f"{told.name} here is what tells of {who}", told.op.location))
     elif core_a.rank != core_b.rank or early is not None:
         hint = _told_early(*early) if early is not None else _tell(core_a, core_b)
         notes += [] if early is None else [_notification(*early)]
@@ -72,12 +76,12 @@ def describe(first: Side, second: Side) -> Draft:
 def _early(side: Side, other: Side) -> tuple[Side, Work] | None:
     """The notification after an access that the other core has waited for, though it does not wait for the access."""
     core, work, _ = side
-    later = (told for told, _ in other[0].issuer.heard.get(core.issuer.index, ()) if told.seq > work.seq)
+    later = (told for told in other[0].issuer.heard.get(core.issuer.index, ()) if told.seq > work.seq)
     return next(((side, told) for told in later), None)
 
 
-def _doubted(side: Side, other: Side) -> tuple[Work, Item] | None:
-    """The notification after an access that has ended a wait before the other one, and the wait: others may end it."""
+def _doubted(side: Side, other: Side) -> tuple[Item, Item] | None:
+    """The signal after an access that has ended a wait before the other access, and the wait, which others may end."""
     core, work, _ = side
     pairs = other[0].issuer.doubted.get(core.issuer.index, ())
     return next(((told, wait) for told, wait in pairs if told.seq > work.seq and wait.seq < other[1].seq), None)

@@ -51,10 +51,9 @@ class Core:
         self.cluster: list[Core] = [self]  # the cores that see its buffers
         self.recent: deque[Item] = deque(maxlen=RECENT)  # what it has processed last
         self.issuer: Core = self  # of a transfer engine: the core that submits to it
-        # Notifications that it has waited for, with the wait, by the core that gave them; and those that ended a wait
-        # which others may end.
-        self.heard: dict[int, deque[tuple[Work, Item]]] = {}
-        self.doubted: dict[int, deque[tuple[Work, Item]]] = {}
+        # By core: the notifications that it has waited for; and signals that have ended a wait which others may end.
+        self.heard: dict[int, deque[Work]] = {}
+        self.doubted: dict[int, deque[tuple[Item, Item]]] = {}
         self._empty()
         if started:
             self.begin()

@@ -6,7 +6,7 @@ Items are processed as soon as they are enabled, so a core without waits on othe
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from ptokit.run.cores.rendezvous import Rendezvous
 from ptokit.types.enums import Pipe
@@ -155,11 +155,11 @@ class Simulation:
                     assert work.done is not None
                     if corrected is None:
                         core.learn(work.done)
-                    if work.done.core != core.index:
-                        heard = core.heard if corrected is None else core.doubted
-                        heard.setdefault(work.done.core, deque(maxlen=RECENT)).append((work, item))
+                        if work.done.core != core.index:
+                            core.heard.setdefault(work.done.core, deque(maxlen=RECENT)).append(work)
                 if item.sources:
-                    self._told(core, item, before, item.sources)
+                    givers = [(work.done.core, work) for work in item.works if work.done is not None]
+                    self._told(core, item, before, item.sources, givers)
             case Meet():
                 return self._meet(core, item)
             case AwaitSignal():
@@ -169,7 +169,7 @@ class Simulation:
                 before = core.clocks[Pipe.S].copy()
                 core.learn(self.waits.corrected.get((core.index, item.seq), clock_or_none))
                 if self.hub.sources:
-                    self._told(core, item, before, self.hub.sources)
+                    self._told(core, item, before, self.hub.sources, self.hub.givers)
             case GetToken():
                 return self._get(core, item)
             case Submit():
@@ -178,8 +178,13 @@ class Simulation:
                 self._act(core, item)
         return True
 
-    def _told(self, core: Core, item: Item, before: Clock, sources: list[Source]) -> None:
+    def _told(
+        self, core: Core, item: Item, before: Clock, sources: list[Source], givers: Sequence[tuple[int, Item]]
+    ) -> None:
         """A wait that others may end is over. It counts as an access, so that those after it are known."""
+        for sender, giver in givers if (core.index, item.seq) in self.waits.corrected else ():
+            if sender != core.index:
+                core.doubted.setdefault(sender, deque(maxlen=RECENT)).append((giver, item))
         scalar = self._holds_scalar_unit(core, item)
         clock, component = core.clocks[Pipe.S if scalar else item.pipe], COMPONENTS[Pipe.S if scalar else item.pipe]
         told = clock.copy()
@@ -301,7 +306,7 @@ class Simulation:
                 before = clock.copy()
                 clock.join(self.waits.corrected.get((core.index, item.seq), known_or_none))
                 if self.hub.sources:
-                    self._told(core, item, before, self.hub.sources)
+                    self._told(core, item, before, self.hub.sources, self.hub.givers)
             case _:
                 self._act(core, item)
         return True

@@ -45,7 +45,8 @@ class Hub:
     ) -> None:
         self._unsure = unsure
         self._streams: dict[_Sender, _Stream] = {}
-        self.sources: list[Source] = []  # of the last flag taken, if it is unsure
+        self.sources: list[Source] = []  # of the last flag taken, if it is unsure; and who has given it
+        self.givers: list[tuple[int, Signal]] = []
 
         def beyond(core: object, arrival: Arrival) -> None:
             overflow(core, arrival[1])  # type: ignore[arg-type]
@@ -75,7 +76,7 @@ class Hub:
 
         ``component``, ``number``: the access that the wait counts as.
         """
-        self.sources = []
+        self.sources, self.givers = [], []
         if isinstance(item, AwaitSlot):
             return self._posts.take(core, item)
         parts = self._semaphores.take(core.index, item.event)
@@ -88,6 +89,7 @@ class Hub:
                 taken = stream.taken.setdefault(core.index, [])
                 count = 1 + sum(before[c] >= n or c == component for c, n in taken)
                 taken.append((component, number))
+                self.givers.append((sender, signal))
                 self.sources.append(Source(partial(list, stream.givers), 0, partial(le, count)))
         clocks = [clock for clock, _ in parts.values()]
         joined = clocks[0].copy()
