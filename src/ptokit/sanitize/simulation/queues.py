@@ -187,12 +187,12 @@ class Simulation:
                 core.doubted.setdefault(sender, deque(maxlen=RECENT)).append((giver, item))
         scalar = self._holds_scalar_unit(core, item)
         clock, component = core.clocks[Pipe.S if scalar else item.pipe], COMPONENTS[Pipe.S if scalar else item.pipe]
-        told = clock.copy()
-        core.counts[component] += 1
-        clock.own[component] = core.counts[component]
+        told, number = clock.copy(), core.counts[component] + 1
+        if scalar or core.ordered[item.pipe]:  # else it has the number of what comes next on the pipe
+            core.counts[component] = clock.own[component] = number
         if scalar:
-            core.issue.own[component] = core.counts[component]  # which `learn` has made anew
-        self.waits.over(item.seq, component, core.counts[component], before, told, sources)
+            core.issue.own[component] = number  # which `learn` has made anew
+        self.waits.over(item.seq, component, number, before, told, sources)
 
     def _submit(self, core: Core, item: Submit) -> None:
         """The session's engine begins a transfer, behind those that it has."""
