@@ -10,8 +10,9 @@ import sqlite3
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,9 @@ from ptokit.campaign.summary import Change, Summary, summarise
 from ptokit.diagnostics import DiagnosticError
 
 from ..cli.conftest import Run
+from ..workers.cluster import children, processes, until
 from .conftest import kernel
+from .here import Here
 
 
 def outcome(file: Path, run: int | None = None) -> Summary:
@@ -138,6 +141,59 @@ def test_a_campaign_goes_on_where_it_stopped(kernels: Path, tmp_path: Path) -> N
     run(of_paths([str(kernels)], [Action.CHECK, Action.RUN]), tmp_path / "whole.sqlite")
     assert told(out) == told(tmp_path / "whole.sqlite")
     assert outcome(out).run == 1
+
+
+def stays(*_: object) -> None:
+    """Leaves a process that holds all that this one holds, and never ends."""
+    os.fork()
+    time.sleep(600)
+
+
+def test_an_interrupt_ends_a_campaign_whose_case_has_left_a_process(kernels: Path, tmp_path: Path) -> None:
+    spec = tmp_path / "c.toml"
+    spec.write_text(f"""
+programs = ["kernels/two.pto"]
+do = ["compare"]
+seconds = 0
+[[set]]
+match = "*"
+args = ["zeros:f32:1024", "zeros:f32:1024", "0"]
+function = "{__name__}:stays"
+""")
+    command = [sys.executable, "-m", "ptokit", "campaign", str(spec), "-o", str(tmp_path / "r.sqlite")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    campaign = subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=_hear_interrupts
+    )
+    (group,) = until(lambda: children(campaign.pid))
+    assert until(lambda: children(group))
+    campaign.send_signal(signal.SIGINT)
+    assert campaign.wait(30) == 130
+    assert until(lambda: not [pid for pid, _, of, _ in processes() if of == group], 10)
+
+
+def _hear_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_what_is_no_result_crashes_its_case_only(kernels: Path, tmp_path: Path) -> None:
+    class Odd(Here):
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            future = super().submit(fn, *args, **kwargs)
+            for answer in future.result():
+                if answer["id"] in replies:
+                    answer["value"] = replies[answer["id"]]
+            return future
+
+    result = {"id": "three.pto check", "status": "passed", "rules": [], "findings": []}
+    replies: dict[str, Any] = {
+        "two.pto check": None,
+        "two.pto run": {"result": {}, "key": "x"},
+        "three.pto check": {"result": result},
+        "three.pto run": {"result": {**result, "id": "three.pto run", "message": 5}, "key": "x"},
+    }
+    run_campaign(of_paths([str(kernels)], [Action.CHECK, Action.RUN]), tmp_path / "r.sqlite", executor=Odd())
+    assert outcome(tmp_path / "r.sqlite").last_line == "0 passed, 2 refused, 4 crashed"
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])

@@ -75,9 +75,9 @@ def test_a_refused_run_leaves_no_folder(ptokit: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "all").exists()
 
 
-@pytest.mark.parametrize(("typed", "status"), [(f"u {SUM}\np sum\nc\n", 0), ("q\n", 130), ("", 130)])
-def test_step(ptokit: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, typed: str, status: int) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+@pytest.mark.parametrize(("typed", "status"), [(f"u {SUM}\np sum\nc\n", 0), ("q\n", 130), ("", 130), (None, 130)])
+def test_step(ptokit: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, typed: str | None, status: int) -> None:
+    monkeypatch.setattr("sys.stdin", None if typed is None else io.StringIO(typed))
     ran = ptokit("run", SOFTMAX, *ARGS, "--step", "--out", tmp_path / "out")
     assert ran.status == status
     assert (tmp_path / "out").exists() == (status == 0)

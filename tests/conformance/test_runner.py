@@ -18,8 +18,8 @@ from ptokit.conformance.report import report
 from ptokit.conformance.result import Outcome, Result
 from ptokit.conformance.runner import Job, open_cases, replay_all
 from ptokit.diagnostics import DiagnosticError
-from ptokit.workers import minder
 
+from ..workers.cluster import children
 from .suites import PROGRAMS, SYNC_CASES, VECTORS, Blob, add_case, program_case, stored, write_programs, write_vectors
 
 TWICE = np.arange(0, 16, 2, dtype=np.float32)
@@ -267,8 +267,8 @@ def test_a_process_that_dies_costs_nothing(tmp_path: Path) -> None:
 
     def kill(done: int, total: int) -> None:
         if done == 1:
-            for child in list(minder._children):
-                os.kill(child.pid, signal.SIGKILL)
+            for child in children(os.getpid()):
+                os.kill(child, signal.SIGKILL)
 
     results = list(replay_all(folder, opened, opened.jobs, processes=2, progress=kill))
     assert [r.case for r in results] == [job.case for job in opened.jobs]

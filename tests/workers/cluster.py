@@ -5,9 +5,11 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 
 class Cluster:
@@ -42,6 +44,28 @@ class Cluster:
         for process in (*self.workers, self.scheduler):
             process.kill()
             process.wait()
+
+
+def processes() -> Iterator[tuple[int, int, int, str]]:
+    """Each process that runs: its number, parent, group and command."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            state, parent, group = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
+            if state not in "ZX":
+                yield int(folder.name), int(parent), int(group), (folder / "cmdline").read_text()
+
+
+def children(parent: int) -> list[int]:
+    """The processes for tasks that a process has started."""
+    return [pid for pid, by, _, command in processes() if by == parent and "ptokit.workers.child" in command]
+
+
+def until(reached: Callable[[], Any], seconds: float = 60) -> Any:
+    """Wait for something true, and return it; the last of what it was otherwise."""
+    end = time.monotonic() + seconds
+    while not (found := reached()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return found
 
 
 @contextmanager

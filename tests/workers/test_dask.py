@@ -16,10 +16,11 @@ import ptokit as pto
 from ptokit.campaign.case import Action
 from ptokit.campaign.run import run_campaign
 from ptokit.campaign.spec import of_paths
+from ptokit.diagnostics import DiagnosticError
 from ptokit.launches.launch import launch
 
 from ..campaign.conftest import kernel, kernels
-from ..campaign.test_campaign import told
+from ..campaign.test_campaign import outcome, told
 from .cluster import Cluster, running
 
 pytest.importorskip("distributed")
@@ -59,6 +60,30 @@ def test_a_cluster_gives_what_one_process_gives_and_loses_nothing_with_a_worker(
     killer.join()
     assert cluster.workers[0].poll() == -signal.SIGKILL
     assert told(tmp_path / "dask.sqlite") == told(tmp_path / "one.sqlite")
+
+
+@pytest.mark.campaign
+def test_a_scheduler_that_dies_ends_the_campaign_and_no_case(
+    cluster: Cluster, kernels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ptokit.workers.executors.CONNECT_SECONDS", 2)
+    for i in range(12):
+        (kernels / f"k{i:02}.pto").write_text(kernel(i + 2, turns=300))
+    spec, out = of_paths([str(kernels)], [Action.CHECK, Action.RUN]), tmp_path / "dask.sqlite"
+
+    def kill_the_scheduler(done: int, total: int) -> None:
+        if done >= 4:
+            cluster.scheduler.kill()
+
+    with pytest.raises(DiagnosticError) as caught:
+        run_campaign(spec, out, executor=cluster.address, progress=kill_the_scheduler)
+    assert [d.rule for d in caught.value.diagnostics] == ["RUN-EXECUTOR"]
+    kept = {r.id for r in outcome(out).rows if r.result}
+    assert 4 <= len(kept) < 30
+    with running(tmp_path) as other:
+        run_campaign(spec, out, executor=other.address)
+    run_campaign(spec, tmp_path / "one.sqlite")
+    assert told(out) == told(tmp_path / "one.sqlite")
 
 
 @pto.kernel(target="a5")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,8 @@ from ptokit.workers.drive import drive
 from ptokit.workers.executors import open_executor
 from ptokit.workers.minder import work_batch
 from ptokit.workers.task import Answer, How, Task, read_answer
+
+from .cluster import children, processes, until
 
 
 def task(name: str, call: str = "echo", **more: Any) -> Task:
@@ -31,8 +36,7 @@ def done(*tasks: Task) -> list[Answer]:
 @pytest.fixture
 def _fresh() -> Any:
     yield
-    minder.end_children()
-    minder._mine.child = None
+    minder.let_go()
 
 
 def echo(given: dict[str, Any], data: Sequence[bytes]) -> Any:
@@ -54,6 +58,30 @@ def ends_its_process_once(given: dict[str, Any], data: Sequence[bytes]) -> str:
         marker.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return "at last"
+
+
+def leaves_a_process(given: dict[str, Any], data: Sequence[bytes]) -> None:
+    """A copy of the process stays, which holds all that it holds."""
+    marker = Path(os.environ["MARKER"])
+    if not os.fork():
+        if given["name"].startswith("far"):
+            os.setsid()
+        marker.with_suffix(".new").write_text(str(os.getpid()))
+        marker.with_suffix(".new").rename(marker)
+        time.sleep(60)
+        os._exit(0)
+    until(marker.exists)
+    if given["name"].endswith("dies"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(60)
+
+
+def replies(given: dict[str, Any], data: Sequence[bytes]) -> None:
+    """Disturbs the messages."""
+    for fd in range(3, 10):
+        with suppress(OSError):
+            os.write(fd, given["reply"].encode() + b"\n")
+    time.sleep(60)
 
 
 def ends_its_process(given: dict[str, Any], data: Sequence[bytes]) -> None:
@@ -89,6 +117,57 @@ def test_a_process_that_dies_is_replaced_and_its_task_worked_on_again(
 def test_a_task_whose_process_dies_twice_is_lost() -> None:
     lost, other = done(task("deadly", "ends_its_process"), task("b"))
     assert (lost.how, lost.message, other.how) == (How.LOST, "its process died 2 times: SIGKILL", How.DONE)
+
+
+@pytest.mark.usefixtures("_fresh")
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [("sleeps", How.TIMEOUT), ("dies", How.LOST), ("far sleeps", How.TIMEOUT), ("far dies", How.LOST)],
+)
+def test_a_task_that_leaves_a_process_ends(
+    name: str, how: How, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marker = tmp_path / "left"
+    monkeypatch.setenv("MARKER", str(marker))
+    monkeypatch.setattr(minder, "ATTEMPTS", 1)
+    left, other = done(task(name, "leaves_a_process", seconds=2), task("b"))
+    assert (left.how, other.how) == (how, How.DONE)
+    pid = int(marker.read_text())
+    if "far" in name:  # it has left the group, and holds nobody up
+        os.kill(pid, signal.SIGKILL)
+    else:
+        assert _ends(pid)
+
+
+def _ends(pid: int) -> bool:
+    return bool(until(lambda: pid not in {number for number, *_ in processes()}, 10))
+
+
+@pytest.mark.usefixtures("_fresh")
+@pytest.mark.parametrize("reply", ["nonsense", "[1]", "[{}, [-1]]", "[" * 100_000, '[{"how": "done", "x": 1}, []]'])
+def test_a_malformed_reply_is_the_end_of_the_process(reply: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minder, "ATTEMPTS", 1)
+    odd = Task("odd", f"{__name__}:replies", {"reply": reply})
+    lost, other = done(odd, task("b"))
+    assert (lost.how, lost.message) == (How.LOST, "its process died 1 times: a malformed reply")
+    assert other.how is How.DONE
+
+
+def test_no_process_stays_where_its_parent_is_killed(tmp_path: Path) -> None:
+    marker = tmp_path / "left"
+    program = f"""
+from ptokit.workers.minder import work_batch
+from ptokit.workers.task import Task
+work_batch([Task("x", "{__name__}:leaves_a_process", {{"name": "sleeps"}}).as_plain()])
+"""
+    environment = {**os.environ, "MARKER": str(marker), "PYTHONPATH": os.pathsep.join(sys.path)}
+    parent = subprocess.Popen([sys.executable, "-c", program], env=environment)
+    assert until(marker.exists)
+    (child,) = children(parent.pid)
+    parent.kill()
+    parent.wait()
+    assert _ends(child)
+    assert _ends(int(marker.read_text()))
 
 
 class Losing(Executor):
@@ -146,3 +225,56 @@ def test_an_executor_that_cannot_be_had_is_told(where: str, message: str, monkey
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.rule == "RUN-EXECUTOR"
     assert diagnostic.message.startswith(message)
+
+
+class Dying(Executor):
+    """Answers some batches, then none: with an exception, by taking them back, or by taking no more."""
+
+    def __init__(self, how: str, alive: int = 20) -> None:
+        self.how, self.alive = how, alive
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        (entries,) = args
+        self.alive -= 1
+        if self.alive >= 0:
+            future.set_result([Answer(entry["id"], How.DONE, seconds=1).as_plain() for entry in entries])
+        elif self.how == "refuses":
+            raise RuntimeError("shut down")
+        elif self.how == "takes back":
+            future.cancel()
+            future.set_running_or_notify_cancel()
+        elif self.how == "fails":
+            future.set_exception(ConnectionError("nobody there"))
+        else:
+            future.set_exception(minder.StartError("no memory"))
+        return future
+
+
+@pytest.mark.parametrize("how", ["refuses", "takes back", "fails", "cannot start"])
+def test_tasks_of_an_executor_that_dies_are_not_lost(how: str) -> None:
+    answers: list[Answer] = []
+
+    def work() -> None:
+        for group in drive(map(task, map(str, range(100))), Dying(how), 2):
+            answers.extend(group)
+
+    with pytest.raises(DiagnosticError) as caught:
+        work()
+    assert [d.rule for d in caught.value.diagnostics] == ["RUN-EXECUTOR"]
+    assert len(answers) == len({a.id for a in answers}) == 20
+    assert {a.how for a in answers} == {How.DONE}
+
+
+@pytest.mark.parametrize("reply", [None, [], [{}], 5, [{"id": "x", "how": "done"}], [{"id": "odd", "how": "so"}]])
+def test_a_reply_that_is_none_loses_its_task_only(reply: Any) -> None:
+    class Odd(Losing):
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            future = super().submit(fn, *args, **kwargs)
+            if [entry["id"] for entry in args[0]] == ["odd"]:
+                future = Future()
+                future.set_result(reply)
+            return future
+
+    answers = [a for group in drive([task("a"), task("odd"), task("b")], Odd(set(), 0), 1, together=1) for a in group]
+    assert {a.id: a.how for a in answers} == {"a": How.DONE, "odd": How.LOST, "b": How.DONE}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, field, fields
 from enum import StrEnum
@@ -183,4 +184,8 @@ def read_result(entry: Mapping[str, Any]) -> Result:
     values = dict(entry)
     values["status"] = Status(values["status"])
     values["rules"], values["findings"] = tuple(values["rules"]), tuple(values["findings"])
+    if not all(isinstance(values.get(name, ""), str) for name in ("id", "message", "digest")):
+        raise ValueError("a text is none")
+    if not all(isinstance(rule, str) for rule in values["rules"]) or not math.isfinite(values.get("seconds", 0)):
+        raise ValueError("its rules or its seconds are none")
     return Result(**values)

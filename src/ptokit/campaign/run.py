@@ -53,8 +53,9 @@ def run_campaign(
             count, keys = len(done), {id: case.key for id, case in left.items()}
             with open_executor(executor, jobs) as (opened, workers):
                 for answers in drive(map(_task, left.values()), opened, workers):
-                    keys.update((a.id, a.value["key"]) for a in answers if a.how is How.DONE)
-                    store.add(run, keys, map(_result, answers))
+                    found = [_result(answer, keys[answer.id]) for answer in answers]
+                    keys.update((result.id, key) for result, key in found)
+                    store.add(run, keys, [result for result, _ in found])
                     count += len(answers)
                     progress(count, len(cases))
         store.finish(run, cases)
@@ -101,8 +102,15 @@ def _task(case: Case) -> Task:
 _WITHOUT_RESULT = {How.FAILED: Status.CRASHED, How.TIMEOUT: Status.TIMEOUT, How.LOST: Status.LOST}
 
 
-def _result(answer: Answer) -> Result:
-    if answer.how is How.DONE:
-        return replace(read_result(answer.value["result"]), host=answer.host, attempt=answer.attempt)
-    status, a = _WITHOUT_RESULT[answer.how], answer
-    return Result(a.id, status, a.message, seconds=a.seconds, host=a.host, attempt=a.attempt)
+def _result(answer: Answer, key: str) -> tuple[Result, str]:
+    """What came of a case, and the key of it; `key` where the answer has none."""
+    status, message, a = _WITHOUT_RESULT.get(answer.how), answer.message, answer
+    if status is None:
+        try:
+            found = replace(read_result(a.value["result"]), host=a.host, attempt=a.attempt)
+            if found.id == a.id and isinstance(a.value["key"], str):
+                return found, a.value["key"]
+        except (ValueError, KeyError, TypeError):
+            pass
+        status, message = Status.CRASHED, "what its worker says is no result; is it the same version of ptokit?"
+    return Result(a.id, status, message, seconds=a.seconds, host=a.host, attempt=a.attempt), key

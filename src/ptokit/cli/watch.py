@@ -92,10 +92,12 @@ def _dialogue() -> Iterator[Observer]:
 
     def ask() -> str | None:
         try:
-            return input("(step) ")
+            if sys.stdin is not None:  # closed
+                return input("(step) ")
         except EOFError:
-            say()
-            return None
+            pass
+        say()
+        return None
 
     say(HELP)
     try:

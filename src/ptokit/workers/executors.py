@@ -9,12 +9,12 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 
-from .minder import end_children
+from .minder import Crew, join
 from .rules import EXECUTOR
 
 CONNECT_SECONDS = 10
@@ -31,12 +31,13 @@ def open_executor(where: Executor | str, jobs: int) -> Iterator[tuple[Executor, 
         yield where, jobs
     elif where == "processes":
         # Each thread watches over a process of its own, which does the work.
-        pool = ThreadPoolExecutor(jobs, "ptokit-worker")
+        crew = Crew()
+        pool = ThreadPoolExecutor(jobs, "ptokit-worker", join, (crew,))
         try:
             yield pool, jobs
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-            end_children()
+            crew.end()
     elif found := re.fullmatch(r"dask://([^/]+:\d+)", where):
         with _dask(found[1]) as opened:
             yield opened
@@ -58,12 +59,40 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
     except (OSError, TimeoutError) as error:
         raise _unusable(f"there is no Dask scheduler at {address}: {error}") from None
     try:
-        workers = sum(client.nthreads().values())
+        try:
+            workers = sum(client.nthreads().values())
+        except Exception as error:  # of many kinds, where it has gone since
+            raise _unusable(f"the Dask scheduler at {address} does not answer: {error}") from None
         if not workers:
             raise _unusable(f"the Dask scheduler at {address} has no workers")
-        yield client.get_executor(pure=False), workers
+        yield _Dask(client, address), workers
     finally:
-        client.close()
+        with suppress(Exception):  # nobody to say goodbye to
+            client.close(CONNECT_SECONDS)
+
+
+class Remote(Executor):
+    """An executor that may be out of reach one day, and then keeps tasks for ever."""
+
+    def gone(self) -> str:
+        """Why it can do no work any more; "" while it can."""
+        raise NotImplementedError
+
+
+class _Dask(Remote):
+    """The workers of a Dask scheduler."""
+
+    def __init__(self, client: Any, address: str) -> None:
+        self._client, self._address = client, address
+        self._executor = client.get_executor(pure=False)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = self._executor.submit(fn, *args, **kwargs)
+        return future
+
+    def gone(self) -> str:
+        # It is "connecting" for a while, and may come back from there.
+        return "" if self._client.status in ("running", "connecting") else f"no Dask scheduler at {self._address}"
 
 
 class _Ray(Executor):
@@ -91,6 +120,11 @@ def _ray() -> Iterator[tuple[Executor, int]]:
         yield _Ray(ray), int(ray.cluster_resources().get("CPU", 1))
     finally:
         ray.shutdown()
+
+
+def lost(why: object) -> DiagnosticError:
+    """The executor does no work any more."""
+    return _unusable(f"the executor is lost, and with it the work that it had: {' '.join(str(why).split())[:300]}")
 
 
 def _unusable(why: str) -> DiagnosticError:

@@ -22,13 +22,24 @@ from contextlib import suppress
 from typing import Any
 
 from .task import Answer, How, Task, read_task
-from .wire import receive, send
+from .wire import MalformedError, receive, send
 
 ATTEMPTS = 2
 """How often a task is tried whose process dies."""
 
 START_SECONDS = 120
 """How long a process may take to start."""
+
+STARTS = 3
+"""How often it is tried to start one."""
+
+LAST_WORDS_SECONDS = 0.2
+"""How long to read what a process has sent that has ended, where another one holds its end of the socket."""
+
+END_SECONDS = 5.0
+"""How long a process may take to end that has closed its end of the socket."""
+
+_MALFORMED = "a malformed reply"
 
 _BLAS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """One thread in each process: there are as many processes as the executor has workers."""
@@ -44,29 +55,52 @@ class ChildDied(Exception):
         super().__init__(how)
 
 
+class StartError(Exception):
+    """No process for the work can be started: nothing that a task can help."""
+
+
+class OverError(Exception):
+    """The work is over: nobody waits for the answer."""
+
+
 class Child:
-    """A running process."""
+    """A running process, at the head of a group of its own."""
 
     def __init__(self) -> None:
         environment = {**os.environ, **dict.fromkeys(_BLAS, "1"), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "ptokit.workers.child"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-        )
-        self.ended = False  # on purpose
+        # A pair of sockets, since the end here can be closed whoever holds the other one: a process that a task left.
+        self._socket, theirs = socket.socketpair()
+        self._answers, self._tasks = self._socket.makefile("rb"), self._socket.makefile("wb")
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "ptokit.workers.child"],
+                stdin=theirs,
+                stdout=theirs,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError:
+            self._socket.close()
+            raise
+        finally:
+            theirs.close()
+        self._reaping = threading.Lock()  # once the process is reaped, its number may be another one's
         self._imported: set[str] = set()
-        self._messages: queue.SimpleQueue[tuple[Any, list[bytes]] | None] = queue.SimpleQueue()
-        threading.Thread(target=self._listen, daemon=True).start()
-        _children.add(self)
-        self._message(START_SECONDS)
+        self._messages: queue.SimpleQueue[tuple[Any, list[bytes]] | str | None] = queue.SimpleQueue()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        self._watcher = threading.Thread(target=self._see_it_end, daemon=True)
+        self._watcher.start()
 
     @property
     def pid(self) -> int:
         """The number of the process."""
         return self._process.pid
+
+    def ready(self) -> None:
+        """Wait until it can work. Raises `ChildDied`, and `TimeoutError`."""
+        self._message(START_SECONDS)
 
     def work(self, task: Task) -> Answer:
         """The answer to a task. Raises `ChildDied`, and `TimeoutError` past the task's limit."""
@@ -77,33 +111,54 @@ class Child:
             self._imported.add(module)
         self._send({"call": task.call, "given": task.given, "memory": task.memory}, task.data)
         answer, data = self._message(task.seconds or None)
-        how = How(answer.pop("how"))
-        return Answer(task.id, how, data=tuple(data), host=_HOST, **answer)
+        try:
+            how = How(answer.pop("how"))
+            return Answer(task.id, how, data=tuple(data), host=_HOST, **answer)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise ChildDied(_MALFORMED) from None
 
     def end(self) -> None:
-        """End the process, whatever it does."""
-        self.ended = True
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
-        _children.discard(self)
+        """End the process, and all of its group, whatever they do."""
+        self._kill()
+        self._close()
+        self._watcher.join()
+
+    def _kill(self) -> None:
+        with self._reaping:
+            if self._process.returncode is None:
+                os.killpg(self.pid, signal.SIGKILL)
+
+    def _close(self) -> None:
+        """Let go of the socket; whoever reads from it or writes to it is told."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _see_it_end(self) -> None:
+        """When the process has ended, end its group; one who has left the group keeps nobody waiting."""
+        os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        self._kill()
+        self._listener.join(LAST_WORDS_SECONDS)
+        self._close()
+        with self._reaping:
+            self._process.wait()
 
     def _send(self, value: dict[str, Any], data: Sequence[bytes] = ()) -> None:
-        assert self._process.stdin is not None
         try:
-            send(self._process.stdin, value, data)  # type: ignore[arg-type]
-        except OSError:
+            send(self._tasks, value, data)
+        except (OSError, ValueError):
             raise ChildDied(self._how()) from None
 
     def _listen(self) -> None:
-        assert self._process.stdout is not None
-        with suppress(ValueError, OSError):  # closed
-            while (message := receive(self._process.stdout)) is not None:  # type: ignore[arg-type]
+        try:
+            while (message := receive(self._answers)) is not None:
                 self._messages.put(message)
-        self._messages.put(None)
+            self._messages.put(None)
+        except MalformedError:
+            self._messages.put(_MALFORMED)
+        except (OSError, ValueError):  # closed
+            self._messages.put(None)
+        finally:
+            self._socket.close()
 
     def _message(self, seconds: float | None) -> tuple[Any, list[bytes]]:
         try:
@@ -112,10 +167,15 @@ class Child:
             raise TimeoutError from None
         if message is None:
             raise ChildDied(self._how())
+        if isinstance(message, str):
+            raise ChildDied(message)
         return message
 
     def _how(self) -> str:
-        code = self._process.wait()
+        self._watcher.join(END_SECONDS)
+        code = self._process.returncode
+        if code is None:
+            return "it hung up"
         if code >= 0:
             return f"exit status {code}"
         try:
@@ -124,19 +184,56 @@ class Child:
             return f"signal {-code}"
 
 
-_children: weakref.WeakSet[Child] = weakref.WeakSet()
+class Crew:
+    """The processes that the threads of an executor watch over."""
+
+    def __init__(self) -> None:
+        self._children: set[Child] = set()
+        self._lock = threading.Lock()
+        self.over = False
+
+    def child(self) -> Child:
+        """A new process. Raises `OSError`, and `OverError` once all is over."""
+        with self._lock:  # none is made that `end` does not see
+            if self.over:
+                raise OverError
+            child = Child()
+            self._children.add(child)
+        return child
+
+    def let_go(self, child: Child) -> None:
+        """End one of them."""
+        child.end()
+        with self._lock:
+            self._children.discard(child)
+
+    def end(self) -> None:
+        """End all of them, and begin none any more."""
+        with self._lock:
+            self.over = True
+            children = list(self._children)
+        for child in children:
+            self.let_go(child)
+
+
+_everybody = Crew()
+"""Those of threads that joined no other crew: of executors elsewhere."""
+
+atexit.register(_everybody.end)
+
 _mine = threading.local()
 
 
-@atexit.register
-def end_children() -> None:
-    """End every process that works on tasks."""
-    for child in list(_children):
-        child.end()
+def join(crew: Crew) -> None:
+    """Have the process of this thread belong to a crew."""
+    _mine.crew = crew
 
 
 def work_batch(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The answers to tasks, both in plain values, in order. Never raises on account of a task."""
+    """The answers to tasks, both in plain values, in order.
+
+    Never raises on account of a task: `StartError` where there can be no process, `OverError` where nobody waits.
+    """
     return [_mind(read_task(entry)).as_plain() for entry in entries]
 
 
@@ -144,31 +241,60 @@ def _mind(task: Task) -> Answer:
     start = time.perf_counter()
     how = ""
     for attempt in range(1, ATTEMPTS + 1):
-        child: Child | None = getattr(_mine, "child", None)
         try:
-            child = _mine.child = child or Child()
-            answer = child.work(task)
+            answer = _child().work(task)
             return answer if attempt == 1 else _again(answer, attempt)
         except ChildDied as death:
             how = death.how
-            if child is not None and child.ended:  # all is over
-                break
-            _let_go()
+            let_go()
         except TimeoutError:
-            _let_go()
+            let_go()
             return _without_value(task, How.TIMEOUT, f"stopped after {task.seconds:g} s", start, attempt)
     return _without_value(task, How.LOST, f"its process died {ATTEMPTS} times: {how}", start, ATTEMPTS)
+
+
+def _crew() -> Crew:
+    crew: Crew = getattr(_mine, "crew", _everybody)
+    return crew
+
+
+class _Held:
+    """What ends a process with the thread that watches over it."""
+
+    def __init__(self, child: Child, crew: Crew) -> None:
+        self.child = child
+        self.let_go = weakref.finalize(self, crew.let_go, child)
+
+
+def _child() -> Child:
+    """The process of this thread. Raises `StartError`."""
+    held: _Held | None = getattr(_mine, "held", None)
+    if held is not None and not _crew().over:
+        return held.child
+    why = ""
+    for _ in range(STARTS):
+        try:
+            _mine.held = held = _Held(_crew().child(), _crew())
+            held.child.ready()
+            return held.child
+        except OSError as error:  # a process that is not ready in time, too
+            why = str(error) or f"not ready after {START_SECONDS} s"
+        except ChildDied as death:
+            why = death.how
+        let_go()
+    raise StartError(f"no process can be started: {why}")
 
 
 def _again(answer: Answer, attempt: int) -> Answer:
     return Answer(**{**vars(answer), "attempt": attempt})
 
 
-def _let_go() -> None:
-    child = getattr(_mine, "child", None)
-    if child is not None:
-        child.end()
-    _mine.child = None
+def let_go() -> None:
+    """End the process of this thread, if it has one."""
+    held: _Held | None = getattr(_mine, "held", None)
+    if held is not None:
+        held.let_go()
+    _mine.held = None
 
 
 def _without_value(task: Task, how: How, message: str, start: float, attempt: int) -> Answer:
