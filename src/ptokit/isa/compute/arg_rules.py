@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ptokit.diagnostics import Doubt, Severity, family
+from ptokit.diagnostics import Doubt, family
 from ptokit.diagnostics.conditions import need
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import TileType

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity, family
+from ptokit.diagnostics import family
 from ptokit.diagnostics.conditions import need
 from ptokit.targets import A2A3, A5, Target
 

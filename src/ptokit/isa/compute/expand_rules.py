@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Doubt, Severity, family
+from ptokit.diagnostics import Doubt, family
 from ptokit.diagnostics.conditions import shared
 from ptokit.targets import A5
 

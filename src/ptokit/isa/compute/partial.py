@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import add, mul
 
+from ptokit.types.enums import PadValue
+from ptokit.types.pad import pad_bits
+
 from ..meaning.expressions import (
     OWN,
     Axis,
@@ -26,7 +29,7 @@ from ..table import Instr, dst, src
 from ..typesets import ASM_8, ASM_N4, BF16, FB, I8, INT64, N4, F, Types, types
 from ..unknown import known
 from .overlap_rules import CMP_INP_01, CMP_INP_01_MATRIX
-from .partial_rules import ARG_RULES, PAIR_RULES, PART_RULES
+from .partial_rules import ARG_RULES, EXTREME_RULES, PAIR_RULES, PART_RULES
 from .vector_rules import EW_1
 from .words import SRC0, SRC1, vector
 
@@ -56,6 +59,27 @@ def _combine(fn: Operation) -> Callable[[Site], Lane | None]:
     return choose
 
 
+def _extreme(fn: Operation, least: PadValue) -> Callable[[Site], Lane | None]:
+    """As `_combine`; templates put the least number where neither source is valid."""
+    library = _combine(fn)
+
+    def choose(o: Site) -> Lane | None:
+        if not o.target.templates:
+            return library(o)
+        pad = Code(pad_bits(o.dst.dtype, least, finite=True), "dst")
+        first, second = ((Extent(name, "vr"), Extent(name, "vc")) for name in ("src0", "src1"))
+        return Lane(
+            (
+                Write("dst", pad),
+                Write("dst", SRC0, rows=first[0], cols=first[1]),
+                Write("dst", fn(pad, SRC1), rows=second[0], cols=second[1]),
+                Write("dst", fn(SRC0, SRC1), rows=ROWS, cols=COLS),
+            )
+        )
+
+    return choose
+
+
 def _choose(better: Operation) -> Callable[[Site], Lane | None]:
     """Of equal keys the devices keep src0, the simulator src1."""
 
@@ -78,15 +102,18 @@ SUMS = types(N4, FB | I8, cpu=N4 | BF16 | ASM_8, asm=(ASM_N4, ASM_N4 | BF16 | AS
 PRODUCTS = types(N4, (FB | I8) - INT64, cpu=N4 | BF16 | ASM_8, asm=(ASM_N4, ASM_N4 | BF16 | ASM_8))
 
 
-def partial_operation(name: str, fn: Operation, summary: str, types: Types) -> Instr:
-    """``src0 op src1`` where both sources are valid, a copy of the one that is elsewhere."""
+def partial_operation(name: str, fn: Operation, summary: str, types: Types, least: PadValue | None = None) -> Instr:
+    """``src0 op src1`` where both sources are valid, a copy of the one that is elsewhere.
+
+    ``least``: what an extreme of nothing is, the smallest or largest number.
+    """
     return vector(
         name,
         summary,
         (dst(), src("src0"), src("src1")),
         types,
-        _combine(fn),
-        common=(*PART_RULES, EW_1, CMP_INP_01_MATRIX),
+        _combine(fn) if least is None else _extreme(fn, least),
+        common=(*(PART_RULES if least is None else EXTREME_RULES), EW_1, CMP_INP_01_MATRIX),
         source="compute-reduce-matrix 6",
     )
 
@@ -106,8 +133,8 @@ def partial_choice(name: str, better: Operation, summary: str) -> Instr:
 
 TPARTADD = partial_operation("TPARTADD", add, "dst = src0 + src1 where both are valid, else the valid one", SUMS)
 TPARTMUL = partial_operation("TPARTMUL", mul, "dst = src0 * src1 where both are valid, else the valid one", PRODUCTS)
-TPARTMAX = partial_operation("TPARTMAX", maximum, "dst = max(src0, src1), or the valid one", SUMS)
-TPARTMIN = partial_operation("TPARTMIN", minimum, "dst = min(src0, src1), or the valid one", SUMS)
+TPARTMAX = partial_operation("TPARTMAX", maximum, "dst = max(src0, src1), or the valid one", SUMS, PadValue.Min)
+TPARTMIN = partial_operation("TPARTMIN", minimum, "dst = min(src0, src1), or the valid one", SUMS, PadValue.Max)
 TPARTARGMAX = partial_choice("TPARTARGMAX", greater, "dst, dsti = larger value and its index")
 TPARTARGMIN = partial_choice("TPARTARGMIN", less, "dst, dsti = smaller value and its index")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity, family
+from dataclasses import replace
+
+from ptokit.diagnostics import family
 
 from ..checks.operands import Message, is_nd, layout
 from ..checks.tiles import in_types
@@ -41,6 +43,16 @@ def PART_COM_02(o: Site) -> Message:
     return None
 
 
+def _of_extremes(o: Site) -> Message:
+    """Templates fill what neither source covers."""
+    covered = known(o.src0.vr, o.src0.vc, o.src1.vr, o.src1.vc) and o.target.templates
+    within = all(t.vr <= o.dst.vr and t.vc <= o.dst.vc for t in (o.src0, o.src1))
+    return None if covered and within else PART_COM_02.check(o)  # type: ignore[misc,return-value]
+
+
+PART_COM_02_EXTREMES = replace(PART_COM_02, check=_of_extremes)
+
+
 @rule("PART-COM-04", "f32 with i32", "f32 with i16")
 def PART_COM_04(o: Site) -> Message:
     """Index tiles are 32-bit integers (f16 values: also 16-bit) with the valid regions of their values."""
@@ -56,15 +68,15 @@ def PART_COM_04(o: Site) -> Message:
     return None
 
 
-PART_RULES = (
-    PART_COM_01,
-    PART_COM_02,
+_COLUMNS = (
     rule("PART-A5-01", "i64 with 64 columns", "i64 with 128 columns")(
         "64-bit types have at most 64 valid columns on a5.",
         "dst.vc <= 64 if dst.dtype.bits == 64",
         "{dst} has {dst.vc} valid columns of {dst.dtype}; a5 processes the first 64",
     ),
 )
+PART_RULES = (PART_COM_01, PART_COM_02, *_COLUMNS)
+EXTREME_RULES = (PART_COM_01, PART_COM_02_EXTREMES, *_COLUMNS)
 ARG_RULES = (PART_COM_04,)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity, family
+from ptokit.diagnostics import family
 from ptokit.targets import A2A3
 from ptokit.types.enums import QuantType
 

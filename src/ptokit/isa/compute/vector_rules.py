@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import Doubt, Severity, family
+from ptokit.diagnostics import Doubt, family
 from ptokit.diagnostics.conditions import first, need, shared
 from ptokit.targets import A5, Target
 from ptokit.types.dtypes import DType, dtype, is_dtype

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import Rule, Severity
+from ptokit.diagnostics import Rule
 from ptokit.diagnostics.conditions import first
 from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES, PACKED

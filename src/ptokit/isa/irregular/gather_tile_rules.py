@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity, define, family
+from ptokit.diagnostics import define, family
 from ptokit.diagnostics.conditions import need
 from ptokit.targets import A5
 

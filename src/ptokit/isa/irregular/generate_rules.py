@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity, family
+from ptokit.diagnostics import family
 
 from ..checks.operands import Message
 from ..checks.tiles import boxed_or_columns, in_types, missing, not_vec

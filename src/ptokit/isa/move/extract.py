@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ptokit.targets import A5
 from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import Pipe, TileType
@@ -12,7 +14,7 @@ from ..forms import ALSO, GENERIC, LEVEL2
 from ..machine import Machine, TileOperand
 from ..meaning.drains import DUAL
 from ..meaning.expressions import Axis, Element, Extent, Index
-from ..meaning.moving import put
+from ..meaning.moving import put, window
 from ..meaning.words import Drain, Move, Python, Word
 from ..site import Site
 from ..table import Instr, TextForm, agreed, dst, in_text, index, instruction, scalar, src
@@ -23,6 +25,7 @@ from .fractal_z import weights
 from .move import MODE, RELU, X, has_words, move_pipe, size
 from .move_facts import (
     Mat,
+    Right,
     Vec,
     nz_pitch,
 )
@@ -46,6 +49,8 @@ def _meaning(o: Site) -> Word | None:
         return _drained(o, next((name for name in ("fp", "quant") if o.has(name)), ""))
     if isinstance(s, ConvSpec) or (o.target.is_a(A5) and (s.loc, d.loc) == (Vec, Mat)):
         return Python(textract)
+    if o.target.templates and (s.loc, d.loc, s.layout_name) == (Mat, Right, "Nz"):
+        return Python(_blocks_as_they_lie)
     return Move(X if o.row.value == o.col.value == 0 else WINDOW, *size("dst"))
 
 
@@ -70,6 +75,13 @@ def textract(
         put(dst, weights(src, row, col, rows, cols))
     else:
         vec_to_mat(m, dst, src, row, col)
+
+
+def _blocks_as_they_lie(
+    m: Machine, dst: TileOperand, src: TileOperand, fp: None, quant: None, row: int, col: int, **_: Any
+) -> None:
+    """Templates take the blocks of an Nz tile for those of a right one, which turns the window."""
+    put(dst, np.ascontiguousarray(window(src, row, col, dst.vc, dst.vr).swapaxes(1, 2)))
 
 
 TEXTRACT = instruction(

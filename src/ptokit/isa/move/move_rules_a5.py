@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity, family
+from ptokit.diagnostics import family
 
 from ..site import Site, TileInfo
 from ..unknown import known

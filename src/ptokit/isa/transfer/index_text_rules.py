@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptokit.diagnostics import Rule, Severity
+from ptokit.diagnostics import Rule
 from ptokit.targets import A2A3
 from ptokit.types.enums import Coalesce, ScatterAtomicOp, ScatterOOB, TileType
 from ptokit.types.tile import DYNAMIC

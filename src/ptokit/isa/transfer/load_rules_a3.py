@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity
 from ptokit.types.enums import TileType
 
 from ..site import Site

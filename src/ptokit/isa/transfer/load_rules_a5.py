@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from math import prod
 
-from ptokit.diagnostics import Doubt, Severity
 from ptokit.diagnostics.conditions import need
 from ptokit.types.enums import Layout, PadValue, TileType
 from ptokit.types.pad import is_custom
 from ptokit.types.tensor import SCALE_GROUPS
-from ptokit.types.tile import DYNAMIC
 
 from ..site import Site
-from ..unknown import known, product
+from ..unknown import known
 from .conv_rules import assumed_conv
 from .load_rules import assumed_strides, pair_text, path
 from .transfer_rules import (
@@ -23,7 +20,6 @@ from .transfer_rules import (
     broken_block,
     differs_by_lines,
     disagrees,
-    extent,
     is_conv,
     not_2d,
     other_rule,

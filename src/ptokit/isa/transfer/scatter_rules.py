@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity, define, family
+from ptokit.diagnostics import define, family
 from ptokit.types.enums import ScatterAtomicOp, ScatterConflict
 
 from ..site import TileInfo

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Severity
 from ptokit.diagnostics.conditions import shared
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import Layout, TileType

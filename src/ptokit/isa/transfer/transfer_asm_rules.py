@@ -11,7 +11,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from ptokit.diagnostics import RuleDecorator, Scope, Severity, define
+from ptokit.diagnostics import RuleDecorator, Scope, define
 from ptokit.diagnostics.conditions import first, shared
 from ptokit.targets import A2A3
 from ptokit.types.dtypes import DTYPES, PACKED

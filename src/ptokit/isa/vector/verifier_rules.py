@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptokit.diagnostics import Rule, RuleDecorator, Severity
+from ptokit.diagnostics import Rule, RuleDecorator
 
 from ..checks.assembler import assembler_rule
 from ..checks.lanes import bound, element, elements, kinds, memory_of, number_like, same_shape, vectors

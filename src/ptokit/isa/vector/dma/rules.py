@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ptokit.diagnostics import ALL_TARGETS, Rule, Severity, define, family
+from ptokit.diagnostics import ALL_TARGETS, Rule, define, family
 
 from ...checks.operands import Message
 from ...site import PtrInfo, ScalarInfo, Site
