@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from ptokit.diagnostics.conditions import need
 from ptokit.types.enums import Layout, PadValue, TileType
 from ptokit.types.pad import is_custom
