@@ -14,6 +14,7 @@ from ptokit.asm import parse_module
 from ptokit.diagnostics import Severity
 from ptokit.ir.verify import verify
 from ptokit.isa.check import broken_rules
+from ptokit.isa.site import ScalarInfo
 from ptokit.run import compile_program
 from ptokit.targets import A5, target
 
@@ -340,3 +341,36 @@ def test_one_empty_side_is_an_error() -> None:
     assert found(empty, view("f32", 4, 16)) is Severity.ERROR, "the device moves the rows of the view"
     assert found(vec("f32", 16, 16), view("f32", 0, 16)) is Severity.ERROR
     assert found(vec("f32", 16, 16, valid=(4, 0)), view("f32", 4, 16)) is Severity.WARNING
+
+
+def test_what_no_static_assert_of_a_target_asks() -> None:
+    """Columns times a number on a2a3; scratch of a transposition, which a5 ignores; bytes of any type, turned."""
+    column = {
+        "dst": spec("f32", 16, 1, dn=True),
+        "src": spec("f32", 16, 1, dn=True),
+        "scalar": ScalarInfo("s", "f32", 2.0),
+    }
+    for name in ("TADDS", "TSUBS", "TMULS"):
+        assert verdicts(name, "a2a3", **column) == {"EW-02": Severity.WARNING}
+        assert verdicts(name, "a5", **column)["EW-02"] is Severity.ERROR
+    square, byte = spec("f32", 16, 16), spec("e4m3", 32, 32)
+    shared = {"dst": at(square, 0), "src": at(square, 4096), "tmp": at(square, 0)}
+    assert verdicts("TTRANS", "a5", **shared) == {}
+    assert verdicts("TTRANS", "a2a3", **shared) == {"TRANS-COM-05": Severity.ERROR}
+    turned = {"dst": at(byte, 0), "src": at(byte, 4096), "tmp": at(byte, 8192)}
+    assert verdicts("TTRANS", "a5", **turned) == verdicts("TTRANS", "a2a3", **turned) == {}
+
+
+@pto.kernel(target="a2a3")
+def doubles_a_column(x: pto.Ptr[pto.f32]) -> None:
+    t = pto.Tile(pto.TileType.Vec, pto.f32, 16, 1, pto.BLayout.ColMajor)
+    g = pto.GlobalTensor(x, (16, 1), layout=pto.Layout.DN)
+    pto.TLOAD(t, g)
+    pto.TMULS(t, t, 2.0)
+    pto.TSTORE(g, t)
+
+
+def test_a_column_times_a_number_on_a2a3() -> None:
+    x = np.arange(16, dtype=np.float32)
+    doubles_a_column[1](x)
+    assert (x == np.arange(16) * 2).all()

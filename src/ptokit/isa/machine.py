@@ -53,6 +53,9 @@ class TileOperand(Protocol):
     def fill(self, row: int, rows: int, col: int, cols: int, bits: int) -> None:
         """Set rows [row, rows) x cols [col, cols) of the physical tile to an element's bit pattern."""
 
+    def in_boxes(self) -> Self:
+        """The same tile as the cube core sees an accumulator: of whole boxes, though it may have one row."""
+
     def load(self, view: ViewOperand, layout: Layout) -> None:
         """Set the valid region to a view of global memory, bit for bit."""
 

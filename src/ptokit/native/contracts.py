@@ -67,6 +67,8 @@ def _plan(w: Writer, word: Contract, operands: dict[str, Any]) -> _Plan | None:
     if word.left_scale or not all(isinstance(t, Tile) and t.shape is None for t in tiles):
         return None
     left, right, dst = tiles[:3]
+    if w.target.templates and dst.spec.rows < dst.spec.box.rows:
+        return None
     (m, k), (more, n) = (valid(w, t) for t in (left, right))
     if more != k or not all(isinstance(size, int) and size for size in (m, k, n)):
         return None

@@ -92,14 +92,9 @@ class TileSpec:
         return self.rows * self.cols
 
     @property
-    def lines(self) -> int:
-        """Rows that memory has: of accumulators, the cube core fills whole boxes."""
-        return max(self.rows, self.box.rows) if self.loc is TileType.Acc else self.rows
-
-    @property
     def nbytes(self) -> int:
         """Footprint in bytes: the static extents, not the valid region (memory-model-and-sync 4)."""
-        return self.dtype.nbytes(self.lines * self.cols)
+        return self.dtype.nbytes(self.numel)
 
     @property
     def dynamic(self) -> bool:

@@ -98,10 +98,14 @@ def rows_differ(o: Site, first: str, *others: str) -> Message:
     return None
 
 
-def overlapping(o: Site) -> Message:
-    """A destination that shares bytes with a source or a scratch tile, or with another destination."""
-    for name, a in all_tiles(o):
-        for other, b in all_tiles(o):
+def overlapping(o: Site, *names: str) -> Message:
+    """A destination that shares bytes with a source or a scratch tile, or with another destination.
+
+    ``names``: only of these operands.
+    """
+    tiles = [(name, tile) for name, tile in all_tiles(o) if not names or name in names]
+    for name, a in tiles:
+        for other, b in tiles:
             if other != name and o.instr.operand(name).role is Role.OUT and overlap(a, b):
                 return f"{o:{name}} and {o:{other}} share bytes; {o.instr.name} does not work in place"
     return None

@@ -29,6 +29,7 @@ from .overlap_rules import EW_10_APART_A3, EW_10_FLOATS_APART_A3, EW_10_RECIPROC
 from .scratch_rules import EW_11, EW_11_POW, EW_11_REMS
 from .scratch_text_rules import EW_AS_01, EW_AS_04_SCALAR, EW_AS_05_SCALAR, EW_AS_11
 from .vector_rules import (
+    EW_02_COLUMNS,
     EW_05_COLUMNS_A5,
     EW_08,
     EW_08_SLOPE,
@@ -47,12 +48,17 @@ from .words import SCALAR, SRC, leaky, power_of, remainder_footprint, tile_scala
 ASM_ARITHMETIC = (ASM_N4, ASM_INT | FB)
 ASM_LOGIC = (ASM_8_16, ASM_INT)
 
-TADDS = tile_scalar("TADDS", SRC + SCALAR, types(N4, N11, asm=ASM_ARITHMETIC), EW_1_COLUMNS_A5, EW_A5_01, EW_CPU_02)
-TSUBS = tile_scalar("TSUBS", SRC - SCALAR, types(N4, N11, asm=ASM_ARITHMETIC), EW_1_COLUMNS_A5, EW_A5_01, EW_A3_09)
+TADDS = tile_scalar(
+    "TADDS", SRC + SCALAR, types(N4, N11, asm=ASM_ARITHMETIC), EW_02_COLUMNS, EW_1_COLUMNS_A5, EW_A5_01, EW_CPU_02
+)
+TSUBS = tile_scalar(
+    "TSUBS", SRC - SCALAR, types(N4, N11, asm=ASM_ARITHMETIC), EW_02_COLUMNS, EW_1_COLUMNS_A5, EW_A5_01, EW_A3_09
+)
 TMULS = tile_scalar(
     "TMULS",
     SRC * SCALAR,
     types(N4, N9, asm=ASM_ARITHMETIC),
+    EW_02_COLUMNS,
     EW_1_COLUMNS_A5,
     EW_05_COLUMNS_A5,
     EW_A5_01,

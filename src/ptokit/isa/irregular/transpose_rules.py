@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ptokit.diagnostics import family
+from ptokit.targets import A5
 from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import Layout
 from ptokit.types.tile import DYNAMIC
@@ -124,13 +125,17 @@ RULES = (
         "The source is row-major without boxes.",
         lambda o: boxed_or_columns(o, "src"),
     ),
-    _rule("TRANS-COM-03", "u8", "an e4m3 tile")(
-        "Elements are 8-, 16- or 32-bit integers, f16, bf16 or f32.",
-        lambda o: not_of(o, I6 | F | BF16, "src", "dst") if conv(o) is None or o.target.is_device else None,
+    _rule("TRANS-COM-03", "u8", "an e4m3 tile on cpu")(
+        "Elements are 8-, 16- or 32-bit integers, f16, bf16 or f32; devices move all of these sizes.",
+        lambda o: not_of(o, I6 | F | BF16, "src", "dst") if (conv(o) is None) != o.target.is_device else None,
     ),
     TRANS_COM_04,
-    _rule("TRANS-COM-05", "three tiles", "a square tile into itself", what="dst, src and tmp do not overlap.")(
-        overlapping
+    _rule("TRANS-COM-05", "three tiles", "a square tile into itself")(
+        """dst, src and tmp do not overlap.
+
+        The library of a5 does not look at tmp.
+        """,
+        lambda o: overlapping(o, "dst", "src") if o.target.is_a(A5) else overlapping(o),
     ),
     TRANS_A5_01,
     TRANS_CONV_01,

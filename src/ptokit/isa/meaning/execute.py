@@ -271,7 +271,8 @@ def _drain(d: Drain, source: Source) -> list[str]:
 
 
 def _contract(c: Contract, source: Source) -> list[str]:
-    lines = [f"rows, cols = {c.left}.vr, {c.right}.vc"]
+    names = ", ".join(dict.fromkeys(filter(None, (c.dst, c.start))))
+    lines = [f"rows, cols = {c.left}.vr, {c.right}.vc", f"if m.target.templates: {names}, = map(in_boxes, ({names},))"]
     start = "None"
     if c.start:
         lines += source.read(Element(c.start, c.start_at))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,7 @@ _NAMES: dict[str, Any] = {
     "rounded": _rounded,
     "rounded_once": rounded_once,
     "spread": _spread,
+    "in_boxes": methodcaller("in_boxes"),
     "lines": lines,
     "store": store,
     "take": np.take_along_axis,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 
-from ptokit.types.enums import Layout
+from ptokit.types.enums import Layout, TileType
 from ptokit.types.tensor import SCALE_GROUPS
 from ptokit.types.tile import TileSpec
 
@@ -36,6 +37,15 @@ class Tile:
     def home(self) -> Storage:
         """The memory of the tile that this is a window of; its own otherwise."""
         return self.storage
+
+    def in_boxes(self) -> Tile:
+        """The same tile as the cube core sees an accumulator: of whole boxes, though it may have one row."""
+        rows = self.spec.box.rows
+        if self.spec.rows >= rows or self.spec.loc is not TileType.Acc:
+            return self
+        spec = replace(self.spec, rows=rows)
+        storage = self.storage.arena.window(spec, self.storage.start)
+        return Tile(storage, spec, self.vr, self.vc, self.name, self.address)
 
     def region(self, rows: int | None, cols: int | None) -> tuple[int, int]:
         """The region meant, default the valid region. Raises `Fault` RUN-REGION if the tile is smaller."""
