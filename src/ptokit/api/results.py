@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ptokit.records import dataclass
-from ptokit.types.dtypes import DType
+from ptokit.types.dtypes import SINGLES, DType
 
 from .parts import Table
 
@@ -106,7 +106,8 @@ def decoded(array: np.ndarray, element: DType | None) -> np.ndarray:
     """The elements as a flat NumPy array of numbers."""
     if element is None:
         return array.reshape(-1)
-    flat = array.reshape(-1).view(element.value or element.storage)
+    element, flat = SINGLES.get(element, element), array.reshape(-1)
+    flat = flat.view(element.value or element.storage)
     if element.value is not None:
         return flat.astype(np.float32) if element.is_float else flat
     from ptokit.types.codecs import decode, unpack_nibbles

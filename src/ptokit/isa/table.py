@@ -119,6 +119,7 @@ class Instr:
     engines: Mapping[str, Engine] = field(default_factory=dict)  # by target, where that is more than its pipe
     threaded: bool = False  # what one thread of the SIMT unit does
     per_block: bool = False  # the result may differ between blocks that have the same operands
+    halves: bool = False  # pairs of 4-bit floats are numbers to it, where they meet tiles of other elements
     value_rules: bool | Callable[[Site], bool] = False  # rules look at what tiles hold: check every call
 
     @cached_property

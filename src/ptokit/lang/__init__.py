@@ -15,7 +15,9 @@ from ptokit.sanitize import Report, uninit
 from ptokit.types.dtypes import (
     bf16,
     e1m2,
+    e1m2x2,
     e2m1,
+    e2m1x2,
     e4m3,
     e5m2,
     e8m0,

@@ -19,7 +19,7 @@ from ptokit.isa.checks.cores import core_needed
 from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.operands import Passing
 from ptokit.isa.order.waiting import Asked
-from ptokit.isa.site import Site
+from ptokit.isa.site import Site, TileInfo
 from ptokit.isa.table import Instr, Kind, Role
 from ptokit.isa.unknown import UNKNOWN, Size
 from ptokit.run.fault import Fault
@@ -113,6 +113,10 @@ def _instruction(session: Session, op: Op) -> Any:
     _check_writable(instr, operands)
     site = _site(single, op)
     assert site is not None
+    for name, tile in operands.items():
+        seen = site.operands.get(name)
+        if isinstance(tile, Tile) and isinstance(seen, TileInfo) and seen.spec.dtype is not tile.spec.dtype:
+            operands[name] = single.chunk.numbers(tile, seen.spec)
     try:
         if instr.typed:
             result = _typed(single, op, site, operands)

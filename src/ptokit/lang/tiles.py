@@ -12,7 +12,7 @@ from ptokit.ir import Op, Value
 from ptokit.types import dtypes
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import BLayout, CompactMode, PadValue, SLayout, TileType
-from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec
+from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec, declared
 from ptokit.types.values import I64, INDEX
 
 from . import rules
@@ -63,7 +63,7 @@ class Tile(NoArithmetic):
         current("Tile")
         vr, vc = _valid(valid_row, "valid_row"), _valid(valid_col, "valid_col")
         rows, cols = _size(rows, "rows"), _size(cols, "cols")
-        spec = TileSpec(
+        stated = TileSpec(
             _member(TileType, loc),
             _dtype(dtype),
             rows,
@@ -76,6 +76,7 @@ class Tile(NoArithmetic):
             _pad(pad),
             _member(CompactMode, compact),
         )
+        spec = declared(stated)
         dynamic = [_initial(v, size) for v, size in ((vr, rows), (vc, cols))]
         self._allocate(spec, dynamic, addr)
 

@@ -76,7 +76,7 @@ class Places:
         match step.word:
             case "tile" | "rebind":
                 return frozenset((self._at(step, 0, spec),))
-            case "alias":
+            case "alias" | "numbers":
                 return frozenset(place._replace(nbytes=spec.nbytes) for place in self._union([step["src"]]))
             case "window":
                 return frozenset(Place(p.space, p.first, p.end - 1, 1) for p in self._union([step["source"]]))

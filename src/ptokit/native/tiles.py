@@ -141,6 +141,17 @@ def alias(w: Writer, step: Step) -> None:
     w.set(step.result, Tile(source.start, spec, shape, source.address, step.result.name))
 
 
+def numbers(w: Writer, step: Step) -> None:
+    """A tile of pairs of 4-bit floats as one of numbers."""
+    w.pending.flush()
+    source, spec = w.get(step["src"]), step["type"].value
+    shape = None
+    if spec.dynamic:
+        more = spec.rows // source.type.rows, spec.cols // source.type.cols
+        shape = _copied(w, *(w.code.mul(size, by) for size, by in zip(valid(w, source), more)))
+    w.set(step.result, Tile(source.start, spec, shape, source.address, source.name))
+
+
 def window(w: Writer, step: Step) -> None:
     """A part of a tile."""
     w.pending.flush()
@@ -177,12 +188,12 @@ def element(w: Writer, spec: TileSpec, row: Num, col: Num) -> Num:
     if not spec.boxed:
         pitch = (spec.cols, 1) if spec.row_major else (1, spec.rows)
         return code.add(code.mul(row, pitch[0]), code.mul(col, pitch[1]))
-    if spec.rows == 1:
+    if spec.one_line:
         return code.add(row, col)
     if isinstance(row, int) and isinstance(col, int):
         return int(element_offset(spec, row, col))
     ir, ic = spec.box
-    per_row, per_col = (spec.cols, ir) if spec.row_major else (ic, spec.rows)
+    per_row, per_col = (spec.cols, ir) if spec.row_major else (ic, spec.whole_rows)
     # Whole boxes: a row of boxes has cols * ir elements, a column of them rows * ic.
     return code.add(code.mul(row, per_row), code.mul(col, per_col))
 
@@ -229,6 +240,7 @@ WORDS: dict[str, Callable[[Writer, Step], None]] = {
     "element": slot_of,  # arrays have elements, too, but are not native
     "rebind": rebind,
     "alias": alias,
+    "numbers": numbers,
     "window": window,
     "set_valid": set_valid,
     "valid": valid_sizes,

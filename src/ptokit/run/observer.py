@@ -37,7 +37,7 @@ from .simt.threads import Watch
 ELEMENTS = frozenset(("load_scalar", "store_scalar"))
 """Words of steps that observers are told beside instructions."""
 
-MAKING = frozenset(("view", "slice", "tile", "tiles", "rebind", "alias", "window"))
+MAKING = frozenset(("view", "slice", "tile", "tiles", "rebind", "alias", "numbers", "window"))
 """Words of steps that make tiles and views."""
 
 THREADS = frozenset(("launch_threads", "one_thread"))

@@ -105,17 +105,25 @@ DTYPES: dict[str, DType] = {
     )
 }
 
+e2m1x2 = DType("e2m1x2", 8, "f", "float4_e2m1x2_t", "!pto.f4E2M1x2")
+e1m2x2 = DType("e1m2x2", 8, "f", "float4_e1m2x2_t", "!pto.f4E1M2x2")
+
 PACKED: dict[str, DType] = {
     t.name: t
     for t in (
-        DType("e2m1x2", 8, "f", "float4_e2m1x2_t", "!pto.f4E2M1x2"),
-        DType("e1m2x2", 8, "f", "float4_e1m2x2_t", "!pto.f4E1M2x2"),
+        *(e2m1x2, e1m2x2),
         DType("hif8x2", 16, "f", "hifloat8x2_t", "!pto.hif8x2"),
         DType("bf16x2", 32, "f", "bfloat16x2_t", "!pto.bf16x2"),
         DType("f64", 64, "f", "double", "f64"),
     )
 }
-"""Further elements of the register level: two numbers in one, whose width is that of both, and what threads load."""
+"""Further elements: two numbers in one, whose width is that of both, and what threads load."""
+
+HALVES = {e2m1x2: e2m1, e1m2x2: e1m2}
+"""Pairs of 4-bit floats, which are one element of tiles in UB, views and pointers, and the type of their numbers."""
+
+SINGLES = {**HALVES, PACKED["hif8x2"]: hif8, PACKED["bf16x2"]: bf16}
+"""All pairs, and the type of their numbers."""
 
 _VALUES: dict[str, np.dtype] = {
     "f32": np.dtype(np.float32),

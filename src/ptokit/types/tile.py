@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ptokit.records import dataclass
 
-from .dtypes import DType
+from .dtypes import HALVES, DType
 from .enums import BLayout, CompactMode, PadValue, SLayout, TileType
 
 DYNAMIC = -1
@@ -70,13 +70,26 @@ class TileSpec:
 
     @property
     def box(self) -> Box:
-        """Inner box (types-and-layouts 3, table "Inner box"); (1, 1) without boxes."""
+        """Inner box (types-and-layouts 3, table "Inner box"); (1, 1) without boxes.
+
+        The hardware keeps accumulators in boxes of 16x16, whatever size the type says (device suites say 512).
+        """
         if not self.boxed:
             return Box(1, 1)
         if self.fractal == 1024 or self.loc is TileType.Acc:  # the cube core knows no other accumulators
             return Box(16, 16)
         inner = 2 if self.fractal == 32 else self.dtype.c0
         return Box(16, inner) if self.slayout is SLayout.RowMajor else Box(inner, 16)
+
+    @property
+    def one_line(self) -> bool:
+        """True for one row of boxes that is stored as a vector; one of an accumulator is the first of its boxes."""
+        return self.boxed and self.rows == 1 and self.slayout is _ROWS and self.loc is not TileType.Acc
+
+    @property
+    def whole_rows(self) -> int:
+        """Rows that it has in memory: an accumulator of one row has boxes all the same."""
+        return self.box.rows if self.rows == 1 and self.loc is TileType.Acc else self.rows
 
     @property
     def layout_name(self) -> str:
@@ -94,7 +107,7 @@ class TileSpec:
     @property
     def nbytes(self) -> int:
         """Footprint in bytes: the static extents, not the valid region (memory-model-and-sync 4)."""
-        return self.dtype.nbytes(self.numel)
+        return self.dtype.nbytes(self.whole_rows * self.cols)
 
     @property
     def dynamic(self) -> bool:
@@ -106,13 +119,18 @@ class TileSpec:
         """Where it lies, as text has it: scales of MX formats in ``scaling``, where their type and box say which."""
         return TileType.Scaling.text if scales(self) is self.loc else self.loc.text
 
+    @property
+    def _element(self) -> str:
+        """Its element type, as text has it: in L0A and L0B the assembler has the pair, and counts numbers."""
+        return _PAIR_OF[self.dtype].text if self.loc in COUNTING_NUMBERS and self.dtype.packed else self.dtype.text
+
     def with_valid(self, rows: int, cols: int) -> TileSpec:
         """The same tile with other valid dimensions."""
         return replace(self, valid_row=rows, valid_col=cols)
 
     def __str__(self) -> str:
         """Canonical short form of the `.pto` type (assembly 3.3)."""
-        parts = [self._place, f"{self.rows}x{self.cols}x{self.dtype.text}"]
+        parts = [self._place, f"{self.rows}x{self.cols}x{self._element}"]
         if (self.valid_row, self.valid_col) != (self.rows, self.cols):
             dims = ("?" if v == DYNAMIC else str(v) for v in (self.valid_row, self.valid_col))
             parts.append("valid=" + "x".join(dims))
@@ -127,6 +145,29 @@ class TileSpec:
         if self.compact:
             parts.append(f"compact={int(self.compact)}")
         return f"!pto.tile_buf<{', '.join(parts)}>"
+
+
+COUNTING_NUMBERS = (TileType.Left, TileType.Right)
+_PAIR_OF = {number: pair for pair, number in HALVES.items()}
+
+
+def declared(spec: TileSpec) -> TileSpec:
+    """The tile that a type with these sizes declares: those of pairs in L0A and L0B count numbers."""
+    pairs = spec.dtype in HALVES and spec.loc in COUNTING_NUMBERS
+    return replace(spec, dtype=HALVES[spec.dtype]) if pairs else spec
+
+
+def as_numbers(spec: TileSpec) -> TileSpec:
+    """A tile of pairs of 4-bit floats as one of numbers: the same bytes, two elements for each pair."""
+    rows, cols = (1, 2) if spec.takes_rows else (2, 1)
+    return replace(
+        spec,
+        dtype=HALVES[spec.dtype],
+        rows=spec.rows * rows,
+        cols=spec.cols * cols,
+        valid_row=spec.valid_row if spec.valid_row == DYNAMIC else spec.valid_row * rows,
+        valid_col=spec.valid_col if spec.valid_col == DYNAMIC else spec.valid_col * cols,
+    )
 
 
 def scales(spec: TileSpec) -> TileType | None:

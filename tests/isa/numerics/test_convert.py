@@ -45,9 +45,10 @@ def test_pair_counts():
 
 
 def test_default_saturation():
-    """Off by default are six kinds of narrowing to integers; f32 to f16 and bf16 overflow on A2/A3."""
+    """Off by default are six kinds of narrowing to integers, and hif8; f32 to f16 and bf16 overflow on A2/A3."""
     off = {(f32, i16), (f16, i16), (f16, i8), (f16, u8), (i32, i16), (i64, i32)}
-    assert {k for k, p in CVT_PAIRS["a5"].items() if not p.saturates} == off
+    hif8 = DTYPES["hif8"]
+    assert {k for k, p in CVT_PAIRS["a5"].items() if not p.saturates} == off | {(f32, hif8), (f16, hif8)}
     assert {k for k, p in CVT_PAIRS["a2a3"].items() if not p.saturates} == off | {(f32, f16), (f32, bf16)}
     assert {k for k, p in CVT_PAIRS["cpu"].items() if p.odd} == {(f32, f16)}
 
@@ -237,3 +238,10 @@ def test_narrowing_knows_one_nan(dst, code):
     x = np.array([0x7FC00000, 0xFFC00000, 0x7F800001, 0xFFFFFFFF], np.uint32).view(np.float32)
     got = converter(f32, dst, RoundMode.RINT, False)(np.append(x, np.float32(1)))
     assert got.view(np.uint16).tolist()[:4] == [code] * 4
+
+
+@pytest.mark.parametrize("src", [f32, f16])
+def test_hif8_keeps_infinities_and_nan(src):
+    x = np.array([np.inf, -np.inf, np.nan, -0.0], np.float32).astype(src.value)
+    got = convert(x, src, DTYPES["hif8"], mode=RoundMode.RINT, sat=None, target=A5)
+    assert got.tolist() == [0x6F, 0xEF, 0x80, 0]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ptokit.diagnostics.suggestions import suggest
 from ptokit.types.enums import BLayout, CompactMode, PadValue, SLayout, TileType
-from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec, scales
+from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec, declared, scales
 
 from ..text import rules
 from ..text.cursor import whole
@@ -71,7 +71,7 @@ def tile_buf(body: str, at: int) -> TileSpec:
         and second.text[:1] not in "?-"
     )
     spec = _manual(fields) if manual else _long(fields) if key == "loc" else _short(fields)
-    area = scales(spec)
+    spec, area = declared(spec), scales(spec)
     return replace(spec, loc=area) if spec.loc is TileType.Scaling and area is not None else spec
 
 

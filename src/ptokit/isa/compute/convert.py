@@ -218,5 +218,6 @@ TCVT = vector(
         Attr("sat_mode", SaturationMode, None, "sat_mode", "saturation_mode"),
     ),
     form=TextForm("dps-attrs-in"),
+    halves=True,
     source="compute-elementwise 8",
 )

@@ -5,36 +5,29 @@ from __future__ import annotations
 from functools import partial
 
 from ptokit.targets import A2A3
-from ptokit.types.dtypes import DTYPES, PACKED, DType
+from ptokit.types.dtypes import DTYPES, HALVES, PACKED, DType
 from ptokit.types.enums import SaturationMode
 from ptokit.types.tile import DYNAMIC
 
 from ..checks.assembler import assembler_rule
 from ..checks.operands import Message
 from ..checks.tiles import small, vec_rows
-from ..site import Site, TileInfo
+from ..site import Site
 from ..unknown import known
 
 _rule = partial(assembler_rule, source="PTOAS 2026-08 PTO.cpp TCvtOp")
-_PAIRS_OF_4 = frozenset(PACKED[n] for n in ("e2m1x2", "e1m2x2"))
+_PAIRS_OF_4 = frozenset(HALVES.values())
 _BYTES = frozenset(DTYPES[n] for n in ("e4m3", "e5m2", "hif8"))
 _SMALL = _PAIRS_OF_4 | _BYTES | {DTYPES["e8m0"], PACKED["hif8x2"], PACKED["bf16x2"]}
 _FROM = {"f32": _BYTES, "f16": frozenset([DTYPES["hif8"]]), "bf16": _PAIRS_OF_4}
 """Small floats that a5 makes of each wider type; it goes back to f32 and bf16."""
 
 
-def _elements(t: TileInfo, what: str) -> int:
-    """Rows or columns of a tile in numbers, of which a pair of 4-bit floats is two."""
-    size: int = getattr(t.spec, what)
-    along = ("cols", "valid_col") if t.row_major else ("rows", "valid_row")
-    return 2 * size if size != DYNAMIC and t.dtype in _PAIRS_OF_4 and what in along else size
-
-
 @_rule("CV-1", "16x64 both", "16x128 into 16x64")
 def CV_1(o: Site) -> Message:
     """tcvt: equal shapes, and valid regions where the types fix them; a pair of 4-bit floats counts as two numbers."""
     for what in ("rows", "cols", "valid_row", "valid_col"):
-        x, y = _elements(o.src, what), _elements(o.dst, what)
+        x, y = getattr(o.src.spec, what), getattr(o.dst.spec, what)
         if x != y and DYNAMIC not in (x, y):
             return f"{o:src} has {what} = {x}, {o:dst} {y}"
     return None

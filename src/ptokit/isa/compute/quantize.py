@@ -75,6 +75,7 @@ TQUANT = instruction(
         rules=(*QUANT_RULES, TQ_1, TQ_2),
         meaning=_quantize,
         footprint=_footprint,
+        halves=True,
         source="compute-reduce-matrix 14",
     )
 )

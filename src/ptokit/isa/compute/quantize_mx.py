@@ -149,6 +149,7 @@ TQUANT_MX = instruction(
         rules=(*MX_RULES, A5_ONLY, MXQ_1, MXQ_2, MXQ_3),
         run=_quantize,
         footprint=_footprint,
+        halves=True,
         source="compute-reduce-matrix 15",
     )
 )

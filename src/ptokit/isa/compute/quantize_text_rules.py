@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.types.dtypes import PACKED
+from ptokit.types.dtypes import e2m1
 from ptokit.types.enums import QuantScaleAlg, QuantType
 from ptokit.types.tile import DYNAMIC
 
@@ -49,7 +49,7 @@ def MXQ_1(o: Site) -> Message:
         return f"{o:src} holds {o.src.dtype}, {o:exp} {o.exp.dtype}"
     if o.max.dtype is not o.src.dtype or o.scaling.dtype is not o.src.dtype:
         return f"{o:src} holds {o.src.dtype}, {o:max} {o.max.dtype}, {o:scaling} {o.scaling.dtype}"
-    if (o.dst.dtype is not PACKED["e2m1x2"]) if fp4 else (o.dst.dtype not in _BYTE):
+    if (o.dst.dtype is not e2m1) if fp4 else (o.dst.dtype not in _BYTE):
         return f"{o:dst} holds {o.dst.dtype}"
     return None
 
@@ -79,13 +79,13 @@ def MXQ_2(o: Site) -> Message:
         valid = _sizes(o.operands[name])[:2]  # type: ignore[arg-type]
         if valid != grouped and (down or valid != (1, groups)):
             return f"{o:{name}} is valid in {valid[0]}x{valid[1]}, not {grouped[0]}x{grouped[1]}"
-    pack = 2 if o.quant_type is QuantType.MXFP4_E2M1 else 1
+    pairs = o.quant_type is QuantType.MXFP4_E2M1
     if o.has("exp_zz") and _sizes(o.exp_zz)[0] * _sizes(o.exp_zz)[1] != groups:
         return f"{o:exp_zz} does not hold {groups} exponents"
     d = _sizes(o.dst)
-    if whole_cols % pack or d[:2] != (rows, cols // pack) or d[2] < rows:
-        return f"{o:dst} is valid in {d[0]}x{d[1]}, not {rows}x{cols // pack}"
-    return (_down if down else _along)(o, pack, groups) or _padding(o)
+    if (pairs and whole_cols % 2) or d[:2] != (rows, cols) or d[2] < rows:
+        return f"{o:dst} is valid in {d[0]}x{d[1]}{' numbers' * pairs}, not {rows}x{cols}"
+    return (_down if down else _along)(o, groups, pairs=pairs) or _padding(o)
 
 
 MXQ_3 = assembler_rule(
@@ -106,15 +106,14 @@ def _room(o: Site, name: str, needed: int) -> Message:
     return f"{o:{name}} has {t.rows * t.cols} elements, fewer than {needed}" if t.rows * t.cols < needed else None
 
 
-def _down(o: Site, pack: int, groups: int) -> Message:
+def _down(o: Site, groups: int, *, pairs: bool) -> Message:
     """Groups along rows."""
     rows, cols, whole_rows, whole = _sizes(o.src)
-    if pack == 2 and o.dst.cols != whole // 2:
-        return f"{o:dst} has {o.dst.cols} columns, not {whole // 2}"
-    if pack == 2 and (whole // 2) % GROUP and o.src.dtype.name == "f16":
+    if pairs and o.dst.cols != whole:
+        return f"{o:dst} has {o.dst.cols} numbers in a row, not {whole}"
+    if pairs and (whole // 2) % GROUP and o.src.dtype.name == "f16":
         return f"rows of {whole // 2} bytes of pairs made of f16"
-    pitch = whole // 2 if pack == 2 else o.dst.cols
-    if (wrong := _room(o, "dst", (rows - 1) * pitch + cols // pack)) is not None:
+    if (wrong := _room(o, "dst", (rows - 1) * o.dst.cols + cols)) is not None:
         return wrong
     for name in ("max", "scaling", *(() if o.interleave else ("exp",))):
         if o.operands[name].cols != whole:  # type: ignore[union-attr]
@@ -131,12 +130,12 @@ def _down(o: Site, pack: int, groups: int) -> Message:
     return f"{o:exp} is {o.exp.rows}x{o.exp.cols}, not {wanted[2]}x{wanted[3]}" if _sizes(o.exp) != wanted else None
 
 
-def _along(o: Site, pack: int, groups: int) -> Message:
+def _along(o: Site, groups: int, *, pairs: bool) -> Message:
     """Groups along columns."""
     rows, cols, _, whole = _sizes(o.src)
-    if o.dst.cols != whole // pack:
-        return f"{o:dst} has {o.dst.cols} columns, not {whole // pack}"
-    wrong = _room(o, "dst", (rows - 1) * (whole // pack) + cols // pack) or _room(o, "max", groups)
+    if o.dst.cols != whole:
+        return f"{o:dst} has {o.dst.cols} {'numbers in a row' if pairs else 'columns'}, not {whole}"
+    wrong = _room(o, "dst", (rows - 1) * whole + cols) or _room(o, "max", groups)
     for name in ("max", "scaling"):
         t = _sizes(o.operands[name])  # type: ignore[arg-type]
         if t[0] != 1 and t[3] != t[1]:

@@ -8,7 +8,7 @@ from functools import partial
 from ptokit.diagnostics import Rule
 from ptokit.diagnostics.conditions import first
 from ptokit.targets import A5
-from ptokit.types.dtypes import DTYPES, PACKED
+from ptokit.types.dtypes import DTYPES, HALVES
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC
 
@@ -22,7 +22,7 @@ _FLOATS = frozenset(DTYPES[n] for n in ("f16", "bf16", "f32"))
 _BYTE_FLOATS = frozenset(DTYPES[n] for n in ("e4m3", "e5m2", "hif8"))
 _FP8, _FP4 = (
     frozenset(DTYPES[n] for n in ("e4m3", "e5m2")),
-    frozenset(DTYPES[n] for n in ("e2m1", "e1m2")) | frozenset((PACKED["e2m1x2"], PACKED["e1m2x2"])),
+    frozenset(HALVES.values()),
 )
 _LAYOUTS = {"lhs": "Nz", "rhs": "Zn", "dst": "Nz"}
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ptokit.diagnostics.rules import merged
-from ptokit.types.dtypes import DTYPES, PACKED, DType
+from ptokit.types.dtypes import HALVES, DType
 from ptokit.types.enums import Pipe
 
 from ..meaning.behind import Behind
@@ -85,7 +85,7 @@ def given(o: Site, names: str) -> list[Any] | None:
 
 def element(dtype: DType) -> DType:
     """The type of single elements: of a pair of 4-bit numbers one of both."""
-    return DTYPES[dtype.name.removesuffix("x2")] if dtype in PACKED.values() and dtype.size == 1 else dtype
+    return HALVES.get(dtype, dtype)
 
 
 def in_fractals(name: str, dtype: DType, rows: int, cols: int, pitch: int, **more: Any) -> Matrix:

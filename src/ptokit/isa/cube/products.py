@@ -68,7 +68,8 @@ def _product(
         behind.append(Matrix("bias", o.bias.dtype, 1, n, 0))
     scales = ("lhs scales", "rhs scales") if block_scaled else ("", "")
     if block_scaled:
-        behind += [_scales("lhs", m, k, turned=False), _scales("rhs", n, k, turned=True)]
+        row = Matrix("lhs scales", _SCALE, 1, ceil(k, BLOCK), 0, scales=ADDRESS_SHIFT, pointer="lhs")
+        behind += [row if vector else _scales("lhs", m, k, turned=False), _scales("rhs", n, k, turned=True)]
     return Contract(
         "lhs",
         "rhs",

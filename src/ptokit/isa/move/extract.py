@@ -110,6 +110,7 @@ TEXTRACT = instruction(
                 ALSO: "src fp quant row col",
             }
         ),
+        halves=True,
         source="compute-layout-irregular 1.3; move-gather-scatter 9",
     )
 )

@@ -39,7 +39,7 @@ _A5_INSERTS = {
 """Layouts of src and dst."""
 _A5_QUANTISED = {"f32": types("i8 u8 f16 bf16 f32 e4m3 e5m2 hif8"), "i32": types("i8 u8 f16 bf16")}
 _A5_ACC_TYPES = {"f32": types("f16 bf16 f32"), "i32": types("i32")}
-_A5_VEC_TYPES = types("i8 u8 i32 u32 f16 bf16 f32 e4m3 e5m2 e8m0 hif8 e2m1x2 e1m2x2")
+_A5_VEC_TYPES = types("i8 u8 i32 u32 f16 bf16 f32 e4m3 e5m2 e8m0 hif8 e2m1x2 e1m2x2 e2m1 e1m2")
 
 
 _rule = partial(assembler_rule, source="assembly 13.9")

@@ -81,6 +81,7 @@ TINSERT = instruction(
         footprint=insert_footprint,
         value_rules=has_words,
         form=TextForm(orders={GENERIC: "src row col dst fp quant"}),
+        halves=True,
         source="compute-layout-irregular 1.4; move-gather-scatter 9",
     )
 )

@@ -29,7 +29,7 @@ from .move_rules import unsupported
 from .move_rules_a2a3 import acc_to_mat
 
 INSERTS = "compute-layout-irregular 1.4"
-A5_TYPES = types("f16 bf16 f32 i32 e4m3 e5m2 hif8 i8 e8m0 e2m1 e1m2")
+A5_TYPES = types("f16 bf16 f32 i32 e4m3 e5m2 hif8 i8 e8m0 e2m1 e1m2 e2m1x2 e1m2x2")
 
 
 _TO_MAT = {("ND", "ND"), ("ND", "Nz"), ("Nz", "Nz"), ("Zn", "Zn")}

@@ -140,6 +140,7 @@ TMOV = instruction(
             spellings=("tmov.m2l", "tmov.m2r", "tmov.m2b", "tmov.m2s", "tmov.a2v", "tmov.v2v", "tmov.s2d"),
             misfits={**dict.fromkeys(("dst", "src", "fp"), "MO-1")},
         ),
+        halves=True,
         source="tmov; move-gather-scatter 2 to 6",
     )
 )

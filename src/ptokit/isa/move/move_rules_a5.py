@@ -31,8 +31,8 @@ from .move_facts import (
 )
 
 MOVES = "move-gather-scatter 7"
-OPERAND_TYPES = types("i8 hif8 e5m2 e4m3 f16 bf16 f32 e2m1 e1m2")
-REARRANGED_TYPES = types("f16 bf16 f32 i32 i8 u8 e4m3 e5m2 hif8 e2m1 e1m2")
+OPERAND_TYPES = types("i8 hif8 e5m2 e4m3 f16 bf16 f32 e2m1 e1m2 e2m1x2 e1m2x2")
+REARRANGED_TYPES = types("f16 bf16 f32 i32 i8 u8 e4m3 e5m2 hif8 e2m1 e1m2 e2m1x2 e1m2x2")
 EXPONENT_TYPES = types("u8 hif8 e8m0")
 _PLAIN = {"f32": types("f16 bf16 f32"), "i32": types("i32")}
 _QUANT = {"f32": types("i8 u8 hif8 f16 bf16 e4m3 f32"), "i32": types("i8 u8 f16 bf16")}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptokit.diagnostics.conditions import shared
-from ptokit.types.dtypes import DTYPES
+from ptokit.types.dtypes import DTYPES, HALVES
 from ptokit.types.enums import Layout, TileType
 
 from ..site import Site
@@ -28,7 +28,7 @@ from .transfer_rules import (
 
 ND, DN, NZ = PLAIN
 ATOMIC_TYPES = frozenset(DTYPES[n] for n in ("f16", "bf16", "f32", "i8", "i16", "i32"))
-STORED_A5 = BASE | {DTYPES[n] for n in ("e4m3", "e5m2", "hif8", "e8m0", "e2m1", "e1m2")}
+STORED_A5 = BASE | {DTYPES[n] for n in ("e4m3", "e5m2", "hif8", "e8m0", "e2m1", "e1m2")} | HALVES.keys()
 
 
 def plain(o: Site) -> bool:

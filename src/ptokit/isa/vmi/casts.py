@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ptokit.types.dtypes import SINGLES, f32, u8, u16
 from ptokit.types.dtypes import dtype as named
-from ptokit.types.dtypes import f32, u8, u16
 
 from ..meaning.expressions import Const, Convert, Element, Expr, Place, Reinterpret, equal, lane, select
 from ..meaning.words import Lane
@@ -13,15 +13,12 @@ from ..numerics.rounding import LETTERS
 from ..site import Site
 from .words import over
 
-PAIRS = {"e2m1x2": "e2m1", "e1m2x2": "e1m2", "bf16x2": "bf16", "hif8x2": "hif8"}
-"""Elements that hold two numbers, the low one first, and the type of each."""
-
 
 def converted(o: Site) -> Lane:
     """Numbers rounded once; without saturation integers keep their low bits. NaN saturates to 0."""
     source, to = o.source.dtype, o.result.dtype
-    one, other = (named(PAIRS.get(t.name, t.name)) for t in (source, to))
-    paired = source.name in PAIRS or to.name in PAIRS
+    one, other = (SINGLES.get(t, t) for t in (source, to))
+    paired = source in SINGLES or to in SINGLES
     saturate = o.attrs.get("saturate") == "SAT"
     mode = LETTERS[o.attrs.get("rounding") or "R"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ptokit.diagnostics import Rule
+from ptokit.types.dtypes import SINGLES
 
 from ..checks.lanes import bound, element
 from ..checks.operands import Message
 from ..site import Site, VectorInfo
-from .casts import PAIRS
 from .rules import elements, same_vectors, vmi_rule
 
 
@@ -55,13 +55,13 @@ def _pair(source: VectorInfo, result: VectorInfo) -> Pair | None:
     if found is not None:
         return found
     if a.is_float and b.is_float:
-        if a.bits == b.bits or a.name in PAIRS or b.name in PAIRS:
+        if a.bits == b.bits or a in SINGLES or b in SINGLES:
             return None
         return _WIDER if a.bits < b.bits else _NARROWER
     if a.is_float:
         return None
     if b.is_float:
-        return _WIDER if source.signed and b.name not in PAIRS else None
+        return _WIDER if source.signed and b not in SINGLES else None
     return None if a.bits == b.bits else _WIDER if a.bits < b.bits else _INTEGERS
 
 

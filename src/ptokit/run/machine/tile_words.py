@@ -126,6 +126,12 @@ class TileWords(Bursts):
         vc = vc if spec.valid_col == DYNAMIC else spec.valid_col
         return Tile(storage, spec, vr, vc, name, tile.address)
 
+    def numbers(self, tile: Tile, spec: TileSpec) -> Tile:
+        """A tile of pairs of 4-bit floats as one of numbers."""
+        storage = tile.storage.arena.window(spec, tile.storage.start)
+        rows, cols = spec.rows // tile.type.rows, spec.cols // tile.type.cols
+        return Tile(storage, spec, tile.vr * rows, tile.vc * cols, tile.name, tile.address)
+
     def window(
         self, tile: Tile, offsets: tuple[Any, Any], spec: TileSpec, name: str, valid: tuple[Any, Any] = (None, None)
     ) -> Tile:

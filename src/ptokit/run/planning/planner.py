@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir import core
-from ptokit.ir.core import Module, Op
+from ptokit.ir.core import Module, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.ir.graph import passed, reachable
 from ptokit.ir.launch import SECTIONS, SIMT_SIZES, Launch
 from ptokit.ir.scale_views import packed_slice
 from ptokit.isa.meaning.footprint import bytes_moved
+from ptokit.isa.seen import scales_of
 from ptokit.isa.simt.meaning import OfThreads
+from ptokit.isa.site import Site, TileInfo
 from ptokit.isa.table import Instr, Kind
 from ptokit.isa.unknown import known
 from ptokit.targets import Target
@@ -107,7 +110,7 @@ class Planner(Operands):
         instr = instr_of(op)
         if instr is not None and isinstance(instr.run, OfThreads):
             return self.one_thread(op)
-        return [self.instruction(op)]
+        return self.instruction(op)
 
     def control(self, op: Op, word: str, operands: Sequence[Operand] = (), **more: Any) -> list[Step]:
         numbers = self.numbers
@@ -311,15 +314,18 @@ class Planner(Operands):
         message = f"{op.name} cannot be run yet"
         raise DiagnosticError(Diagnostic("TEXT-UNIMPLEMENTED", Severity.ERROR, message, op.location))
 
-    def instruction(self, op: Op) -> Step:
+    def instruction(self, op: Op) -> list[Step]:
         instr = instr_of(op)
         if instr is None:
             self.refuse(op)
         site = self.facts.site(op, self.target, extended=self.extended, text=self.text)
         assert site is not None
+        if scales := scales_of(instr, site.operands):
+            site = replace(site, operands={**site.operands, **scales})
         if instr.pipe in (Pipe.MTE2, Pipe.MTE3) and known(moved := bytes_moved(instr.meaning_at(site), site)):
             self.made.footprint += moved
         given = tuple(self._given(op, instr, operand) for operand in instr.operands)
+        first, given = self._seen(op, site, given)
         names = tuple(operand.name for operand in instr.operands)
         attrs = attributes(instr, op.attrs)
         asks = asking(instr, site, attrs)
@@ -327,7 +333,25 @@ class Planner(Operands):
         loose = tuple(isinstance(r.type, Scalar) and r in self.varying for r in op.results)
         if any(loose) and not instr.order.waits:
             call = _settled(call, loose)
-        return Step(op, "instruction", given, names, tuple(op.results), call, instr, site, attrs, asking=asks)
+        return [*first, Step(op, "instruction", given, names, tuple(op.results), call, instr, site, attrs, asking=asks)]
+
+    def _seen(self, op: Op, site: Site, given: tuple[Operand, ...]) -> tuple[list[Step], tuple[Operand, ...]]:
+        """Steps that make tiles that the instruction sees otherwise than the text, and the operands with those."""
+        steps, operands = [], list(given)
+        for k, operand in enumerate(site.instr.operands):
+            info, tile = site.operands.get(operand.name), given[k]
+            if not isinstance(info, TileInfo) or not isinstance(tile, Value) or not isinstance(tile.type, TileSpec):
+                continue
+            spec, name = info.spec, Data(tile.name)
+            if tile.type.dtype is spec.dtype:
+                continue
+            operands[k] = Value(spec, tile.name, op)
+            if spec.loc is tile.type.loc:
+                steps.append(Step(op, "numbers", (tile, Data(spec)), ("src", "type"), (operands[k],)))
+                continue
+            made = (Data(None), Data(spec), Data(spec.rows), Data(spec.cols), name, Data(info.addr))
+            steps.append(Step(op, "tile", made, _TILE, (operands[k],)))
+        return steps, tuple(operands)
 
     def _given(self, op: Op, instr: Instr, operand: Any) -> Operand:
         value = op.operands.get(operand.name)

@@ -14,14 +14,13 @@ import numpy as np
 
 from ptokit.ir.core import RawAttr
 from ptokit.records import dataclass
-from ptokit.types.dtypes import DTYPES, PACKED, DType, dtype, is_dtype
+from ptokit.types.dtypes import HALVES, SINGLES, DType, dtype, is_dtype
 from ptokit.types.integers import signed
 from ptokit.types.values import Type
 
 _VECTOR = re.compile(r"vector<\s*(\d+)\s*x\s*(.+?)\s*>\Z", re.ASCII)
 _INTEGER = re.compile(r"(?:s|u)?i(\d+)\Z", re.ASCII)
 _DENSE = re.compile(r"dense<\[?([^\]>]*)\]?>", re.ASCII)
-_PAIRS = {PACKED["hif8x2"]: DTYPES["hif8"], PACKED["bf16x2"]: DTYPES["bf16"]}
 
 
 @dataclass(frozen=True)
@@ -64,8 +63,8 @@ def _named(text: str) -> Kind | None:
     if not is_dtype(text):
         return None
     found = dtype(text)
-    if found in _PAIRS:
-        single = _named(_PAIRS[found].text)
+    if found in SINGLES and found not in HALVES:
+        single = _named(SINGLES[found].text)
         return None if single is None else Kind(single.array, 2, single.dtype)
     if found.is_integer and integer is not None:
         return Kind(np.dtype(f"i{found.size}"), 0, found)

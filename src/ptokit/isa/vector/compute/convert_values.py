@@ -12,7 +12,7 @@ import numpy as np
 
 from ptokit.isa.numerics.rounding import as_values
 from ptokit.types.codecs import decode, encode
-from ptokit.types.dtypes import DTYPES, PACKED, DType, from_numpy
+from ptokit.types.dtypes import PACKED, SINGLES, DType, from_numpy
 from ptokit.types.enums import RoundMode
 
 from ..lanes import VREG_BYTES, Predicate, active, element
@@ -75,7 +75,7 @@ def narrowed(
 
 def _single(dtype: DType) -> DType:
     """The type of one number of a pair."""
-    return DTYPES[dtype.name.removesuffix("x2")]
+    return SINGLES.get(dtype, dtype)
 
 
 def place(values: np.ndarray, dtype: DType, part: int) -> np.ndarray:
