@@ -389,6 +389,22 @@ def TADDC(dst: Tile, src0: Tile, src1: Tile, src2: Tile, *more: RecordEvent) -> 
     Source: compute-elementwise 3.
     """
 
+def TADDDEQRELU(dst: Tile, src0: Tile, src1: Tile, deq_scale: _Number, tmp: Tile, *more: RecordEvent) -> RecordEvent:
+    """dst = max((src0 + src1) * deq_scale, 0) as f16, the sum of i32
+
+    C++: TADDDEQRELU(dst, src0, src1, deq_scale, tmp); text: pto.tadddeqrelu.
+
+    dst: tile, written
+    src0: tile, read
+    src1: tile, read
+    deq_scale: scalar, read
+    tmp: tile, scratch
+
+    Pipe: PIPE_V.
+    Rules: EW-01, EW-02, EW-03, EW-05, EW-06, EW-10, EW-1, EW-07, EW-11.
+    Source: compute-elementwise 4.7.
+    """
+
 def TADDRELU(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent) -> RecordEvent:
     """dst = max(src0 + src1, 0)
 
@@ -401,6 +417,20 @@ def TADDRELU(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent) -> RecordEve
     Pipe: PIPE_V.
     Rules: EW-01, EW-02, EW-03, EW-04, EW-05, EW-06, EW-10, EW-1.
     Source: compute-elementwise 3.
+    """
+
+def TADDRELUCONV(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent) -> RecordEvent:
+    """dst = max(src0 + src1, 0) as f16 of f32, or i8 of f16 and i16
+
+    C++: TADDRELUCONV(dst, src0, src1); text: pto.taddreluconv.
+
+    dst: tile, written
+    src0: tile, read
+    src1: tile, read
+
+    Pipe: PIPE_V.
+    Rules: EW-01, EW-02, EW-03, EW-05, EW-06, EW-10, EW-1, EW-07.
+    Source: compute-elementwise 4.7.
     """
 
 def TADDS(dst: Tile, src: Tile, scalar: _Number, *more: RecordEvent) -> RecordEvent:
@@ -2642,6 +2672,20 @@ def TSUBRELU(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent) -> RecordEve
     Pipe: PIPE_V.
     Rules: EW-01, EW-02, EW-03, EW-04, EW-05, EW-06, EW-10, EW-1.
     Source: compute-elementwise 3.
+    """
+
+def TSUBRELUCONV(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent) -> RecordEvent:
+    """dst = max(src0 - src1, 0) as f16 of f32, or i8 of f16 and i16
+
+    C++: TSUBRELUCONV(dst, src0, src1); text: pto.tsubreluconv.
+
+    dst: tile, written
+    src0: tile, read
+    src1: tile, read
+
+    Pipe: PIPE_V.
+    Rules: EW-01, EW-02, EW-03, EW-05, EW-06, EW-10, EW-1, EW-07.
+    Source: compute-elementwise 4.7.
     """
 
 def TSUBS(dst: Tile, src: Tile, scalar: _Number, *more: RecordEvent) -> RecordEvent:

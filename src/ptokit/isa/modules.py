@@ -12,6 +12,7 @@ compute.elementwise TADD tadd TADDRELU taddrelu TSUB tsub TMUL tmul TDIV tdiv TM
 compute.expand TROWEXPAND trowexpand TCOLEXPAND tcolexpand TROWEXPANDADD trowexpandadd TCOLEXPANDADD tcolexpandadd TROWEXPANDSUB trowexpandsub TCOLEXPANDSUB tcolexpandsub TROWEXPANDMUL trowexpandmul TCOLEXPANDMUL tcolexpandmul TROWEXPANDDIV trowexpanddiv TCOLEXPANDDIV tcolexpanddiv TROWEXPANDMAX trowexpandmax TCOLEXPANDMAX tcolexpandmax TROWEXPANDMIN trowexpandmin TCOLEXPANDMIN tcolexpandmin TROWEXPANDEXPDIF trowexpandexpdif TCOLEXPANDEXPDIF tcolexpandexpdif
 compute.fill TEXPANDS texpands
 compute.fused TMULADDDST tmuladddst TFUSEDMULADD tfusedmuladd TFUSEDMULADDRELU tfusedmuladdrelu TAXPY taxpy TADDC taddc TSUBC tsubc TADDSC taddsc TSUBSC tsubsc
+compute.fused_conversions TADDRELUCONV taddreluconv TSUBRELUCONV tsubreluconv TADDDEQRELU tadddeqrelu
 compute.partial TPARTADD tpartadd TPARTMUL tpartmul TPARTMAX tpartmax TPARTMIN tpartmin TPARTARGMAX tpartargmax TPARTARGMIN tpartargmin TPairReduceSum tpairreducesum
 compute.quantize TQUANT tquant TDEQUANT tdequant
 compute.quantize_mx TQUANT_MX tquant.mx

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import family
+from ptokit.diagnostics import Doubt, family
 
 from ..checks.operands import Message
 from ..site import Site, TileInfo
@@ -83,6 +83,17 @@ def _select_scalar(o: Site, t: TileInfo) -> Message:
     )
 
 
+def _sums(o: Site, t: TileInfo) -> Message:
+    d = o.dst
+    if t.dtype.name != "i32":
+        return f"{o:tmp} has element type {t.dtype}; TADDDEQRELU keeps sums of i32 in it"
+    if t.rows < d.vr or t.cols < d.vc:
+        return f"{o:tmp} has {t.rows}x{t.cols} elements; TADDDEQRELU writes {d.vr}x{d.vc}"
+    if t.vr < d.vr or t.vc < d.vc:
+        return Doubt(f"{o:tmp} has valid region {t.vr}x{t.vc}, {o:dst} has {d.vr}x{d.vc}")
+    return None
+
+
 def _scratch(o: Site, fits: Callable[[Site, TileInfo], Message]) -> Message:
     t = o.tmp
     if t is None:
@@ -106,3 +117,4 @@ EW_11_POW = replace(EW_11, check=partial(_scratch, fits=_pow))
 EW_11_RSQRT = replace(EW_11, check=partial(_scratch, fits=_rsqrt))
 EW_11_SEL = replace(EW_11, check=partial(_scratch, fits=_select))
 EW_11_SELS = replace(EW_11, check=partial(_scratch, fits=_select_scalar))
+EW_11_SUMS = replace(EW_11, check=partial(_scratch, fits=_sums))
