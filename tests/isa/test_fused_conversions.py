@@ -104,7 +104,7 @@ def test_dequantized_sums(target: str, backend: str, text: bool) -> None:
 
 def text(name: str, types: str, target: str) -> list[str]:
     kinds = [f"!pto.tile_buf<vec, 4x64x{t}>" for t in types.split()]
-    names = ["a", "b", "t", "d"][: len(kinds) - 1] + ["d"] if len(kinds) == 3 else ["a", "b", "t", "d"]
+    names = ["a", "b", "d"] if len(kinds) == 3 else ["a", "b", "t", "d"]
     made = "".join(f"  %{n} = pto.alloc_tile : {k}\n" for n, k in zip(names, kinds))
     ins = ", ".join(f"%{n}" for n in names[:2]) + (", %s, %t" if len(kinds) == 4 else "")
     told = ", ".join(kinds[:2]) + (f", f32, {kinds[2]}" if len(kinds) == 4 else "")

@@ -14,7 +14,8 @@ from ptokit.isa.site import Site, TileInfo
 from ptokit.run.memory.tile import Tile
 from ptokit.run.single import Single
 from ptokit.targets import target
-from ptokit.types.dtypes import bf16, dtype, f16, f32, i8, i32
+from ptokit.types.codecs import decode
+from ptokit.types.dtypes import bf16, dtype, f16, f32, hif8, i8, i32
 from ptokit.types.enums import BLayout, SLayout, TileType
 from ptokit.types.tile import TileSpec, tile
 
@@ -37,7 +38,7 @@ def acc(kind, rows: int, cols: int, **more) -> TileSpec:
 
 def filled(machine: Single, spec: TileSpec, values: np.ndarray, name: str = "t") -> Tile:
     made = machine.tile(spec, name=name)
-    made.write(values.astype(spec.dtype.value)[None], *values.shape)
+    made.write(values.astype(spec.dtype.value or np.uint8)[None], *values.shape)
     return made
 
 
@@ -83,6 +84,13 @@ def test_i8_products_wrap_like_i32(mode: str) -> None:
     seed = np.full((16, 32), 2**31 - 1)
     got = multiply(a, b, i8, i32, mode, seed)
     assert (got == np.int32((2**31 - 1 + 64 * 128 * 128) - 2**32)).all()
+
+
+@pytest.mark.parametrize("mode", ["exact", "fast", "ref"])
+def test_products_of_hif8_are_those_of_its_numbers(mode: str) -> None:
+    a, b = (np.random.default_rng(2).integers(0x18, 0x20, shape, np.uint8) for shape in ((16, 32), (32, 16)))
+    wanted = decode(hif8, a) @ decode(hif8, b)
+    assert (multiply(a, b, hif8, f32, mode) == wanted).all()
 
 
 def test_non_finite_values_propagate() -> None:

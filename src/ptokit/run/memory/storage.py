@@ -12,7 +12,7 @@ from itertools import count
 
 import numpy as np
 
-from ptokit.types.codecs import pack_nibbles, unpack_nibbles
+from ptokit.types.codecs import decode, pack_nibbles, unpack_nibbles
 from ptokit.types.enums import Layout
 from ptokit.types.layout import block_shape, offset_map, regular
 from ptokit.types.tile import TileSpec
@@ -352,11 +352,15 @@ class Storage:
             return wide
         loaded = self.loaded
         if loaded is not None and not self.aliases and (self.rows, self.cols) == (rows, cols):
-            wide = loaded.load(self.loaded_layout, dtype) if loaded.dtype is self.spec.dtype else None
+            same = loaded.dtype is self.spec.dtype and self.spec.dtype.value is not None
+            wide = loaded.load(self.loaded_layout, dtype) if same else None
         else:
             wide = None
         if wide is None:
-            wide = widen(self.read(rows, cols), dtype)
+            values = self.read(rows, cols)
+            if self.spec.dtype.value is None:
+                values = decode(self.spec.dtype, values)
+            wide = widen(values, dtype)
         if self.value is not None or self.loaded is not None:
             self.wide = wide  # a later write through the bytes would not be noticed, so only beside a value
         return wide
