@@ -38,6 +38,7 @@ ADDED = {
     "GATHER-A5-12": "legal, but hardly meant",
     "SCATTER-CPU-03": "the library would read past the index tile",
     "SCATTER-A5-06": "said of the gather only",
+    "SCATTER-COM-06": "documents disagree about the order of operands",
     "SCATTER-ROW-01": "legal, but hardly meant",
     "SCATTER-ALIAS": "the sanitizer's finding, of memory-model-and-sync 10",
 }

@@ -95,3 +95,23 @@ def test_a_tile_is_still_asked_for_elsewhere() -> None:
         kernel(np.zeros((8, 16), np.float32), np.zeros((8, 16), np.int32))
     assert caught.value.diagnostics[0].rule == "LANG-KIND"
     assert "idx of MSCATTER" in caught.value.diagnostics[0].message
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+@pytest.mark.parametrize("element", [pto.i32, pto.f32])
+def test_data_and_indices_of_one_type_are_given_by_name(by_name: bool, element: object) -> None:
+    """The header has (dst, src, idx), lists of instructions (dst, idx, src): both orders fit i32 data."""
+
+    @pto.kernel(target="a5")
+    def kernel(table):
+        data = pto.Tile(pto.TileType.Vec, element, 4, 16)
+        index = pto.Tile(pto.TileType.Vec, pto.i32, 4, 16)
+        out = pto.GlobalTensor(table, (8, 16))
+        if by_name:
+            pto.MSCATTER(out, idx=index, src=data, mode=Coalesce.Elem)
+        else:
+            pto.MSCATTER(out, data, index, mode=Coalesce.Elem)
+
+    found = {d.rule: d.severity.value for d in kernel.check(element)}
+    assert ("SCATTER-COM-06" in found) is (not by_name and element is pto.i32)
+    assert found.get("SCATTER-COM-06", "warning") == "warning"

@@ -119,7 +119,8 @@ class Facts:
             lists = {o.name: tuple(map(self.info, op.group(o.name))) for o in instr.operands if o.variadic}
             lists["results"] = tuple(map(self.info, op.results))
             used = not self.used.isdisjoint(op.results)
-            site.around = Surroundings(lists, used, self.threads or op in self._of_threads, self.entry)
+            in_order = frozenset(name for name, argument in (op.arguments or {}).items() if isinstance(argument, int))
+            site.around = Surroundings(lists, used, self.threads or op in self._of_threads, self.entry, in_order)
         return site
 
     @cached_property

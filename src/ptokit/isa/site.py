@@ -181,6 +181,7 @@ class Surroundings:
     used: bool = True  # something takes one of the results
     threads: bool = False  # it stands in a section or function of threads
     entry: bool = False  # its function is a kernel
+    in_order: frozenset[str] = frozenset()  # operands that a call in Python gives by their position
 
 
 MARK = "\0"

@@ -155,5 +155,9 @@ MSCATTER = instruction(
         engines={"a2a3": Engine.SEVERAL_PIPES, "a5": Engine.SIMT},
         footprint=footprint,
         source="memory-and-data-movement; move-gather-scatter 11",
+        decision=(
+            "Operands are those of the header, (dst, src, idx); lists of instructions have (dst, indices, src). Give "
+            "src= and idx= by name."
+        ),
     )
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptokit.diagnostics import define, family
 from ptokit.types.enums import ScatterAtomicOp, ScatterConflict
 
-from ..site import TileInfo
+from ..site import Site, TileInfo
 from ..typesets import names, types_of
 from . import index_checks as c
 from .index_text_rules import text_rules
@@ -57,7 +57,29 @@ def _conflict(p: c.Parts) -> c.Message:
     return None if p.site.conflict is None else f"conflict={p.site.conflict.name}; a2a3 has no such parameter"
 
 
+def _either_order(o: Site) -> c.Message:
+    """Data and indices that would fit in each other's place are given by name."""
+    alike = all(isinstance(t, TileInfo) and t.dtype.name in ("i32", "u32") for t in (o.src, o.idx))
+    if not alike or o.around is None or not {"src", "idx"} <= o.around.in_order:
+        return None
+    return f"{o:src} and {o:idx} both hold 32-bit integers, and are told apart by their order alone", _BY_NAME
+
+
+_BY_NAME = "give them by name: src=, idx="
+
 RULES = (
+    rule(
+        "SCATTER-COM-06",
+        "MSCATTER(table, src=data, idx=places) of i32",
+        "MSCATTER(table, data, places) of i32",
+        severity=Severity.WARNING,
+        why=(
+            "The library takes the data before the indices, its instruction lists put the indices first: the other "
+            "order scatters the indices without a word."
+        ),
+        source="memory-and-data-movement; move-gather-scatter 11",
+        around=True,
+    )(_either_order),
     rule("SCATTER-COM-01", "an i32 index tile", "an i16 index tile on a5")(
         "Indices are a tile of int32 or uint32; on cpu of any integer.",
         "not isinstance(idx, ViewInfo)",
