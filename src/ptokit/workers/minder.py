@@ -74,8 +74,8 @@ class Child:
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "ptokit.workers.child"],
-                stdin=theirs,
-                stdout=theirs,
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
                 stderr=subprocess.DEVNULL,
                 env=environment,
                 start_new_session=True,

@@ -9,11 +9,12 @@ from ptokit.types.dtypes import f16, f32, i32
 from ptokit.types.enums import RoundMode
 
 from ..checks.operands import Message
+from ..forms import LEVEL2
 from ..meaning.expressions import Const, Convert, Expr, Reinterpret, Scalar
 from ..meaning.words import Lane, Write
 from ..numerics.convert import Conversion, conversion
 from ..site import Site
-from ..table import LEVEL2, Instr, TextForm, dst, scalar, src, tmp
+from ..table import Instr, TextForm, dst, scalar, src, tmp
 from ..typesets import NONE, F, types, types_of
 from .overlap_rules import EW_10_APART_A3
 from .scratch_rules import EW_11_SUMS

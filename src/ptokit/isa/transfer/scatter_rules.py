@@ -72,7 +72,6 @@ RULES = (
         "SCATTER-COM-06",
         "MSCATTER(table, src=data, idx=places) of i32",
         "MSCATTER(table, data, places) of i32",
-        severity=Severity.WARNING,
         why=(
             "The library takes the data before the indices, its instruction lists put the indices first: the other "
             "order scatters the indices without a word."
