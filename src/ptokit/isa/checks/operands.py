@@ -6,7 +6,7 @@ from ..site import Site, TileInfo
 from ..unknown import known
 
 DEVICES = ("a2a3", "a5")
-Message = str | None
+Message = str | tuple[str, str] | None
 
 
 def all_tiles(o: Site) -> list[tuple[str, TileInfo]]:

@@ -114,7 +114,8 @@ def REXP_COM_11(o: Site) -> Message:
         f"{tiles}: one source must be row_major and valid in {region}, the other {o.dst.vr} rows of one DN column, "
         f"or of {c0} columns ({c0 * o.dst.dtype.size} bytes)"
     )
-    return not_vec(o) or (Doubt(message) if _as_the_library_reads(o) else message)
+    hint = "a column, one number a row, is col_major and has one column; row reductions write it so"
+    return not_vec(o) or (Doubt(message) if _as_the_library_reads(o) else (message, hint))
 
 
 @rule("REXP-COM-12", "a 16x1 DN vector with tmp", "a 16x8 block vector with tmp")

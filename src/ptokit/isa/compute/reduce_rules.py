@@ -72,7 +72,9 @@ def rows_of_results(o: Site, name: str) -> Message:
     if t.vr == o.src.vr or not known(t.vr, o.src.vr):
         return None
     message = f"{o:{name}} has {t.vr} valid rows, {o:src} has {o.src.vr}"
-    return Doubt(message) if o.target.is_device and o.src.vr <= t.rows else message
+    if o.target.is_device and o.src.vr <= t.rows:
+        return Doubt(message)
+    return (message, f"one number a row is a column: {t.cols}x1, col_major") if t.vr == 1 and t.cols > 1 else message
 
 
 def _cpu_types(o: Site) -> Message:
@@ -133,7 +135,7 @@ def row_reduction(o: Site) -> Message:
 
 def _stated(message: Message) -> Message:
     """The assembler refuses what is a doubt elsewhere."""
-    return None if message is None else str(message)
+    return str(message) if isinstance(message, Doubt) else message
 
 
 def writes_nothing(o: Site) -> bool:

@@ -19,7 +19,7 @@ from ptokit.types.enums import TileType
 from ..checks.assembler import assembler_rule
 from ..checks.operands import DEVICES, Message, all_tiles
 from ..checks.tiles import in_asm_types, in_types, typed
-from ..site import Site
+from ..site import Site, TileInfo
 from .overlap_rules import EW_10
 
 SOURCE = "compute-elementwise"
@@ -40,15 +40,23 @@ def _row_major(o: Site) -> Message:
     """Destination and sources are row-major (TEXPANDS: 64-bit elements on a5 only)."""
     for name, t in o.data_tiles:
         if not t.row_major:
-            return f"{o:{name}} has blayout=col_major; {o.instr.name} needs row_major on {o.target.name}"
+            message = f"{o:{name}} has blayout=col_major; {o.instr.name} needs row_major on {o.target.name}"
+            return (message, _of_column(o, t)) if t.cols == 1 else message
     return None
+
+
+def _of_column(o: Site, column: TileInfo) -> str:
+    """What to write where a column meets an instruction on rows."""
+    if all(t.cols == 1 for _, t in o.data_tiles):
+        return f"compute on the same bytes as a row: a reshape to 1x{column.rows}"
+    return "TROWEXPAND and its variants (TROWEXPANDMUL, …) take one number a row"
 
 
 def _row_major_but_columns(o: Site) -> Message:
     """As `_row_major`; the library of a2a3 asks nothing, and takes a column for a row of as many elements."""
-    message = _row_major(o)
+    found = _row_major(o)
     columns = all(t.cols == 1 for _, t in o.data_tiles)
-    return Doubt(message) if isinstance(message, str) and columns and o.target.is_a(A2A3) else message
+    return Doubt(found[0]) if isinstance(found, tuple) and columns and o.target.is_a(A2A3) else found
 
 
 def _row_major_64(o: Site) -> Message:

@@ -30,7 +30,7 @@ def IMG_COM_04(o: Site) -> Message:
     return f"the filter does not fit the {h}x{w} feature map with its padding" if high or wide else None
 
 
-def not_described(state: ConvState) -> Message:
+def not_described(state: ConvState) -> str | None:
     """Message if the parameters ask for what no public source describes."""
     if state.repeat_time > 1 or state.repeat_mode or state.transpose:
         return "repetition and transposition of TIMG2COL are not described by any public source"
