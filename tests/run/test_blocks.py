@@ -267,3 +267,20 @@ def test_a_store_of_no_columns(arch: str, atomic: str) -> None:
     assert (y == before).all()
     program.launch([y, 16], 1)
     assert (y[8:] == before[8:]).all()
+
+
+def test_numbers_next_to_a_register_differ_by_block() -> None:
+    """An instruction gives a predicate and what is left of a count, which is another number in each block."""
+    body = """
+      %c48 = arith.constant 48 : i32
+      %id = pto.get_block_idx
+      %id32 = arith.trunci %id : i64 to i32
+      %at = arith.index_cast %id : i64 to index
+      %count = arith.muli %id32, %c48 : i32
+      pto.vecscope {
+        %m, %rest = pto.plt_b32 %count : i32 -> !pto.mask<b32>, i32
+        pto.store_scalar %rest, %y[%at] : !pto.ptr<i32>, i32
+      }"""
+    y = np.zeros(5, np.int32)
+    compiled("%y: !pto.ptr<i32>", body).launch([y], 5, backend="numpy")
+    assert y.tolist() == [0, 0, 32, 80, 128]
