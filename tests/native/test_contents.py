@@ -5,7 +5,13 @@ from __future__ import annotations
 import random
 import re
 
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import ptokit as pto
 from ptokit.native.contents import Contents
+from ptokit.native.program import NativeProgram
 
 
 def steps(rng: random.Random, contents: Contents, written: set[int], wanted: set[int], depth: int = 0) -> None:
@@ -33,3 +39,22 @@ def test_what_is_cleared_is_what_may_be_read_first() -> None:
         sizes = map(int, re.findall(r"i8 0, i64 (\d+)", code))
         cleared = [byte for start, size in zip(starts, sizes) for byte in range(start, start + size)]
         assert sorted(cleared) == sorted(wanted), seed
+
+
+@pto.kernel(target="a5")
+def sums(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32]) -> None:
+    value, result = pto.Tile(pto.TileType.Vec, pto.f32, 8, 64), pto.Tile(pto.TileType.Vec, pto.f32, 1, 64)
+    pto.TLOAD(value, pto.GlobalTensor(x, (8, 64)))
+    pto.TMULS(value, value, 2.0)
+    pto.TCOLSUM(result, value)
+    pto.TMULS(result, result, 0.5)
+    pto.TSTORE(pto.GlobalTensor(y, (1, 64)), result)
+
+
+def test_what_a_sum_fills_is_not_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    cleared: list[list[str]] = []
+    real = Contents.clears
+    monkeypatch.setattr(Contents, "clears", lambda *args: cleared.append(real(*args)) or cleared[-1])
+    NativeProgram(sums.compile(pto.f32, pto.f32))
+    sizes = re.findall(r"i8 0, i64 (\d+)", "\n".join(line for lines in cleared for line in lines))
+    assert sum(map(int, sizes)) <= 4 * 8 * 64  # that of the tile that is loaded, at most

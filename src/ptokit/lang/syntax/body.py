@@ -390,7 +390,7 @@ class Body(Loops):
         if not isinstance(condition, Scalar):
             self.block(body if condition else orelse)
             return False
-        joint = bool(jumps([*body, *orelse])) and not (falls_through(body) and falls_through(orelse))
+        joint = not (falls_through(body) and falls_through(orelse))
         last = last or statement
         if joint and rest:  # what follows belongs to the branch that reaches it
             last = rest[-1]
