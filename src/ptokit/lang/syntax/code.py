@@ -71,7 +71,7 @@ class Source:
         if found is None:
             attributes = {inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
             found = self._mentioned[id(node)] = (
-                list({*(n.id for n in loaded(node)), *assigned([node])}),
+                list({*(n.id for n in loaded(node)), *assigned([node])} - {HELPER}),
                 list(attributes),
             )
         return found

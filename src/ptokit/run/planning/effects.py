@@ -155,29 +155,33 @@ class _Pass:
                     self.flow(value, result)
 
     def _plain(self, op: Op) -> None:
-        instr = instr_of(op)
-        varying = any(v in self.effects.varying for v in op.values) or _reads_local(op)
-        varying = varying or (instr is not None and instr.per_block)
-        if any(
-            isinstance(v.type, (EventIdArray, LocalArray, Struct)) for v in op.values
-        ):  # calls may pass one under another name
+        effects, roots, values = self.effects, self.roots, op.values
+        varying = not effects.varying.isdisjoint(values) or _reads_local(op)
+        if not varying:
+            instr = instr_of(op)
+            varying = instr is not None and instr.per_block
+        if any(isinstance(v.type, _ON_STACK) for v in values):  # calls may pass one under another name
             if varying and not op.results and not self.effects.stack:
                 self.effects.stack = self.changed = True
             varying = varying or self.effects.stack
         for result in op.results:
             if varying and not isinstance(result.type, TileSpec):
                 self.mark(result)
-            for value in op.values:
-                self.root(value, result)
+            for value in values:
+                if value in roots:
+                    self.root(value, result)
             if op.name == "pto.inttoptr":  # the address may come from memory
                 for param in self.pointers:
                     self.root(param, result)
-        for values, known in ((stored(op), self.effects.written), (loaded(op), self.effects.read)):
-            for value in values:
-                new = self.roots.get(value, set()) - known
+        for pointers, known in ((stored(op), effects.written), (loaded(op), effects.read)):
+            for value in pointers:
+                new = roots.get(value, set()) - known
                 if new:
                     known |= new
                     self.changed = True
+
+
+_ON_STACK = (EventIdArray, LocalArray, Struct)
 
 
 def _reads_local(op: Op) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from ptokit.ir.core import Function, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.isa.table import Instr, Kind, Operand, Role
@@ -10,10 +12,16 @@ from ptokit.types.values import Ptr, Type
 from .plan import Step
 
 
+@cache
+def _touching(instr: Instr, but: Role | None) -> tuple[Operand, ...]:
+    """The operands that may lead to global memory, but those of one role."""
+    kinds = (Kind.VIEW, Kind.PTR, Kind.GROUP)
+    return tuple(o for o in instr.operands if o.role is not but and (o.kind in kinds or Kind.PTR in o.also))
+
+
 def _through(of: Op | Step, operand: Operand) -> list[Value]:
     """What an operand gives of global memory."""
-    through = operand.kind in (Kind.VIEW, Kind.PTR, Kind.GROUP) or Kind.PTR in operand.also
-    given = of.group(operand.name) if through else ()
+    given = of.group(operand.name)
     whole = operand.kind in (Kind.VIEW, Kind.GROUP)
     return [v for v in given if whole or (is_global(v.type) and _pointer(v.type, operand))]
 
@@ -37,7 +45,7 @@ def stored(of: Op | Step) -> list[Value]:
     instr = _instr(of)
     if instr is None:
         return []
-    return [value for o in instr.operands if o.role is not Role.IN for value in _through(of, o)]
+    return [value for o in _touching(instr, Role.IN) for value in _through(of, o)]
 
 
 def loaded(of: Op | Step) -> list[Value]:
@@ -48,7 +56,7 @@ def loaded(of: Op | Step) -> list[Value]:
     if instr is None:
         return []
     updates = bool(of.attrs.get("atomic"))
-    return [value for o in instr.operands if o.role is not Role.OUT or updates for value in _through(of, o)]
+    return [value for o in _touching(instr, None if updates else Role.OUT) for value in _through(of, o)]
 
 
 def stores_last(entry: Function) -> bool:
