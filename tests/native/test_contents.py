@@ -10,8 +10,12 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import ptokit as pto
+from ptokit.asm import parse_module
+from ptokit.diagnostics import DiagnosticError
 from ptokit.native.contents import Contents
 from ptokit.native.program import NativeProgram
+from ptokit.run import compile_program
+from ptokit.targets import target
 
 
 def steps(rng: random.Random, contents: Contents, written: set[int], wanted: set[int], depth: int = 0) -> None:
@@ -34,7 +38,7 @@ def test_what_is_cleared_is_what_may_be_read_first() -> None:
     for seed in range(500):
         contents, wanted = Contents(), set[int]()
         steps(random.Random(seed), contents, set(), wanted)
-        code = "\n".join(contents.clears("%m"))
+        code = "\n".join(contents.clears("%m", 1000))
         starts = map(int, re.findall(r"ptr %m, i64 (\d+)", code))
         sizes = map(int, re.findall(r"i8 0, i64 (\d+)", code))
         cleared = [byte for start, size in zip(starts, sizes) for byte in range(start, start + size)]
@@ -58,3 +62,25 @@ def test_what_a_sum_fills_is_not_cleared(monkeypatch: pytest.MonkeyPatch) -> Non
     NativeProgram(sums.compile(pto.f32, pto.f32))
     sizes = re.findall(r"i8 0, i64 (\d+)", "\n".join(line for lines in cleared for line in lines))
     assert sum(map(int, sizes)) <= 4 * 8 * 64  # that of the tile that is loaded, at most
+
+
+@pytest.mark.parametrize("address", [1 << 18, (1 << 31) - 32, 1 << 40, -4096])
+def test_nothing_is_cleared_outside_of_the_memory(address: int) -> None:
+    text = f"""func.func @k() attributes {{pto.kernel}} {{
+      %zero = arith.constant 0 : index
+      %none = arith.constant 0 : i64
+      %at = arith.constant {address} : i64
+      %p = pto.castptr %at : i64 -> !pto.ptr<f32, ub>
+      %q = pto.castptr %none : i64 -> !pto.ptr<f32, ub>
+      pto.vecscope {{
+        %m = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>
+        %v = pto.vlds %p[%zero] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>
+        pto.vsts %v, %q[%zero], %m : !pto.vreg<64xf32>, !pto.ptr<f32, ub>, !pto.mask<b32>
+      }}
+      return
+    }}
+    """
+    program = compile_program(parse_module(text, "k.pto").module, target("a5"))
+    assert "%clear" not in NativeProgram(program).text
+    with pytest.raises(DiagnosticError, match="PTR-A5-02"):
+        program.launch([], 1, backend="native")

@@ -38,10 +38,11 @@ class Contents:
         yield
         self.written = kept
 
-    def clears(self, memory: str) -> list[str]:
-        """Code that clears what is wanted."""
+    def clears(self, memory: str, size: int) -> list[str]:
+        """Code that clears what is wanted; what lies outside of the memory is refused where it is read."""
         lines = []
-        for k, (start, end) in enumerate(_joined(self.wanted)):
+        inside = [(max(0, start), min(end, size)) for start, end in self.wanted]
+        for k, (start, end) in enumerate(_joined([(start, end) for start, end in inside if start < end])):
             lines += [
                 f"  %clear{k} = getelementptr i8, ptr {memory}, i64 {start}",
                 f"  call void @llvm.memset.p0.i64(ptr %clear{k}, i8 0, i64 {end - start}, i1 false)",

@@ -127,7 +127,7 @@ class Writer:
             self.code.slots.append(f"  {self.words} = alloca [{self.most_words} x i64], align 16")
         if self.everything:
             self.contents.wanted.append((0, self.module.memory))
-        self.code.lines[self.prologue : self.prologue] = self.contents.clears(self.memory)
+        self.code.lines[self.prologue : self.prologue] = self.contents.clears(self.memory, self.module.memory)
         return self.code.text(
             f"define internal i32 {self.name}(ptr noalias %state, i64 %block, ptr noalias %arguments) {{"
         )
