@@ -39,7 +39,7 @@ class _Class(IntEnum):
 
 
 _UNITS = {"V": (_Class.VLD, _Class.VST), "S": (_Class.LD, _Class.ST)}
-_MANY = 1024  # sets to remember before looking which of them no byte names any more
+_MANY = 4096  # sets to remember before looking which of them no byte names any more
 
 
 def _pairs(kind: str) -> list[tuple[_Class, _Class]]:
@@ -152,16 +152,19 @@ class ScopeOrder:
         met = [(touch, *self._met(touch)) for touch in touches]
         for touch, stores, _ in met:
             for i in stores if touch.write else ():
-                if self._done[i][2] is store:
+                if i and self._done[i][2] is store:
                     came |= 1 << i | self._before[i]
         for touch, stores, others in met:
-            late = [i for i in stores if not came >> i & 1]
-            for bits in others:
-                late += _bits(bits & ~came & (-1 if touch.write else self._written))
+            late = [i for i in stores if i and not came >> i & 1]
+            for number in others:
+                late += _bits(self._sets[number] & ~came & (-1 if touch.write else self._written))
             for first, i in {self._done[i][0]: i for i in sorted(late)}.items():
                 self._disordered(op, store if touch.write else load, touch, first, self._done[i][2])
-        for touch in touches:
-            self._remember(touch, me, came)
+        for touch, stores, others in met:
+            if len(met) == len(others) == 1 and (len(stores) == 1 or not touch.write):
+                self._remember_alike(touch, me, came, stores[0], others[0])
+            else:
+                self._remember(touch, me, came)
         self._before[me] = came
         for kind in classes:
             self._all[kind] |= came | 1 << me
@@ -172,19 +175,26 @@ class ScopeOrder:
         return came | 1 << me if reads else 0
 
     def _met(self, touch: Touch) -> tuple[list[int], list[int]]:
-        """The last stores to the bytes of an access, and the sets of others there."""
-        shadow = self._shadows.get(touch.space)
-        if shadow is None:
-            return [], []
-        stores, others = (_distinct(part[touch.where.index]) for part in (shadow.stores, shadow.others))
-        return [i for i in stores if i], [self._sets[n] for n in others if n]
-
-    def _remember(self, touch: Touch, me: int, came: int) -> None:
-        """A store takes the place of what it comes after; a load joins others."""
+        """The last stores to the bytes of an access, and the numbers of the sets of others there; 0 for none."""
         shadow = self._shadows.get(touch.space)
         if shadow is None:
             shadow = self._shadows[touch.space] = _Shadow(len(touch.space.state))
-        where = touch.where.index
+        return _distinct(shadow.stores[touch.where.index]), _distinct(shadow.others[touch.where.index])
+
+    def _remember_alike(self, touch: Touch, me: int, came: int, last: int, number: int) -> None:
+        """As `_remember`, where all bytes of the only access have been treated alike."""
+        shadow, where = self._shadows[touch.space], touch.where.index
+        bits = self._sets[number]
+        if touch.write:
+            shadow.stores[where] = me
+            bits = (bits | 1 << last if last else bits) & ~came
+        else:
+            bits |= 1 << me
+        shadow.others[where] = self._number(bits)
+
+    def _remember(self, touch: Touch, me: int, came: int) -> None:
+        """A store takes the place of what it comes after; a load joins others."""
+        shadow, where = self._shadows[touch.space], touch.where.index
         if not touch.write:
             self._change(shadow, where, lambda bits: bits | 1 << me)
             return
