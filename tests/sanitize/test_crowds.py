@@ -110,15 +110,22 @@ def test_a_signal_says_nothing_about_those_that_it_does_not_need(add: bool, valu
         f"%value = arith.constant {value} : i32",
         f"pto.twait(%s, %value {TYPES}) {{cmpMode = #pto<cmp ge>}}",
         "load a x",
+        "barrier ALL",
+        "store a y",
         "end",
     ]
     program = Mini("\n".join(lines), params="%sig: !pto.ptr<i32>")
-    found = program.found(blocks=3, args={"sig": np.zeros(1, np.int32)})
+    found = program.found(blocks=3, args={"x": np.zeros((16, 32), np.float32), "sig": np.zeros(1, np.int32)})
     assert {rule: [at & {8, 20} for at in lines] for rule, lines in found.items()} == (
         {} if value == 3 else {"RACE-XCORE-RAW": [{8, 20}]}
     )
     if add and value == 2:
-        (finding,) = program.sanitize(blocks=3, args={"sig": np.zeros(1, np.int32)}).errors
+        values = {"x": np.zeros((16, 32), np.float32), "sig": np.zeros(1, np.int32)}
+        report = program.sanitize(blocks=3, args=values, witness=True)
+        (finding,) = report.errors
+        (race,) = report.races.values()
+        assert race.witness is not None
+        assert race.witness.counts == {"y": (512, 512)}
         wait = program.first + 18
         assert finding.hint is not None
         assert f"TWAIT in line {wait}" in finding.hint

@@ -36,6 +36,7 @@ from .findings.witness import Witness, compare, copies
 from .launch import KEPT, ObservedRun, Rerun
 from .reorder import Scheduler, can_wait, delaying
 from .report import Report
+from .simulation.clocks import Clock
 from .simulation.givers import Waits
 
 WITNESSES = 16
@@ -152,7 +153,8 @@ def sanitize(
 
         report.synchronisation = explain(module, target, watch)
     if run.complete and (witness or seed is not None):
-        again = partial(_rerun, module, kernel, target, blocks, order == "profile", extended, fresh, args, how)
+        told = run.simulation.waits.corrected
+        again = partial(_rerun, module, kernel, target, blocks, order == "profile", extended, fresh, args, how, told)
         if witness:
             _add_witnesses(report, again)
         if seed is not None:
@@ -193,15 +195,15 @@ def _rerun(
     fresh: Sequence[Any],
     results: Sequence[Any],
     how: Mode,
+    told: dict[tuple[int, int], Clock],
     scheduler: Scheduler,
     words: str,
 ) -> Witness:
-    """Another order of a launch: on the arguments `fresh`, compared with its `results`."""
+    """Another order of a launch: on the arguments `fresh`, compared with its `results`. ``told``: see `Waits`."""
     args = copies(fresh)
     witness = Witness(words)
-    run = Rerun(
-        module, kernel, target, args, blocks, profile, extended, Report(kernel.name, target.name, blocks, ""), how
-    )
+    report = Report(kernel.name, target.name, blocks, "")
+    run = Rerun(module, kernel, target, args, blocks, profile, extended, report, how, waits=Waits(told))
     run.delay(scheduler)
     run.run()
     scheduler.flush()
