@@ -294,7 +294,7 @@ class CoreObserver(ObservedCore):
         for touch, group in followed:
             owners = self.buffers.owners.get(id(touch.space))
             if owners is None:
-                owners = self.buffers.owners[id(touch.space)] = Owners(len(touch.space.state))
+                owners = self.buffers.owners[id(touch.space)] = Owners()
             if touch.write:
                 start = touch.where.lo if touch.region is None else touch.region.start
                 self.buffers.changes += owners.write(group, touch.where, op, start)

@@ -17,6 +17,7 @@ from .footprints import Touch
 from .shadow import Record
 
 _MANY = 256  # sets to remember before looking which of them no granule names any more
+_FEW = 32  # cores; of more it takes longer to ask for the last access of each than for the granules
 _PER_LOOK = 64  # granules per access that such a look may cost
 
 
@@ -91,7 +92,8 @@ class Memory:
             write, atomic = self._writes[key]
             if not (write or touch.write) or (atomic is not None and atomic == touch.atomic):
                 continue
-            if all(record.before(clock) for record in self._latest[key].values()):
+            latest = self._latest[key]
+            if len(latest) <= _FEW and all(record.before(clock) for record in latest.values()):
                 continue  # and so is all that came before these
             found = [self._records[number] for number in _distinct(touch.where.view(sets))]
             for record in found[0] if len(found) == 1 else dict.fromkeys(r for records in found for r in records):

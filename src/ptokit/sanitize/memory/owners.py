@@ -39,22 +39,33 @@ class Loss:
     write: Op
 
 
-class Owners:
-    """The bytes of one buffer."""
+_FIRST = 4096  # bytes
 
-    def __init__(self, size: int) -> None:
-        self._owner = np.zeros(size, np.int32)
+
+class Owners:
+    """The bytes of one buffer, as far as they have been accessed: many cores may wait for one another at a time."""
+
+    def __init__(self) -> None:
+        self._owner = np.zeros(_FIRST, np.int32)
         self._groups: dict[int, Group] = {}
         self._lost: dict[int, np.ndarray] = {}  # by group: number of the loss, per byte; negative after an update
-        self._unread = np.zeros(size, bool)  # since the bytes came to belong to their owner
+        self._unread = np.zeros(_FIRST, bool)  # since the bytes came to belong to their owner
         self._start: dict[int, int] = {}  # by group: where it was written last
         self._updated: dict[int, set[int]] = {}  # by group: those whose values it may have updated
         self._borrowed: dict[tuple[int, int], tuple[Loss, Op]] = {}  # (group, owner): read as if it were its own
         self._losses: list[Loss] = []
         self._numbers: dict[tuple[int, int, Op], int] = {}
 
+    def _reach(self, place: Footprint) -> None:
+        """Have room for the bytes."""
+        if place.hi > (size := len(self._owner)):
+            more = max(place.hi, 2 * size) - size
+            self._owner, self._unread = np.pad(self._owner, (0, more)), np.pad(self._unread, (0, more))
+            self._lost = {number: np.pad(lost, (0, more)) for number, lost in self._lost.items()}
+
     def write(self, group: Group, place: Footprint, op: Op, start: int) -> bool:
         """`group`, a tile at byte `start`, writes bytes. False if nothing changes by it."""
+        self._reach(place)
         self._groups[group.number] = group
         self._start[group.number] = start
         for key in [key for key in self._borrowed if key[1] == group.number]:
@@ -119,6 +130,7 @@ class Owners:
 
     def release(self, place: Footprint) -> bool:
         """Bytes are written by address, through no tile: they are anybody's. True if that changes something."""
+        self._reach(place)
         owned = bool(self._owner[place.index].any())
         self._owner[place.index] = 0
         return owned
@@ -128,6 +140,7 @@ class Owners:
 
         Whether this changes what is lost; reads through other tiles that got the same value, and where they were.
         """
+        self._reach(place)
         changed, early = False, []
         for number in self._updated.get(group.number, ()):
             part = self._lost[number][place.index]
@@ -141,6 +154,7 @@ class Owners:
 
     def read(self, group: Group, place: Footprint, op: Op) -> tuple[Loss | None, Group | None, bool]:
         """(value of `group` that is gone, group of another type that wrote the bytes, whether something changes)."""
+        self._reach(place)
         owner = self._owner[place.index]
         changed = bool(self._unread[place.index].any())
         self._unread[place.index] = False

@@ -6,6 +6,10 @@ unit itself until a flag from it, or a full barrier, passes them on (6, rule 2).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
 from ptokit.types.enums import Pipe
 
 COMPONENTS: dict[Pipe, int] = {
@@ -23,15 +27,170 @@ Part = tuple[int, ...]
 _NOTHING: Part = (0,) * WIDTH
 
 
+_BITS = 4
+_FAN = 1 << _BITS
+_NONE: tuple[None, ...] = (None,) * _FAN
+_numbers = count(1)
+
+
+class _Node:
+    """Part of a tree, never changed. ``below`` is the number of a node at its place that is known to have nothing that
+    this one has not: cores that meet compare the same two nodes again and again."""
+
+    __slots__ = ("below", "entries", "number")
+
+    def __init__(self, entries: tuple[Any, ...], below: int = 0) -> None:
+        self.entries, self.below = entries, below
+        self.number = next(_numbers)
+
+
+class Parts:
+    """What is known of many cores: the part of each, by number. Never changed in place.
+
+    A tree whose leaves are parts. What is made from one shares with it all that is the same, so that cores that have
+    met hold most of what they know once, and joining costs what differs.
+    """
+
+    __slots__ = ("_level", "_node")
+
+    def __init__(self, node: _Node | None = None, level: int = 0) -> None:
+        self._node, self._level = node, level
+
+    def __bool__(self) -> bool:
+        return self._node is not None
+
+    def get(self, core: int, default: Part = ()) -> Part:
+        """The part of a core."""
+        shift = _BITS * self._level
+        if core >> shift >= _FAN:
+            return default
+        node: Any = self._node
+        while node is not None:
+            node = node.entries[(core >> shift) % _FAN]
+            if not shift:
+                return default if node is None else node
+            shift -= _BITS
+        return default
+
+    def items(self) -> Iterator[tuple[int, Part]]:
+        """Each core with its part, ascending."""
+        return _leaves(self._node, self._level, 0)
+
+    def __iter__(self) -> Iterator[int]:
+        return (core for core, _ in self.items())
+
+    def raised(self, core: int, part: Part) -> Parts:
+        """The same, with at least `part` of a core."""
+        level = max(self._level, (max(core, 1).bit_length() - 1) // _BITS)
+        node = self._at(level)
+        new = _with(node, level, core, part)
+        return self if new is node else Parts(new, level)
+
+    def without(self, core: int) -> Parts:
+        """The same without a core."""
+        if self._node is None or not self.get(core):
+            return self
+        return Parts(_without(self._node, self._level, core), self._level)
+
+    def joined(self, other: Parts) -> Parts:
+        """The greater part of each core."""
+        if other is self or not other:
+            return self
+        if not self:
+            return other
+        level = max(self._level, other._level)
+        mine, theirs = self._at(level), other._at(level)
+        assert mine is not None
+        assert theirs is not None
+        node = _union(mine, theirs, level)
+        return self if node is mine else other if node is theirs else Parts(node, level)
+
+    def _at(self, level: int) -> _Node | None:
+        """The tree, with so many levels."""
+        node = self._node
+        if node is not None:
+            for _ in range(level - self._level):
+                node = _Node((node, *_NONE[1:]))
+        return node
+
+
+def _leaves(node: _Node | None, level: int, first: int) -> Iterator[tuple[int, Part]]:
+    for i, entry in enumerate(() if node is None else node.entries):
+        if entry is not None:
+            number = (first << _BITS) + i
+            if level:
+                yield from _leaves(entry, level - 1, number)
+            else:
+                yield number, entry
+
+
+def _greater(a: Part, b: Part) -> Part:
+    part = tuple(map(max, a, b))
+    return a if part == a else b if part == b else part
+
+
+def _with(node: _Node | None, level: int, core: int, part: Part) -> _Node:
+    at = (core >> _BITS * level) % _FAN
+    entries = _NONE if node is None else node.entries
+    entry = entries[at]
+    if level:
+        new: Any = _with(entry, level - 1, core, part)
+    else:
+        new = part if entry is None else _greater(entry, part)
+    if node is not None and new is entry:
+        return node
+    return _Node((*entries[:at], new, *entries[at + 1 :]), 0 if node is None else node.below or node.number)
+
+
+def _without(node: _Node, level: int, core: int) -> _Node | None:
+    at = (core >> _BITS * level) % _FAN
+    new = _without(node.entries[at], level - 1, core) if level else None
+    left = (*node.entries[:at], new, *node.entries[at + 1 :])
+    return None if left == _NONE else _Node(left)
+
+
+def _union(a: _Node, b: _Node, level: int) -> _Node:
+    """Of two nodes, one of them where the other has nothing that is new."""
+    if a.below == b.number:
+        return a
+    if b.below == a.number:
+        return b
+    out: list[Any] | None = None
+    theirs = True  # all that there is is in b
+    for i, (x, y) in enumerate(zip(a.entries, b.entries)):
+        if x is y:
+            continue
+        if y is None:
+            theirs = False
+            continue
+        new = y if x is None else _union(x, y, level - 1) if level else _greater(x, y)
+        if new is not x:
+            if out is None:
+                out = list(a.entries)
+            out[i] = new
+        if new is not y:
+            theirs = False
+    if out is None:
+        a.below = b.number
+        return a
+    if theirs:
+        b.below = a.number
+        return b
+    return _Node(tuple(out), b.number)
+
+
+_NOBODY = Parts()
+
+
 class Clock:
     """What is known to have completed: ``own`` on the core itself, ``far`` on others. Counts start at 1."""
 
     __slots__ = ("core", "far", "own")
 
-    def __init__(self, core: int, own: list[int] | None = None, far: dict[int, Part] | None = None) -> None:
+    def __init__(self, core: int, own: list[int] | None = None, far: Parts = _NOBODY) -> None:
         self.core = core
         self.own = [0] * WIDTH if own is None else own
-        self.far = {} if far is None else far  # never changed in place: copies share it
+        self.far = far
 
     def copy(self) -> Clock:
         """An independent clock with the same knowledge."""
@@ -41,19 +200,13 @@ class Clock:
         """Know what `other` knows, too."""
         if other.core == self.core:
             self.own = list(map(max, self.own, other.own))
-            if other.far and other.far is not self.far:
-                self._join_far(other.far)
+            self.far = self.far.joined(other.far)
             return
-        self._join_far({**other.far, other.core: tuple(other.own)})
-
-    def _join_far(self, parts: dict[int, Part]) -> None:
-        far = dict(self.far)
-        for core, part in parts.items():
-            if core == self.core:
-                self.own = list(map(max, self.own, part))
-            else:
-                far[core] = tuple(map(max, far[core], part)) if core in far else part
-        self.far = far
+        far = other.far
+        if mine := far.get(self.core):
+            self.own = list(map(max, self.own, mine))
+            far = far.without(self.core)
+        self.far = self.far.joined(far).raised(other.core, tuple(other.own))
 
     def knows(self, core: int, component: int, count: int) -> bool:
         """True if the access number `count` of that component has completed before."""
