@@ -188,12 +188,12 @@ def element(w: Writer, spec: TileSpec, row: Num, col: Num) -> Num:
     if not spec.boxed:
         pitch = (spec.cols, 1) if spec.row_major else (1, spec.rows)
         return code.add(code.mul(row, pitch[0]), code.mul(col, pitch[1]))
-    if spec.one_line:
+    if spec.rows == 1:
         return code.add(row, col)
     if isinstance(row, int) and isinstance(col, int):
         return int(element_offset(spec, row, col))
     ir, ic = spec.box
-    per_row, per_col = (spec.cols, ir) if spec.row_major else (ic, spec.whole_rows)
+    per_row, per_col = (spec.cols, ir) if spec.row_major else (ic, spec.rows)
     # Whole boxes: a row of boxes has cols * ir elements, a column of them rows * ic.
     return code.add(code.mul(row, per_row), code.mul(col, per_col))
 

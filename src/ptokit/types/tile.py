@@ -76,20 +76,10 @@ class TileSpec:
         """
         if not self.boxed:
             return Box(1, 1)
-        if self.fractal == 1024 or self.loc is TileType.Acc:  # the cube core knows no other accumulators
+        if self.fractal == 1024 or self.loc is TileType.Acc:
             return Box(16, 16)
         inner = 2 if self.fractal == 32 else self.dtype.c0
         return Box(16, inner) if self.slayout is SLayout.RowMajor else Box(inner, 16)
-
-    @property
-    def one_line(self) -> bool:
-        """True for one row of boxes that is stored as a vector; one of an accumulator is the first of its boxes."""
-        return self.boxed and self.rows == 1 and self.slayout is _ROWS and self.loc is not TileType.Acc
-
-    @property
-    def whole_rows(self) -> int:
-        """Rows that it has in memory: an accumulator of one row has boxes all the same."""
-        return self.box.rows if self.rows == 1 and self.loc is TileType.Acc else self.rows
 
     @property
     def layout_name(self) -> str:
@@ -107,7 +97,7 @@ class TileSpec:
     @property
     def nbytes(self) -> int:
         """Footprint in bytes: the static extents, not the valid region (memory-model-and-sync 4)."""
-        return self.dtype.nbytes(self.whole_rows * self.cols)
+        return self.dtype.nbytes(self.numel)
 
     @property
     def dynamic(self) -> bool:
