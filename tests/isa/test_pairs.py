@@ -213,3 +213,29 @@ def test_scaled_products_of_pairs(pair: DType, backend: str, name: str, rows: in
     scales = [2.0 ** (x.astype(np.float64) - 127) for x in (sa, sb)]
     wanted = (numbers[0] * np.repeat(scales[0], 32, 1)) @ (numbers[1] * np.repeat(scales[1], 32, 0))
     assert (c == wanted.astype(np.float32)).all()
+
+
+@pto.kernel(target="a2a3")
+def nibbles(x: pto.Ptr[pto.f16], y: pto.Ptr[pto.u8], z: pto.Ptr[pto.f16]) -> None:
+    a = pto.Tile(pto.TileType.Vec, pto.f16, 2, 128)
+    b = pto.Tile(pto.TileType.Vec, pto.int4, 2, 128)
+    pto.TLOAD(a, pto.GlobalTensor(x, (2, 128)))
+    pto.TCVT(b, a)
+    pto.TSTORE(pto.GlobalTensor(y, (2, 128)), b.reshape(2, 128, dtype=pto.u8))
+    pto.TCVT(a, b)
+    pto.TSTORE(pto.GlobalTensor(z, (2, 128)), a)
+
+
+@pytest.mark.parametrize("way", ["numpy", "native", "interpreted"])
+def test_a2a3_packs_int4_into_half_of_each_row(way: str) -> None:
+    """Two in a byte, the low one first, in the first bytes of a row that has one for each element."""
+    x = np.random.default_rng(6).uniform(-12, 12, (2, 128)).astype(np.float16)
+    y, z = np.zeros((2, 128), np.uint8), np.zeros((2, 128), np.float16)
+    if way == "interpreted":
+        nibbles.interpret(x, y, z)
+    else:
+        pto.run(nibbles, args=[x, y, z], backend=way)
+    numbers = np.clip(np.rint(x.astype(np.float32)), -8, 7).astype(np.int8)
+    codes = numbers.view(np.uint8) & 15
+    assert (y[:, :64] == codes[:, ::2] | codes[:, 1::2] << 4).all()
+    assert (z == numbers).all()

@@ -113,7 +113,7 @@ class Facts:
             operands[operand.name] = self.info(result)
         if target.templates:
             operands = _by_tile(operands)
-        operands |= in_numbers(instr, operands)
+        operands |= in_numbers(instr, operands, target)
         site = Site(instr, target, operands, op.attrs, extended, text, self.core_of(op))
         if instr.looks_around:
             lists = {o.name: tuple(map(self.info, op.group(o.name))) for o in instr.operands if o.variadic}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ptokit.types.dtypes import DTYPES, HALVES
+from ptokit.targets import A2A3, Target
+from ptokit.types.dtypes import DTYPES, HALVES, int4
 from ptokit.types.enums import BLayout, SLayout, TileType
-from ptokit.types.tile import TileSpec, as_numbers
+from ptokit.types.tile import TileSpec, as_numbers, numbers_in
 
 from .operands import Operand
 from .site import Info, TileInfo
@@ -18,15 +19,15 @@ SCALED = 32  # elements along K that share a scale, and bytes of a box of scales
 _ROWS, _SHIFT = 16, 16  # of a box; an operand's address in units of that of its scales
 
 
-def in_numbers(instr: Instr, operands: Mapping[str, Info | None]) -> dict[str, TileInfo]:
+def in_numbers(instr: Instr, operands: Mapping[str, Info | None], target: Target) -> dict[str, TileInfo]:
     """The tiles of pairs of 4-bit floats that are numbers to `instr`, since they meet tiles of other elements.
 
-    Where all tiles hold pairs, a pair is one element.
+    Where all tiles hold pairs, a pair is one element. Of int4, a2a3 packs two into a byte.
     """
     if not instr.halves:
         return {}
     tiles = [(name, t) for name in instr.data_names if isinstance(t := operands.get(name), TileInfo)]
-    pairs = {name: t for name, t in tiles if t.spec.dtype in HALVES}
+    pairs = {name: t for name, t in tiles if t.spec.dtype in HALVES or (t.spec.dtype is int4 and target.is_a(A2A3))}
     return {name: _numbers(t) for name, t in pairs.items()} if len(pairs) < len(tiles) else {}
 
 
@@ -40,8 +41,7 @@ def scales_of(instr: Instr, operands: Mapping[str, Info | None]) -> dict[str, Ti
 
 
 def _numbers(tile: TileInfo) -> TileInfo:
-    spec = as_numbers(tile.spec)
-    rows, cols = spec.rows // tile.spec.rows, spec.cols // tile.spec.cols
+    spec, (rows, cols) = as_numbers(tile.spec), numbers_in(tile.spec)
     return replace(tile, spec=spec, vr=tile.vr * rows, vc=tile.vc * cols)
 
 

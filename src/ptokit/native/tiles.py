@@ -9,7 +9,7 @@ from ptokit.isa.checks.placement import broken_placement
 from ptokit.run.machine.tile_words import slot_bytes
 from ptokit.run.planning.plan import Data, Step
 from ptokit.types.layout import element_offset, windowed
-from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.tile import DYNAMIC, TileSpec, numbers_in
 
 from .code import Num
 from .values import NotNativeError, Slots, Tile
@@ -147,8 +147,7 @@ def numbers(w: Writer, step: Step) -> None:
     source, spec = w.get(step["src"]), step["type"].value
     shape = None
     if spec.dynamic:
-        more = spec.rows // source.type.rows, spec.cols // source.type.cols
-        shape = _copied(w, *(w.code.mul(size, by) for size, by in zip(valid(w, source), more)))
+        shape = _copied(w, *(w.code.mul(size, by) for size, by in zip(valid(w, source), numbers_in(source.type))))
     w.set(step.result, Tile(source.start, spec, shape, source.address, source.name))
 
 

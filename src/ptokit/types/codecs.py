@@ -30,6 +30,8 @@ from .rounding import (
     to_integer,
 )
 
+_INT4 = ("int4", "s4")
+
 FORMATS: dict[str, FloatFormat] = {
     "f32": F32,
     "f16": F16,
@@ -50,7 +52,7 @@ def decode_table(dtype: DType) -> np.ndarray:
     codes = np.arange(1 << (8 * dtype.size), dtype=dtype.storage)
     if dtype.name == "hif8":
         return hifloat8.decode_table()
-    if dtype.name == "int4":
+    if dtype.name in _INT4:
         table = ((codes & 0xF) ^ 8).astype(np.int8) - np.int8(8)
     elif dtype.packed:
         table = _decode_fp4(codes, FORMATS[dtype.name])
@@ -91,7 +93,7 @@ def decode(dtype: DType, codes: np.ndarray) -> np.ndarray:
     if dtype.name == "bf16":
         bits = np.atleast_1d(codes).astype(np.uint32) << np.uint32(16)
         return _quiet(bits.view(np.float32)).reshape(codes.shape)
-    if dtype.is_float or dtype.name == "int4":
+    if dtype.is_float or dtype.name in _INT4:
         return np.take(decode_table(dtype), codes)
     assert dtype.value is not None
     return codes.view(dtype.value)
@@ -164,7 +166,7 @@ _NEAREST: dict[tuple[str, np.dtype], Callable[[np.ndarray], np.ndarray]] = {
 
 
 def _encode_integer(dtype: DType, values: np.ndarray, rounding: RoundMode, saturate: bool) -> np.ndarray:
-    if dtype.name == "int4":
+    if dtype.name in _INT4:
         wide = _encode_integer_as(np.dtype(np.int8), values, rounding, saturate)
         return (np.clip(wide, -8, 7) if saturate else wide).view(np.uint8) & np.uint8(0xF)
     assert dtype.value is not None

@@ -35,7 +35,7 @@ class DType:
     @property
     def packed(self) -> bool:
         """True for the types that store two elements per byte (even index in the low nibble)."""
-        return self.name in ("e2m1", "e1m2")
+        return self.name in ("e2m1", "e1m2", "s4")
 
     @property
     def c0(self) -> int:
@@ -72,7 +72,7 @@ class DType:
         return self.kind != "u"
 
     def __repr__(self) -> str:
-        return self.name
+        return "int4" if self.name == "s4" else self.name
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return (dtype, (self.name,))
@@ -121,6 +121,9 @@ PACKED: dict[str, DType] = {
 
 HALVES = {e2m1x2: e2m1, e1m2x2: e1m2}
 """Pairs of 4-bit floats, which are one element of tiles in UB, views and pointers, and the type of their numbers."""
+
+s4 = DType("s4", 4, "i", "int4b_t", "int4b")
+"""What an a2a3 conversion makes of int4, whose tiles have a byte for each element: two in a byte, in half of a row."""
 
 SINGLES = {**HALVES, PACKED["hif8x2"]: hif8, PACKED["bf16x2"]: bf16}
 """All pairs, and the type of their numbers."""

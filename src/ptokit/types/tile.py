@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ptokit.records import dataclass
 
-from .dtypes import HALVES, DType
+from .dtypes import HALVES, DType, int4, s4
 from .enums import BLayout, CompactMode, PadValue, SLayout, TileType
 
 DYNAMIC = -1
@@ -147,16 +147,21 @@ def declared(spec: TileSpec) -> TileSpec:
     return replace(spec, dtype=HALVES[spec.dtype]) if pairs else spec
 
 
+def numbers_in(spec: TileSpec) -> tuple[int, int]:
+    """Rows and columns of numbers for each row and column of elements; of int4 the valid ones are numbers already."""
+    return (1, 1) if spec.dtype is int4 else (1, 2) if spec.takes_rows else (2, 1)
+
+
 def as_numbers(spec: TileSpec) -> TileSpec:
-    """A tile of pairs of 4-bit floats as one of numbers: the same bytes, two elements for each pair."""
-    rows, cols = (1, 2) if spec.takes_rows else (2, 1)
+    """A tile of pairs of 4-bit floats, or of int4 in half of its bytes, as one of packed numbers: the same bytes."""
+    rows, cols = numbers_in(spec)
+    valid_row = spec.valid_row if spec.valid_row == DYNAMIC else spec.valid_row * rows
+    valid_col = spec.valid_col if spec.valid_col == DYNAMIC else spec.valid_col * cols
+    if spec.dtype is int4:
+        return replace(spec, dtype=s4, cols=2 * spec.cols)
+    dtype = HALVES[spec.dtype]
     return replace(
-        spec,
-        dtype=HALVES[spec.dtype],
-        rows=spec.rows * rows,
-        cols=spec.cols * cols,
-        valid_row=spec.valid_row if spec.valid_row == DYNAMIC else spec.valid_row * rows,
-        valid_col=spec.valid_col if spec.valid_col == DYNAMIC else spec.valid_col * cols,
+        spec, dtype=dtype, rows=spec.rows * rows, cols=spec.cols * cols, valid_row=valid_row, valid_col=valid_col
     )
 
 

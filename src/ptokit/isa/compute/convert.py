@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Doubt, family
 from ptokit.targets import A2A3, A5
+from ptokit.types.dtypes import int4
 from ptokit.types.enums import RoundMode, SaturationMode, TileType
 
 from ..checks.operands import Message, overlap
 from ..meaning.expressions import OWN, Axis, Code, Convert, Expr, Index, apply
 from ..meaning.primitives import INTEGRAL
 from ..meaning.words import Lane, Write, lane
-from ..numerics.convert import CVT_PAIRS, Pair, Rounding, conversion
+from ..numerics.convert import CVT_PAIRS, Pair, Rounding, conversion, whole
 from ..scratch import of_wraps
 from ..site import Site
 from ..table import Attr, TextForm, dst, src, tmp
@@ -25,7 +26,7 @@ _rule = family(SOURCE)
 
 
 def _pair(o: Site) -> Pair | None:
-    return o.target.entry(CVT_PAIRS).get((o.src.dtype, o.dst.dtype))
+    return o.target.entry(CVT_PAIRS).get((whole(o.src.dtype), whole(o.dst.dtype)))
 
 
 @_rule("TCVT-01", "f32 to bf16", "f16 to bf16")
@@ -33,7 +34,7 @@ def TCVT_01(o: Site) -> Message:
     """The target converts between the two types."""
     if _pair(o) is not None:
         return None
-    found = [d.name for s, d in o.target.entry(CVT_PAIRS) if s is o.src.dtype]
+    found = [d.name for s, d in o.target.entry(CVT_PAIRS) if s is whole(o.src.dtype)]
     to = f"{o.src.dtype} converts to {' '.join(found)}" if found else f"{o.src.dtype} converts to nothing"
     return f"TCVT has no {o.src.dtype} to {o.dst.dtype} form on {o.target.name}; {to}"
 
@@ -123,7 +124,7 @@ def TCVT_A3_01(o: Site) -> Message:
 @_rule("TCVT-A3-02", "128 columns", "160 columns")
 def TCVT_A3_02(o: Site) -> Message:
     """int4 conversions have at most 128 columns or a multiple of 128."""
-    if "int4" in (o.src.dtype.name, o.dst.dtype.name) and o.dst.vc > 128 and o.dst.vc % 128 != 0:
+    if int4 in (whole(o.src.dtype), whole(o.dst.dtype)) and o.dst.vc > 128 and o.dst.vc % 128 != 0:
         return f"{o:dst} has {o.dst.vc} valid columns; int4 conversions need at most 128 or a multiple of 128"
     return None
 

@@ -15,7 +15,7 @@ import numpy as np
 from ptokit.records import dataclass
 from ptokit.targets import A2A3, Target
 from ptokit.types.codecs import decode, encode
-from ptokit.types.dtypes import DTYPES, DType
+from ptokit.types.dtypes import DTYPES, DType, int4, s4
 from ptokit.types.enums import RoundMode, SaturationMode
 
 from .rounding import as_values
@@ -111,6 +111,11 @@ CVT_PAIRS: dict[str, Pairs] = {
 explicit saturation mode."""
 
 
+def whole(dtype: DType) -> DType:
+    """The type that a table of pairs has: int4, packed or not, is one."""
+    return int4 if dtype is s4 else dtype
+
+
 @dataclass(frozen=True, slots=True)
 class Conversion:
     """How one TCVT converts: by way of the type `through` (saturating) if there is one, then to its destination."""
@@ -134,7 +139,7 @@ def conversion(
     is 0 unless saturation is off; with saturation ON an infinity becomes the largest finite value of a float type that
     can overflow.
     """
-    pair = target.entry(CVT_PAIRS)[src, dst]
+    pair = target.entry(CVT_PAIRS)[whole(src), whole(dst)]
     through_tmp = tmp and target.is_a(A2A3) and dst.is_integer
     saturate = pair.saturates
     if sat is not None and (pair.honours_sat or through_tmp):

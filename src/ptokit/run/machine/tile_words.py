@@ -8,7 +8,7 @@ from ptokit.isa.checks.placement import SLOPES, broken_placement
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
-from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.tile import DYNAMIC, TileSpec, numbers_in
 
 from ..fault import Fault
 from ..memory.bursts import Bursts
@@ -129,7 +129,7 @@ class TileWords(Bursts):
     def numbers(self, tile: Tile, spec: TileSpec) -> Tile:
         """A tile of pairs of 4-bit floats as one of numbers."""
         storage = tile.storage.arena.window(spec, tile.storage.start)
-        rows, cols = spec.rows // tile.type.rows, spec.cols // tile.type.cols
+        rows, cols = numbers_in(tile.type)
         return Tile(storage, spec, tile.vr * rows, tile.vc * cols, tile.name, tile.address)
 
     def window(
