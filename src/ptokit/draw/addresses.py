@@ -40,7 +40,7 @@ class AddressMap:
         self.address = address
         self.mark = mark
         # A single row of a boxed tile is stored contiguously (types-and-layouts 6): there are no boxes to see.
-        self.boxed = spec.boxed and not spec.one_line
+        self.boxed = spec.boxed and not (spec.rows == 1 and spec.slayout.name == "RowMajor")
         self.box = (spec.box.rows, spec.box.cols) if self.boxed else (spec.rows, spec.cols)
         self.blocks = (-(-spec.rows // self.box[0]), -(-spec.cols // self.box[1]))
 

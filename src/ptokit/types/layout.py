@@ -23,13 +23,13 @@ def element_offset(spec: TileSpec, row: Any, col: Any) -> Any:
     if not spec.boxed:
         return row * spec.cols + col if spec.row_major else col * spec.rows + row
     ir, ic = spec.box
-    if spec.one_line:
+    if spec.rows == 1 and spec.slayout.name == "RowMajor":
         return col + row  # one row is stored contiguously (GEMV operands, reduce-matrix GEMV-COM-02)
     br, r, bc, c = row // ir, row % ir, col // ic, col % ic
     inside = r * ic + c if spec.slayout.name == "RowMajor" else c * ir + r
     if spec.row_major:
         return br * spec.cols * ir + bc * ir * ic + inside
-    return bc * spec.whole_rows * ic + br * ir * ic + inside
+    return bc * spec.rows * ic + br * ir * ic + inside
 
 
 @lru_cache(maxsize=4096)
