@@ -147,3 +147,26 @@ def test_a_branch_gives_one_of_two_multi_buffers(n: int) -> None:
         y = np.full_like(x, 7)
         program.launch([x, y, 8, n], 1, **how)
         assert (y == (x if n == 0 else 0)).all(), how
+
+
+@pytest.mark.parametrize("addr", [None, 512])
+@pytest.mark.parametrize("n", [0, 1])
+def test_one_slot_by_two_numbers_is_one_tile_for_rules(addr: int | None, n: int) -> None:
+    index = "!pto.tile_buf<vec, 8x16xi32>"
+    place = "" if addr is None else " addr = %far"
+    body = (
+        buffer(addr)
+        + take("one", "%c0")
+        + take("k", "%n")
+        + f"    %far = arith.constant 8192 : i64\n    %i = pto.alloc_tile{place} : {index}\n"
+        + f"    pto.tscatter ins(%k, %i : {TILE}, {index}) outs(%one : {TILE})\n"
+    )
+    program = compiled(F32, body)
+    for how in BACKENDS:
+        arrays = [np.zeros((8, 16), np.float32) for _ in "xy"]
+        if n:
+            program.launch([*arrays, 8, n], **how)
+            continue
+        with pytest.raises(DiagnosticError) as caught:
+            program.launch([*arrays, 8, n], **how)
+        assert [d.rule for d in caught.value.diagnostics] == ["TSCAT-COM-07"], how

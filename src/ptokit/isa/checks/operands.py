@@ -15,10 +15,14 @@ def all_tiles(o: Site) -> list[tuple[str, TileInfo]]:
 
 
 def same_tile(a: TileInfo, b: TileInfo) -> bool:
-    """True if both operands are known to be one tile: the same value, or address, type and pitch."""
+    """True if both operands are known to be one tile: the same value, or address, type and pitch.
+
+    Tiles without an address, as slots of a buffer that has none, are at one place if they begin in the same memory.
+    """
     if a is b or (a.data is not None and a.data is b.data):
         return True
-    return a.addr == b.addr and (a.loc, a.dtype, a.cols, a.blayout) == (b.loc, b.dtype, b.cols, b.blayout)
+    together = a.addr == b.addr if known(a.addr, b.addr) else known(a.origin) and a.origin == b.origin
+    return together and (a.loc, a.dtype, a.cols, a.blayout) == (b.loc, b.dtype, b.cols, b.blayout)
 
 
 def overlap(a: TileInfo, b: TileInfo) -> bool:
