@@ -1,28 +1,28 @@
-"""Which values of a function may be which others: what loops and branches hand on."""
+"""Which values of a program may be which others: what loops, branches and calls hand on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from ptokit.ir.core import Value
-from ptokit.run.planning.plan import Operand, Plan, Region, Step, values_of
+from ptokit.run.planning.plan import FunctionPlan, Operand, Plan, Region, Step, values_of
 
 
 class Flows:
-    """Of a plan without calls. ``sources``: the values that a value may be; none of one that a step computes."""
+    """Of a whole plan. ``sources``: the values that a value may be; of one that a step computes there are none."""
 
     def __init__(self, plan: Plan) -> None:
         self.sources: dict[Value, list[Value]] = {}
         for function in plan.functions.values():
             self._branches(function.body)
             for step in function.walk():
-                self._step(step)
+                self._step(plan.functions, step)
 
     def _flow(self, targets: Sequence[Value], sources: Sequence[Operand]) -> None:
         for target, source in zip(targets, sources):
             self.sources.setdefault(target, []).extend(values_of((source,)))
 
-    def _step(self, step: Step) -> None:
+    def _step(self, functions: dict[str, FunctionPlan], step: Step) -> None:
         """Which values a step hands on to which."""
         yielded = [end.operands for region in step.regions for end in ends(region, "yield")]
         match step.word:
@@ -38,6 +38,12 @@ class Flows:
                 for end in ends(step.regions[0], "condition"):
                     self._flow(step.results, end.operands[1:])
                 self._flow(after, step.results)  # native code carries them where it carries the results
+            case "call":
+                callee = functions.get(step.callee)
+                if callee is not None:
+                    self._flow(callee.function.params, step.operands)
+                    for end in ends(callee.body, "return"):
+                        self._flow(step.results, end.operands)
             case _:
                 for values in yielded:
                     self._flow(step.results, values)
