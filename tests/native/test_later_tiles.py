@@ -263,6 +263,26 @@ def test_several_tiles_on_one() -> None:
     assert alone == {"t": False, "a": False, "b": False, "r": True}
 
 
+def test_tiles_that_a_loop_with_a_condition_carries() -> None:
+    """Each stays where it is, and so do those after the loop; of an empty branch comes none."""
+    body = [
+        f"%s = pto.alloc_tile addr = %w16384 : {ROW}",
+        f"%e, %f = scf.while (%a = %r, %b = %s) : ({ROW}, {ROW}) -> ({ROW}, {ROW}) {{",
+        f"%is = arith.cmpi eq, %n, %one : index\nscf.condition(%is) %a, %b : {ROW}, {ROW}",
+        f"}} do {{\n^bb0(%c: {ROW}, %d: {ROW}):\nscf.if %is0 {{\n}}",
+        f"scf.yield %c, %d : {ROW}, {ROW}\n}}",
+    ]
+    program = kernel("%is0 = arith.cmpi eq, %n, %k0 : index", LOAD, *body, STORE)
+    places = Places(program.plan, program.target)
+    (function,) = program.plan.functions.values()
+    (loop,) = (step for step in function.walk() if step.word == "while")
+    made = {step.result.name: step.result for step in function.walk() if step.word == "tile"}
+    pairs = [*(region[0].args for region in loop.regions), loop.results]
+    assert [(places.meet(made["r"], a), places.meet(made["s"], b)) for a, b in pairs] == [(True, True)] * 3
+    assert not any(places.meet(a, b) for a, b in pairs)
+    assert [places.alone(made[name]) for name in "trs"] == [True, False, False]
+
+
 def test_a_slot_that_is_alone() -> None:
     """The buffer that it is part of is no tile."""
     slots = [f"%m = pto.alloc_multi_tile addr = %w16384 : {SLOTS}"]
@@ -362,6 +382,16 @@ def test_a_tile_that_is_loaded_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     pointer = "%p = pto.addptr %x, %k1 : !pto.ptr<f32> -> !pto.ptr<f32>"  # to global memory, where no tiles are
     NativeProgram(kernel(pointer, LOAD, STORE, load("t", "z"), store("t", "x")))
     assert decided == [True, True]
+
+
+def test_a_load_that_only_a_copy_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store copies from view to view: neither the load nor the copy is made."""
+    decided, real = [], standing_tiles.stands
+    monkeypatch.setattr(standing_tiles, "stands", lambda *args: decided.append(real(*args)) or decided[-1])
+    program = kernel(NEW, LOAD, COPY, store("u", "y"))
+    NativeProgram(program)
+    assert decided == [True, True]
+    agree(program)
 
 
 @pytest.mark.parametrize("rows", [15, 16])
