@@ -12,7 +12,8 @@ to break it would have been ended by signals that do not know of the thing, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable
 
 import numpy as np
 
@@ -26,19 +27,30 @@ _VALUES = 4096  # of a counter that are told apart
 @dataclass(slots=True, eq=False)
 class Giver:
     """A signal that has been given: ``clock``, what has completed by then. ``amount``: what it adds, or with ``fresh``
-    the value that it sets."""
+    the value that it sets. ``order``: its place among all, in the order of the launch."""
 
     core: int
     clock: Clock
     amount: int = 1
     fresh: bool = False
+    order: int = 0
+
+
+@dataclass(slots=True)
+class Given:
+    """All that have been given of a signal: those of each core. ``ordered``: each core gives one after the other.
+    ``amount``: what each of them adds, None if that differs or some are set."""
+
+    by_core: list[list[Giver]]
+    ordered: bool
+    amount: int | None
 
 
 @dataclass(slots=True, eq=False)
 class Source:
-    """A signal that is waited for: who gives it, in the order of the launch, and which values end the wait."""
+    """A signal that is waited for: who gives it, once that is known, and which values end the wait."""
 
-    givers: Callable[[], list[Giver]]
+    given: Callable[[], Given]
     start: int
     holds: Callable[[int], bool]
 
@@ -59,15 +71,36 @@ class Taken:
     def known(self) -> Clock:
         """What the wait tells, whoever ends it."""
         out = Clock(self.before.core, [0] * len(self.before.own))
+        core = self.before.core
         for source in self.sources:
-            core = self.before.core
-            givers = [g for g in source.givers() if not g.clock.knows(core, self.component, self.number)]
-            for number, part in _common(_Choices(givers, source, self.before)).items():
+            for number, part in _common(self._choices(source)).items():
                 if number == core:
                     out.own = list(map(max, out.own, part))
                 else:
                     out.far = {**out.far, number: tuple(map(max, out.far.get(number, part), part))}
         return out
+
+    def _choices(self, source: Source) -> _Choices:
+        """The signals that may end the wait, without those that come after it, and apart from those seen before."""
+        given, before = source.given(), self.before
+
+        def late(giver: Giver) -> bool:
+            return giver.clock.knows(before.core, self.component, self.number)
+
+        def unseen(giver: Giver) -> bool:
+            return not before.knows(giver.core, POSTED, giver.clock.own[POSTED])
+
+        free: list[Giver] = []
+        seen: list[Giver] = []
+        for givers in given.by_core:
+            if given.ordered:
+                end = bisect_left(givers, True, key=late)
+                first = bisect_left(givers, True, hi=end, key=unseen)
+                seen += givers[:first]
+                free += givers[first:end]
+            else:
+                free += [giver for giver in givers if not late(giver)]
+        return _Choices(free, seen, source, given.amount)
 
 
 def _less(before: Clock, known: Clock, told: Clock) -> bool:
@@ -83,24 +116,18 @@ def _less(before: Clock, known: Clock, told: Clock) -> bool:
 class _Choices:
     """Those that may end a wait."""
 
-    def __init__(self, givers: Sequence[Giver], source: Source, before: Clock) -> None:
+    def __init__(self, free: list[Giver], seen: list[Giver], source: Source, amount: int | None) -> None:
         self.holds, self.value = source.holds, source.start
-        self.free: list[Giver] = []
-        self._forced: list[Giver] = []
-        counting = all(not giver.fresh for giver in givers) and len({giver.amount for giver in givers}) <= 1
-        for giver in givers:
-            if counting or not before.knows(giver.core, POSTED, giver.clock.own[POSTED]):
-                self.free.append(giver)
-            else:  # its effect has been seen
-                self._forced.append(giver)
-                self.value = giver.amount if giver.fresh else self.value + giver.amount
-        self.enough = self._count() if counting else -1  # so many of them end it, whichever; -1: it is not that simple
+        self.free, self._seen = free, seen
         self._known: dict[frozenset[int], bool] = {}
-
-    def _count(self) -> int:
-        amount = self.free[0].amount if self.free else 0
-        fits = (n for n in range(len(self.free) + 1) if self.holds(self.value + amount * n))
-        return next(fits, len(self.free))
+        if amount is None:
+            for giver in sorted(seen, key=lambda giver: giver.order):
+                self.value = giver.amount if giver.fresh else self.value + giver.amount
+            self.enough = -1  # it is not that simple
+        else:  # so many of them end it, whichever
+            self.value += amount * len(seen)
+            fits = (n for n in range(len(free) + 1) if self.holds(self.value + amount * n))
+            self.enough = next(fits, len(free))
 
     def suffice(self, chosen: frozenset[int]) -> bool:
         """True if the wait can end when no others than these have been given."""
@@ -113,9 +140,9 @@ class _Choices:
         adding = [giver for giver in chosen if not giver.fresh]
         values = _sums(self.value, adding)
         for setting in (giver for giver in chosen if giver.fresh):
-            if values is None or any(g.fresh and _after(g, setting) for g in self._forced):
+            if values is None or any(g.fresh and _after(g, setting) for g in self._seen):
                 continue
-            others = [g for g in (*adding, *self._forced) if not g.fresh and not _after(setting, g)]
+            others = [g for g in (*adding, *self._seen) if not g.fresh and not _after(setting, g)]
             more = _sums(setting.amount, others)
             values = None if more is None else values | more
         return values is None or any(self.holds(value) for value in values)

@@ -16,7 +16,7 @@ from ..memory.footprints import Touch
 from .clocks import SCALAR, Clock
 from .core import Core
 from .events import AwaitSignal, Signal, Work
-from .givers import Giver, Source
+from .givers import Given, Giver, Source
 from .slots import AwaitSlot, Posts, PostSlot
 
 Arrival = tuple[Clock, Signal]
@@ -90,7 +90,7 @@ class Hub:
                 count = 1 + sum(before[c] >= n or c == component for c, n in taken)
                 taken.append((component, number))
                 self.givers.append((sender, signal))
-                self.sources.append(Source(partial(list, stream.givers), 0, partial(le, count)))
+                self.sources.append(Source(partial(Given, [stream.givers], False, 1), 0, partial(le, count)))
         clocks = [clock for clock, _ in parts.values()]
         joined = clocks[0].copy()
         for clock in clocks[1:]:
@@ -111,7 +111,7 @@ class _History:
 
     values: list[int]
     given: list[tuple[int, Work, bool]] = field(default_factory=list)  # core, notification, whether it replaces
-    _givers: list[Giver] = field(default_factory=list)
+    _all: Given | None = None
     seen: dict[int, tuple[int, dict[int, Work]]] = field(default_factory=dict)  # by core: what it has waited for
 
     def until(self, core: int, holds: Callable[[int], bool]) -> Iterable[Work]:
@@ -130,13 +130,20 @@ class _History:
         self.seen[core] = at, behind
         return behind.values()
 
-    def givers(self) -> list[Giver]:
+    def all(self) -> Given:
         """The notifications that have happened, when the launch is over."""
-        if not self._givers:
-            for (sender, work, fresh), before, now in zip(self.given, self.values, self.values[1:]):
+        if self._all is None:
+            by_core: dict[int, list[Giver]] = {}
+            amounts: set[int | None] = set()
+            changes = zip(self.given, self.values, self.values[1:])
+            for order, ((sender, work, fresh), before, now) in enumerate(changes):
                 if work.done is not None:
-                    self._givers.append(Giver(sender, work.done, now if fresh else now - before, fresh))
-        return self._givers
+                    amount = now if fresh else now - before
+                    amounts.add(None if fresh else amount)
+                    giver = Giver(sender, work.done, amount, fresh, order)
+                    by_core.setdefault(sender, []).append(giver)
+            self._all = Given(list(by_core.values()), True, amounts.pop() if len(amounts) == 1 else None)
+        return self._all
 
 
 class Signals:
@@ -168,7 +175,7 @@ class Signals:
             history = self._histories.get(key)
             if history is not None:
                 found.update(dict.fromkeys(history.until(core, holds)))
-                sources.append(Source(history.givers, history.values[0], holds))
+                sources.append(Source(history.all, history.values[0], holds))
         return list(found), sources
 
     @staticmethod
