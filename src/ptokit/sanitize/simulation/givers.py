@@ -92,10 +92,12 @@ class Taken:
 
         free: list[Giver] = []
         seen: list[Giver] = []
+        sets = given.amount is None and any(giver.fresh for givers in given.by_core for giver in givers)
         for givers in given.by_core:
             if given.ordered:
                 end = bisect_left(givers, True, key=late)
-                first = bisect_left(givers, True, hi=end, key=unseen)
+                # What has been seen may be seen by a wait that tells too much: additions are counted anew.
+                first = bisect_left(givers, True, hi=end, key=unseen) if sets else 0
                 seen += givers[:first]
                 free += givers[first:end]
             else:
