@@ -348,3 +348,24 @@ def test_the_process_ends_with_the_status_of_the_protocol() -> None:
     for sent, status in ((start + shutdown + leave, 0), (start, 1)):
         ran = subprocess.run([sys.executable, "-m", "ptokit", "lsp"], input=sent, capture_output=True, timeout=60)
         assert (ran.returncode, ran.stderr) == (status, b"")
+
+
+POSITION = {"line": 0, "character": 0}
+
+
+@pytest.mark.parametrize("method", ["textDocument/hover", "textDocument/formatting", "textDocument/rename"])
+def test_malformed_parameters_and_texts_that_are_nowhere_are_refused(method: str) -> None:
+    nowhere = {"textDocument": {"uri": "file:///nowhere/k.pto"}, "position": POSITION, "newName": "a"}
+    nowhere["options"] = {"tabSize": 2, "insertSpaces": True}
+    odd: list[Any] = [None, 5, {}, {"textDocument": 5}, nowhere]
+    odd += [{**nowhere, "textDocument": {"uri": uri}} for uri in ("", "file:///%00.pto", "file:///tmp")]
+
+    async def body(editor: Editor) -> None:
+        editor.client.protocol.notify("textDocument/didSave", {"textDocument": {"uri": "file:///nowhere/k.pto"}})
+        for params in odd:
+            with pytest.raises(JsonRpcException) as caught:
+                await asyncio.wait_for(editor.client.protocol.send_request_async(method, params), 10)
+            assert caught.value.code == -32602, params
+        assert await editor.open(TEXT) == []
+
+    session(body)

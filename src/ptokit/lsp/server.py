@@ -6,10 +6,14 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
+from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
+from pygls.protocol.json_rpc import JsonRPCNotification
+from pygls.workspace import TextDocument
 
 from ptokit.asm.format import format_text
 from ptokit.diagnostics import Diagnostic, Severity
@@ -38,21 +42,52 @@ _NO_TARGET = (
 )
 
 
+class _Protocol(LanguageServerProtocol):
+    """The protocol, in which a message with malformed parameters is refused in a line."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        method = data.get("method")
+        wanted = self.get_message_type(method) if "jsonrpc" in data and isinstance(method, str) else None
+        if wanted is None:
+            return super().structure_message(data)
+        try:
+            return self._converter.structure(data, wanted)
+        except Exception:  # of many kinds: whatever a value of another type leads to
+            refusal = JsonRpcInvalidParams(f"the parameters of {method} are malformed")
+            if "id" in data:
+                self._send_response(data["id"], None, refusal.to_response_error())
+            return JsonRPCNotification(jsonrpc=self.VERSION, method=f"malformed {method}", params={})
+
+
 class Server(LanguageServer):
     """One editor's session. ``target`` is that of files that state none."""
 
     def __init__(self, target: Target | None = None) -> None:
         # Whole texts: the library's own way to apply partial changes has more line ends than the protocol.
-        super().__init__("ptokit", version("ptokit"), text_document_sync_kind=lsp.TextDocumentSyncKind.Full)
+        super().__init__(
+            "ptokit",
+            version("ptokit"),
+            text_document_sync_kind=lsp.TextDocumentSyncKind.Full,
+            protocol_cls=_Protocol,
+        )
         self.target = target
         self.indices: dict[str, tuple[str, Index]] = {}
         self.pending: dict[str, asyncio.TimerHandle] = {}
         self.checking: dict[str, asyncio.Task[None]] = {}  # Python files
         self.asked_to_end = False
 
+    def document(self, uri: str) -> TextDocument:
+        """A text that is open, or on disk. Raises `JsonRpcInvalidParams`."""
+        document = self.workspace.get_text_document(uri)
+        try:
+            _ = document.source
+        except (OSError, ValueError) as error:
+            raise JsonRpcInvalidParams(f"there is no such text: {error}") from None
+        return document
+
     def index(self, uri: str) -> tuple[Index, EditorPositions]:
         """The text as it is now, read anew only if it has changed; of a Python file there is nothing to say."""
-        document = self.workspace.get_text_document(uri)
+        document = self.document(uri)
         held = self.indices.get(uri)
         if held is None or held[0] != document.source:
             text = "" if is_python(uri) else document.source
@@ -69,8 +104,12 @@ class Server(LanguageServer):
     def publish(self, uri: str) -> None:
         """Send the findings of a text."""
         self.cancel(uri)
+        try:
+            source = self.document(uri).source
+        except JsonRpcInvalidParams:  # there is nobody to tell
+            return
         if is_python(uri):
-            if mentions_kernels(self.workspace.get_text_document(uri).source):
+            if mentions_kernels(source):
                 self.checking[uri] = asyncio.get_running_loop().create_task(self._publish_kernels(uri))
             return
         index, places = self.index(uri)
@@ -222,17 +261,13 @@ def _writing(server: Server) -> None:
         if is_python(uri):
             return lsp.CompletionList(False, [])
         held = server.indices.get(uri)  # of the text before the last keys, perhaps: no time to read it now
-        places = EditorPositions(server.workspace.get_text_document(uri))
+        places = EditorPositions(server.document(uri))
         return lsp.CompletionList(False, complete(places, params.position, held and held[1]))
 
     @server.feature(lsp.TEXT_DOCUMENT_SIGNATURE_HELP, lsp.SignatureHelpOptions(SIGNATURE_TRIGGERS))
     def help(params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
         uri = params.text_document.uri
-        return (
-            None
-            if is_python(uri)
-            else signature(EditorPositions(server.workspace.get_text_document(uri)), params.position)
-        )
+        return None if is_python(uri) else signature(EditorPositions(server.document(uri)), params.position)
 
     @server.feature(lsp.COMPLETION_ITEM_RESOLVE)
     def resolve(item: lsp.CompletionItem) -> lsp.CompletionItem:
@@ -246,7 +281,7 @@ def _writing(server: Server) -> None:
     def format(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
         if is_python(params.text_document.uri):
             return None
-        document = server.workspace.get_text_document(params.text_document.uri)
+        document = server.document(params.text_document.uri)
         text = format_text(document.source).text
         if text is None:
             return None
