@@ -350,22 +350,16 @@ def test_the_process_ends_with_the_status_of_the_protocol() -> None:
         assert (ran.returncode, ran.stderr) == (status, b"")
 
 
-POSITION = {"line": 0, "character": 0}
-
-
-@pytest.mark.parametrize("method", ["textDocument/hover", "textDocument/formatting", "textDocument/rename"])
-def test_malformed_parameters_and_texts_that_are_nowhere_are_refused(method: str) -> None:
-    nowhere = {"textDocument": {"uri": "file:///nowhere/k.pto"}, "position": POSITION, "newName": "a"}
-    nowhere["options"] = {"tabSize": 2, "insertSpaces": True}
+def test_malformed_parameters_and_texts_that_are_nowhere_are_refused() -> None:
+    nowhere = {"textDocument": {"uri": "file:///nowhere/k.pto"}, "position": {"line": 0, "character": 0}}
     odd: list[Any] = [None, 5, {}, {"textDocument": 5}, nowhere]
     odd += [{**nowhere, "textDocument": {"uri": uri}} for uri in ("", "file:///%00.pto", "file:///tmp")]
-
-    async def body(editor: Editor) -> None:
-        editor.client.protocol.notify("textDocument/didSave", {"textDocument": {"uri": "file:///nowhere/k.pto"}})
-        for params in odd:
-            with pytest.raises(JsonRpcException) as caught:
-                await asyncio.wait_for(editor.client.protocol.send_request_async(method, params), 10)
-            assert caught.value.code == -32602, params
-        assert await editor.open(TEXT) == []
-
-    session(body)
+    start = {"processId": None, "rootUri": None, "capabilities": {}}
+    asked = [("initialize", start), *(("textDocument/hover", params) for params in odd), ("shutdown", None)]
+    sent = b""
+    for number, (method, params) in enumerate(asked):
+        body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+        sent += b"Content-Length: %d\r\n\r\n" % len(body) + body
+    ran = subprocess.run([sys.executable, "-m", "ptokit", "lsp"], input=sent, capture_output=True, timeout=60)
+    assert b"Traceback" not in ran.stderr
+    assert ran.stdout.count(b'"code": -32602') + ran.stdout.count(b'"code":-32602') == len(odd)
