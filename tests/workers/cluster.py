@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -32,7 +33,9 @@ class Cluster:
 
     def _start(self, what: str, *args: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", f"distributed.cli.{what}", *args]
-        return subprocess.Popen(command, cwd=self._folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # cases name functions of the tests
+        quiet = subprocess.DEVNULL
+        return subprocess.Popen(command, cwd=self._folder, env=environment, stdout=quiet, stderr=quiet)
 
     def ready(self) -> None:
         from distributed import Client
