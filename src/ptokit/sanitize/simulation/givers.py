@@ -77,7 +77,7 @@ class Taken:
                 if number == core:
                     out.own = list(map(max, out.own, part))
                 else:
-                    out.far = {**out.far, number: tuple(map(max, out.far.get(number, part), part))}
+                    out.far = out.far.raised(number, part)
         return out
 
     def _choices(self, source: Source) -> _Choices:
