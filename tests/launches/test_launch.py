@@ -329,8 +329,7 @@ class Leaving(Inline):
         self.times = times
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        ((entry,),) = args
-        if entry["id"] != "4" or not self.times:
+        if [entry["id"] for entry in args[0]] != ["4"] or not self.times:
             return super().submit(fn, *args, **kwargs)
         self.times -= 1
         future: Future[Any] = Future()

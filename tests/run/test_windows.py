@@ -40,7 +40,17 @@ def test_no_instruction_is_left_out() -> None:
             "TIMG2COL",
         ),  # of convolution tiles, which have no parts
         *("TGET_SCALE_ADDR", "TSYNC", "TPREFETCH", "TPRINT"),  # move nothing between tiles
-        *("TADDRELU", "TCONCATIDX", "TEXTRACT2", "TGETVAL", "TPACK", "TSETVAL"),
+        *(
+            "TADDDEQRELU",
+            "TADDRELU",
+            "TADDRELUCONV",
+            "TCONCATIDX",
+            "TEXTRACT2",
+            "TGETVAL",
+            "TPACK",
+            "TSETVAL",
+            "TSUBRELUCONV",
+        ),
     }
 
 

@@ -90,4 +90,4 @@ def test_memory_outside_of_the_tensor_is_out_of_reach() -> None:
 
         with pytest.raises(DiagnosticError) as error:
             load()
-        assert error.value.diagnostics[0].rule == "PV-8"
+        assert error.value.diagnostics[0].rule == "GM-OOB"

@@ -106,7 +106,7 @@ def test_layout_compatibility(target: str, loc: TileType, pair: tuple[Layout, An
     [
         (pto.f32, (1, 1, 1, 16, 16), "f32"),  # element sizes are equal
         (pto.f16, (1, 1, 1, 8, 16), "8x16"),  # the view is as large as the valid region
-        (pto.f16, (1, 1, 1, 16, 0), "not positive"),  # sizes are positive
+        (pto.f16, (1, 1, 1, 16, 0), "must be positive"),  # sizes are positive
     ],
 )
 def test_constraints(target: str, dtype: Any, shape: tuple[int, ...], words: str) -> None:

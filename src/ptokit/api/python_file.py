@@ -181,7 +181,8 @@ def _raised(error: BaseException, file: str) -> DiagnosticError:
     """What executing the file raised."""
     found = as_finding(error, "executing the file")
     if found is not None:
-        return found
+        by_rule = {rules.RAISES.id: rules.FILE.id}
+        return DiagnosticError(replace(d, rule=by_rule.get(d.rule, d.rule)) for d in found.diagnostics)
     said = next(iter(said_by(error).splitlines()), "")
     what = f"{type(error).__name__}: {said}" if said else type(error).__name__
     return refusal(rules.FILE, f"executing the file raises {what}", location=Location(file))

@@ -16,6 +16,7 @@ from ptokit.diagnostics import DiagnosticError, Location, Note, Rule
 from ptokit.diagnostics.calls import place_of
 
 from . import rules
+from .scalar import is_number
 from .source import definition_of, is_library_file
 from .where import location_at, refusal, target_name, user_frame
 
@@ -102,12 +103,12 @@ class NoArithmetic:
         raise self._refused("has no items that can be set", "pto.TEXPANDS({0}, value) fills it")
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, NoArithmetic) or other is None or isinstance(other, str):
+        if not is_number(other):
             return self is other
         raise self._refused("cannot be compared with ==", _compared("{0}", other, "EQ"))
 
     def __ne__(self, other: object) -> bool:
-        if isinstance(other, NoArithmetic) or other is None or isinstance(other, str):
+        if not is_number(other):
             return self is not other
         raise self._refused("cannot be compared with !=", _compared("{0}", other, "NE"))
 

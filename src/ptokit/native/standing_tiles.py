@@ -65,7 +65,7 @@ def _last_use(w: Writer, step: Step) -> int | None:
 def copies(w: Writer, step: Step) -> bool:
     """True for a copy into all of a tile's valid region, bit for bit."""
     word = meaning(w, step)
-    if not isinstance(word, Move) or not isinstance(word.value, Element) or word.to != OWN or not _of_valid(word):
+    if not isinstance(word, Move) or not isinstance(word.value, Element) or word.to != OWN:
         return False
     to, frm = step["dst"].type, step[word.value.name].type
     if to.dynamic:

@@ -86,8 +86,8 @@ int4: f16 x
 """)
 
 _A5 = _pairs("""
-f32:  f16 Roc  bf16 Rc  f32 R  i16 Zcf  i32 Zc  i64 Zc  e4m3 r  e5m2 r  hif8 af
-f16:  f32 x  i32 Zc  i16 Zcf  i8 Zcf  u8 Zcf  hif8 af
+f32:  f16 Roc  bf16 Rc  f32 R  i16 Zcf  i32 Zc  i64 Zc  e4m3 r  e5m2 r  hif8 acf
+f16:  f32 x  i32 Zc  i16 Zcf  i8 Zcf  u8 Zcf  hif8 acf
 bf16: f32 x  i32 Zc  f16 Rc  e1m2 R  e2m1 R
 i8:   f16 x  i16 x  i32 x
 u8:   f16 x  u16 x

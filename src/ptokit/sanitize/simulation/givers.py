@@ -19,7 +19,7 @@ import numpy as np
 
 from ptokit.records import dataclass
 
-from .clocks import POSTED, WIDTH, Clock, Part
+from .clocks import POSTED, Clock, Part
 
 _VALUES = 4096  # of a counter that are told apart
 
@@ -73,7 +73,12 @@ class Taken:
         out = Clock(self.before.core, [0] * len(self.before.own))
         core = self.before.core
         for source in self.sources:
-            for number, part in _common(self._choices(source)).items():
+            choices = self._choices(source)
+            if choices.all_needed():
+                for giver in choices.free:
+                    out.join(giver.clock)
+                continue
+            for number, part in _common(choices).items():
                 if number == core:
                     out.own = list(map(max, out.own, part))
                 else:
@@ -111,8 +116,7 @@ def _less(before: Clock, known: Clock, told: Clock) -> bool:
     known.join(before)
     if any(a < b for a, b in zip(known.own, told.own)):
         return True
-    nothing = (0,) * WIDTH
-    return any(any(a < b for a, b in zip(known.far.get(core, nothing), part)) for core, part in told.far.items())
+    return known.far.joined(told.far) is not known.far
 
 
 class _Choices:
@@ -130,6 +134,12 @@ class _Choices:
             self.value += amount * len(seen)
             fits = (n for n in range(len(free) + 1) if self.holds(self.value + amount * n))
             self.enough = next(fits, len(free))
+
+    def all_needed(self) -> bool:
+        """True if the wait surely needs each of them."""
+        if self.enough >= 0:
+            return 0 < self.enough == len(self.free)
+        return len(self.free) == 1 and not self.suffice(frozenset())
 
     def suffice(self, chosen: frozenset[int]) -> bool:
         """True if the wait can end when no others than these have been given."""
