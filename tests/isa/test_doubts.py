@@ -199,6 +199,7 @@ def all_rows(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], z: pto.Ptr[pto.f32]) -> N
     pto.TSTORE(pto.GlobalTensor(z, (ROWS, 2 * COLS)), both)
 
 
+@pytest.mark.filterwarnings("ignore::ptokit.KernelWarning")
 def test_reductions_take_the_rows_of_src_and_concatenations_those_of_dst() -> None:
     x = np.arange(ROWS * COLS, dtype=np.float32).reshape(ROWS, COLS)
     y, z = np.full((ROWS, 8), -1, np.float32), np.full((ROWS, 2 * COLS), -1, np.float32)
@@ -370,6 +371,7 @@ def doubles_a_column(x: pto.Ptr[pto.f32]) -> None:
     pto.TSTORE(g, t)
 
 
+@pytest.mark.filterwarnings("ignore::ptokit.KernelWarning")
 def test_a_column_times_a_number_on_a2a3() -> None:
     x = np.arange(16, dtype=np.float32)
     doubles_a_column[1](x)

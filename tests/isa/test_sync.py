@@ -60,6 +60,15 @@ CASES: list[tuple[str, str, str, str, dict[str, Any], dict[str, Any], str]] = [
         {"pipe": FIX, "event_id": 0, "ffts_mode": 3},
         "3 is outside 0..2",
     ),
+    (
+        "XFLAG-MODE",
+        "set_cross_block",
+        "a5",
+        "",
+        {"pipe": FIX, "event_id": 0, "ffts_mode": 2},
+        {"pipe": FIX, "event_id": 0, "ffts_mode": 4},
+        "4 is outside 0..2",
+    ),
     ("SY-3", "sync.set", "a5", "", {"pipe": MTE3, "event_id": 0}, {"pipe": Pipe.M, "event_id": 0}, "PIPE_M cannot"),
     ("SY-4", "sync.wait", "a5", "", {"pipe": V, "event_id": 0}, {"pipe": M, "event_id": 0}, "PIPE_M cannot"),
     *[
@@ -93,7 +102,7 @@ def site(name: str, on: str, core: str, given: dict[str, Any]) -> Site:
 @pytest.mark.parametrize(("rule", "name", "on", "core", "good", "bad", "word"), CASES)
 def test_rules(rule: str, name: str, on: str, core: str, good: dict[str, Any], bad: dict[str, Any], word: str) -> None:
     assert rule not in {b.rule.id for b in broken_rules(site(name, on, core, good))}
-    messages = [b.message for b in broken_rules(site(name, on, core, bad)) if b.rule.id == rule]
+    messages = [b.message for b in broken_rules(site(name, on, core, bad), covered=True) if b.rule.id == rule]
     assert len(messages) == 1
     assert word in messages[0]
 

@@ -238,6 +238,7 @@ def test_blocks_have_pipes_of_their_own() -> None:
     everywhere(c2v("a5", False, TileSplitAxis.TILE_UP_DOWN), blocks=3)
 
 
+@pytest.mark.filterwarnings("ignore::ptokit.KernelWarning")
 @pytest.mark.parametrize("interpreted", [False, True])
 @pytest.mark.parametrize(
     ("broken", "first", "second"),

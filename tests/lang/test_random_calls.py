@@ -96,6 +96,7 @@ def compare(seeds: range, folder: Path) -> tuple[Counter[str], Counter[str]]:
     return ends, called
 
 
+@pytest.mark.filterwarnings("ignore::ptokit.KernelWarning")
 def test_random_kernels(tmp_path: Path) -> None:
     ends, called = compare(range(40), tmp_path)
     assert ends["ran"] > 10

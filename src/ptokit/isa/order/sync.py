@@ -235,7 +235,7 @@ SYNC_SET = _sync(
     index("event", optional=True),
     attrs=(*_CORE_FLAG, Attr("ffts_mode", int, None, "ffts_mode", optional=True)),
     pipe=lambda site: site.attrs["pipe"],
-    rules=(rules.SY_1, rules.SY_2, rules.SY_3, *_FLAG_RULES),
+    rules=(rules.SY_1, rules.XFLAG_MODE, rules.SY_2, rules.SY_3, *_FLAG_RULES),
     meaning=Ordering(_signal),
     order=_CORE_FLAG_ORDER,
     form=grammar(*_CORE_FORMS),

@@ -227,8 +227,20 @@ SY_1 = _text("SY-1", rejected="sync.set <PIPE_FIX>,", accepted="sync.set <PIPE_F
     "the event id is missing",
 )
 
+XFLAG_MODE = rule(
+    "XFLAG-MODE",
+    rejected="set_cross_block <PIPE_MTE3>, 0 {ffts_mode = 3 : i32}",
+    accepted="set_cross_block <PIPE_MTE3>, 0 {ffts_mode = 2 : i32}",
+    why="The modes say which cores a signal reaches; no public source says what others would do.",
+    source="memory-model-and-sync 5.5",
+)(
+    "The mode of a signal between cores is 0, 1 or 2.",
+    lambda o: _outside("ffts_mode", o.attrs.get("ffts_mode"), 2),
+)
+
 SY_2 = _text(
     "SY-2",
+    covered_by=("XFLAG-MODE",),
     rejected="sync.set <PIPE_FIX>, 0 {ffts_mode = 3 : i32}",
     accepted="sync.set <PIPE_FIX>, 0 {ffts_mode = 2 : i32}",
 )(

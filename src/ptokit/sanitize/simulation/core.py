@@ -90,7 +90,12 @@ class Core:
         return f"the transfer engine of {self.issuer.place}" if self.kind == ENGINE else place_text(self)
 
     def completed(self, pipe: Pipe) -> Clock:
-        """What is known once everything issued to `pipe` so far has completed."""
+        """What is known once everything issued to `pipe` so far has completed; PIPE_ALL is all of them."""
+        if pipe is Pipe.ALL:
+            everything = self.clocks[Pipe.S].copy()
+            for each in COMPONENTS:
+                everything.join(self.completed(each))
+            return everything
         clock = self.clocks[pipe].copy()
         clock.own[COMPONENTS[pipe]] = self.counts[COMPONENTS[pipe]]
         if pipe is Pipe.S:

@@ -127,8 +127,11 @@ class Simulation:
             case Barrier() if item.pipe is Pipe.ALL:
                 if any(core.queues.values()):
                     return False
-                for pipe in COMPONENTS:
-                    core.learn(core.completed(pipe))
+                core.learn(core.completed(Pipe.ALL))
+            case Signal() if item.pipe is Pipe.ALL:
+                if any(core.queues.values()):
+                    return False
+                self.hub.send(core, item, core.completed(Pipe.ALL))
             case WaitFlag():
                 waiting = core.flags.get(item.key)
                 if not waiting:
