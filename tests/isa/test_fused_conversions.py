@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import ptokit as pto
+from ptokit.asm import parse_module
+from ptokit.asm.convert import convert
 
 DEVICES = pytest.mark.parametrize("target", ["a2a3", "a5"])
 BACKENDS = pytest.mark.parametrize("backend", ["numpy", "native"])
@@ -100,6 +102,13 @@ def test_dequantized_sums(target: str, backend: str, text: bool) -> None:
     assert (out == clamped.astype(np.float16)).all()
     left = (scaled.view(np.int32), clamped.view(np.int32), 0) if target == "a2a3" else (a, b, a)
     assert all((got == was).all() for got, was in zip((c, d, e), left))
+
+
+@pytest.mark.parametrize(("target", "refused"), [("a2a3", ["CONVERT-PLACE"]), ("a5", [])])
+def test_values_have_no_sources_that_change(target: str, refused: list[str]) -> None:
+    made = pto.kernel(target=target)(dequantized.function)
+    read = parse_module(made.to_pto(), "k.pto")
+    assert [d.rule for d in convert(read.module, "ssa").diagnostics if d.severity == "error"] == refused
 
 
 def text(name: str, types: str, target: str) -> list[str]:

@@ -198,6 +198,16 @@ class Flow:
             if not a.kept
         )
 
+    def overwritten(self, op: Op, instr: Instr) -> Value | None:
+        """A source that an instruction writes, as some do on some targets."""
+        site = self.facts.site(op, self.target, text=True)
+        try:
+            written = {a.operand for a in instr.footprint(site) if a.write} if site is not None else set()
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            return None  # the operands break rules of the instruction
+        sources = (op.get(o.name) for o in instr.operands if o.role is Role.IN and o.name in written)
+        return next((value for value in sources if value is not None and is_tile(value)), None)
+
     def _open_sizes(self, op: Op) -> Iterator[object]:
         for value in op.values:
             if is_tile(value):

@@ -179,6 +179,8 @@ class _ToValues(Copier):
         elif broken := self._broken_by_scratch(op, instr):
             message = f"{op.name} has no scratch tile, and the one that reading supplies breaks {broken}"
             self.error(rules.FORM, f"{message}: level 1 has no text for it", op)
+        elif (source := self.flow.overwritten(op, instr)) is not None:
+            self.error(rules.PLACE, f"{op.name} computes in its source %{source.name}", op, source)
         operands: Operands = {}
         for operand in instr.operands:
             given = op.operands.get(operand.name)
