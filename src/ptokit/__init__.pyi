@@ -4666,7 +4666,7 @@ def set_cross_block(pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...)
     ffts_mode: int, default None
 
     Pipe: depends on operands and target.
-    Rules: SY-1, SY-2, SY-3, XFLAG-RANGE, XFLAG-RESERVED, SY-5.
+    Rules: SY-1, XFLAG-MODE, SY-2, SY-3, XFLAG-RANGE, XFLAG-RESERVED, SY-5.
     Source: PTOAS e32488c9, PTOOps.td.
     """
 
@@ -4753,7 +4753,7 @@ def set_intra_block(pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...)
     ffts_mode: int, default None
 
     Pipe: depends on operands and target.
-    Rules: SY-1, SY-2, SY-3, XFLAG-RANGE, XFLAG-RESERVED, SY-5.
+    Rules: SY-1, XFLAG-MODE, SY-2, SY-3, XFLAG-RANGE, XFLAG-RESERVED, SY-5.
     Source: PTOAS e32488c9, PTOOps.td.
     """
 
@@ -6847,7 +6847,7 @@ class _sync:
         ffts_mode: int, default None
 
         Pipe: depends on operands and target.
-        Rules: SY-1, SY-2, SY-3, XFLAG-RANGE, XFLAG-RESERVED.
+        Rules: SY-1, XFLAG-MODE, SY-2, SY-3, XFLAG-RANGE, XFLAG-RESERVED.
         Source: memory-model-and-sync 5; assembly 8.
         """
     def wait(self, pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...) -> RecordEvent:
