@@ -10,7 +10,7 @@ import numpy as np
 
 from ptokit.diagnostics.calls import Argument
 from ptokit.ir import Value
-from ptokit.isa.operands import Passing
+from ptokit.isa.operands import BITS, Passing
 from ptokit.isa.table import Attr, Instr, Kind, Operand, Role
 from ptokit.types.dtypes import DType
 from ptokit.types.values import INDEX
@@ -280,6 +280,7 @@ def scalar_type_of(instr: Instr, operand: Operand, arg: Any, operands: Arguments
 
 def _element_type(instr: Instr, operands: Arguments) -> ScalarType:
     tiles = [o for o in instr.operands if o.kind is Kind.TILE and o.role is not Role.SCRATCH and not o.variadic]
+    tiles = [o for o in tiles if o.type != BITS]
     tiles.sort(key=lambda o: o.role is Role.OUT)
     for operand in tiles:
         tile = operands.get(operand.name)

@@ -88,6 +88,7 @@ ASM_SELECT = (ASM_16 | ASM_I32_F, ASM_8 | ASM_16 | ASM_I32_F)
 ASM_SELECT_TILE = (ASM_SELECT[0] | BF16, ASM_SELECT[1] | BF16)
 
 _MASK = replace(dst(), type=BITS)
+_CHOICE = replace(src("mask"), type=BITS)
 
 TCMP = vector(
     "TCMP",
@@ -112,14 +113,14 @@ TCMPS = vector(
 TSEL = computed(
     "TSEL",
     select(Bit("mask"), SRC0, SRC1),
-    (dst(), src("mask"), src("src0"), src("src1"), tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3())),
+    (dst(), _CHOICE, src("src0"), src("src1"), tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3())),
     types(INT16_32 | FB, N11, asm=ASM_SELECT_TILE),
     common=(*SELECT_RULES, EW_A5_03, EW_A5_04, EW_11_SEL, EW_AS_12, EW_A5_01, EW_CPU_01),
 )
 TSELS = computed(
     "TSELS",
     select(Bit("mask"), SRC, Scalar("scalar", "dst")),
-    (dst(), src("mask"), src(), tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3("src")), scalar()),
+    (dst(), _CHOICE, src(), tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3("src")), scalar()),
     types(INT16_32 | FB, I8 | F, asm=ASM_SELECT),
     common=(*SELECT_RULES, EW_AS_10, EW_11_SELS, EW_AS_13, EW_A5_01),
 )
