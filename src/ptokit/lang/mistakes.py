@@ -103,14 +103,15 @@ class NoArithmetic:
         raise self._refused("has no items that can be set", "pto.TEXPANDS({0}, value) fills it")
 
     def __eq__(self, other: object) -> bool:
-        if not is_number(other):
-            return self is other
-        raise self._refused("cannot be compared with ==", _compared("{0}", other, "EQ"))
+        return self._is(other, "==", "EQ")
 
     def __ne__(self, other: object) -> bool:
-        if not is_number(other):
-            return self is not other
-        raise self._refused("cannot be compared with !=", _compared("{0}", other, "NE"))
+        return not self._is(other, "!=", "NE")
+
+    def _is(self, other: object, sign: str, mode: str) -> bool:
+        if is_number(other):
+            raise self._refused(f"cannot be compared with {sign}", _compared("{0}", other, mode))
+        return self is other
 
     __hash__ = object.__hash__
 
@@ -230,7 +231,7 @@ def as_finding(error: BaseException, what: str = "") -> DiagnosticError | None:
     want to catch it by its class.
     """
     own = [trace for trace in _traces(error) if not _internal(trace.tb_frame)]
-    if not own or _is_ours(error):
+    if not own or not of_users(error):
         return None
     users = [trace for trace in own if not is_library_file(trace.tb_frame.f_code.co_filename)] or own
     last = users[-1]
@@ -277,14 +278,14 @@ def _internal(frame: FrameType) -> bool:
     return module == "ptokit" or module.startswith("ptokit.") or frame.f_code.co_filename.startswith("<ptokit ")
 
 
-def _is_ours(error: BaseException) -> bool:
-    """True for what this package raises: neither code of the user's, nor a function of Python's that it calls."""
+def of_users(error: BaseException) -> bool:
+    """True for what code of the user's raises, or a function of Python's that it calls; not this package."""
     if isinstance(error, NoName):
-        return False
+        return True
     modules = [trace.tb_frame.f_globals.get("__name__") or "" for trace in _traces(error)]
     while modules and modules[-1].startswith("ptokit.lang.syntax."):  # which makes the calls that the user wrote
         modules.pop()
-    return not modules or modules[-1] == "ptokit" or modules[-1].startswith("ptokit.")
+    return bool(modules) and modules[-1].partition(".")[0] != "ptokit"
 
 
 def _raises(trace: TracebackType) -> bool:

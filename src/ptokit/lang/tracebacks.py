@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 
 from ptokit.diagnostics import DiagnosticError, KernelWarning
 
-from .mistakes import as_finding, debugging, users_traceback
+from .mistakes import as_finding, debugging, of_users, users_traceback
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,7 +30,7 @@ def refuses(function: Callable[P, R]) -> Callable[P, R]:
             refused = isinstance(error, DiagnosticError | KernelWarning)
             found = None if refused or debugging() else as_finding(error)
             if found is None:
-                if not debugging() and (refused or as_finding(error, "it") is not None):
+                if not debugging() and (refused or of_users(error)):
                     error.__traceback__ = users_traceback(error.__traceback__)
                 raise
             try:
