@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from ptokit.asm import parse_module
 from ptokit.ir import Function
 from ptokit.ir.facts import Facts
+from ptokit.run import compile_program
 from ptokit.run.planning.carried_tiles import carried_tiles
 from ptokit.run.planning.settled import settled_regions
+from ptokit.targets import target
 
 T = "!pto.tile_buf<vec, 8x16xf32>"
 OPEN = "!pto.tile_buf<vec, 8x16xf32, valid=?x?>"
@@ -38,6 +41,7 @@ WHILE = (
     f"%r = scf.while (%x = %a) : ({T}) -> {T} {{{{\n{{}}scf.condition(%c) {{}} : {T}\n}}}} "
     f"do {{{{\n^bb0(%y: {T}):\n{{}}scf.yield {{}} : {T}\n}}}}"
 )
+INNER = f"%w = scf.for %j = %c0 to %c1 step %c1 iter_args(%u = %d) -> ({T}) {{{{\nscf.yield {{}} : {T}\n}}}}\n"
 ALIAS = f"%e = pto.treshape %d : {T} -> {T}\n"
 
 
@@ -47,7 +51,10 @@ ALIAS = f"%e = pto.treshape %d : {T} -> {T}\n"
         (FOR.format(f"{MADE}scf.yield %d : {T}"), "d"),
         (FOR.format(f"{MADE}{ALIAS}scf.yield %e : {T}"), "d"),
         (FOR.format(f"{MADE}scf.yield %x : {T}"), ""),
-        (FOR.format(f"{MADE}scf.yield %a : {T}"), "a"),
+        (FOR.format(f"{MADE}scf.yield %a : {T}"), ""),
+        (FOR.format(f"{MADE}{INNER.format('%u')}scf.yield %w : {T}"), "d"),
+        (FOR.format(f"{MADE}{INNER.format('%x')}scf.yield %w : {T}"), "d"),
+        (FOR.format(f"{MADE}{INNER.format('%d')}scf.yield %x : {T}"), ""),
         (
             FOR.format(
                 f"%s = scf.if %c -> ({T}) {{\n{MADE}scf.yield %d : {T}\n}} else {{\nscf.yield %x : {T}\n}}\n"
@@ -66,6 +73,41 @@ ALIAS = f"%e = pto.treshape %d : {T} -> {T}\n"
 )
 def test_tiles_that_the_next_iteration_may_see(body: str, expected: str) -> None:
     assert {value.name for value in carried_tiles(function(body))} == set(expected)
+
+
+def test_a_tile_that_an_inner_loop_hands_on() -> None:
+    """The outer loop stores what its iteration before has loaded; the inner one only passes it."""
+    row, view = "!pto.tile_buf<vec, 1x8xf32>", "!pto.partition_tensor_view<1x8xf32>"
+    slice = "offsets = [{}, %c0], sizes = [%c1, %c8] : !pto.tensor_view<?x?xf32> -> " + view
+    text = f"""func.func @k(%x: !pto.ptr<f32>, %y: !pto.ptr<f32>) attributes {{pto.entry}} {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c3 = arith.constant 3 : index
+      %c8 = arith.constant 8 : index
+      %v = pto.make_tensor_view %x, shape = [%c3, %c8], strides = [%c8, %c1] : !pto.tensor_view<?x?xf32>
+      %w = pto.make_tensor_view %y, shape = [%c3, %c8], strides = [%c8, %c1] : !pto.tensor_view<?x?xf32>
+      %t0 = pto.alloc_tile : {row}
+      %p0 = pto.partition_view %v, {slice.format("%c0")}
+      pto.tload ins(%p0 : {view}) outs(%t0 : {row})
+      %last = scf.for %i = %c0 to %c3 step %c1 iter_args(%prev = %t0) -> ({row}) {{
+        %t = pto.alloc_tile : {row}
+        %p = pto.partition_view %v, {slice.format("%i")}
+        pto.tload ins(%p : {view}) outs(%t : {row})
+        %q = pto.partition_view %w, {slice.format("%i")}
+        pto.tstore ins(%prev : {row}) outs(%q : {view})
+        %n = scf.for %j = %c0 to %c1 step %c1 iter_args(%u = %t) -> ({row}) {{
+          scf.yield %u : {row}
+        }}
+        scf.yield %n : {row}
+      }}
+      return
+    }}"""
+    read = parse_module(text)
+    assert [str(d) for d in read.diagnostics] == []
+    x = np.arange(24, dtype=np.float32).reshape(3, 8)
+    y = np.zeros_like(x)
+    compile_program(read.module, target("a2a3")).launch([x, y])
+    assert y[:, 0].tolist() == [0, 0, 8]
 
 
 def settled(body: str, rows: str = "%c8", cols: str = "%c16") -> dict[str, tuple[int, int]]:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from ptokit.ir.control import callee, control_of, edges
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.entry_calls import Query, with_function
-from ptokit.ir.graph import ordered, passed
+from ptokit.ir.graph import ordered
 from ptokit.ir.scale_views import packed_slice
 from ptokit.isa.exchange.pipe_ends import SLOTS
 from ptokit.run.planning.effects import analyse
@@ -116,7 +117,7 @@ def _numbers(module: Module, entry: Function, blocks: int, otherwise: int) -> di
         if query is not None:
             numbers[param] = greatest[query]
         else:
-            numbers[param] = SIZE if param in uses.sizes else TURNS if param in uses.turns else otherwise
+            numbers[param] = SIZE if param in uses.sizes else TURNS if param in uses.iterations else otherwise
     for param, least in _Reach(module, entry, numbers, blocks).least().items():
         numbers[param] = max(numbers[param], least)
     return numbers
@@ -127,7 +128,7 @@ class _Uses:
 
     def __init__(self, module: Module, entry: Function, params: set[Value]) -> None:
         self.sizes: set[Value] = set()
-        self.turns: set[Value] = set()
+        self.iterations: set[Value] = set()
         self._from: dict[Value, frozenset[Value]] = {p: frozenset((p,)) for p in params}
         self._function(module, entry, 0)
 
@@ -135,14 +136,11 @@ class _Uses:
         for op in function.body.walk() if function.body is not None else ():
             if op.name == "pto.make_tensor_view":
                 self._note(self.sizes, op.group("shape"))
-            elif op.name == "scf.for":
-                self._note(self.turns, [op["upper"]])
-            elif op.name == "func.call" and depth < _DEEP:
-                callee = module.function(op.attrs["callee"])
-                if callee is not None:
-                    for value, param in zip(op.group("args"), callee.params):
-                        self._from[param] = self._from.get(param, frozenset()) | self._from.get(value, frozenset())
-                    self._function(module, callee, depth + 1)
+            elif depth < _DEEP and (called := callee(op, module)) is not None:
+                for value, param in zip(op.group("args"), called.params):
+                    self._from[param] = self._from.get(param, frozenset()) | self._from.get(value, frozenset())
+                self._function(module, called, depth + 1)
+            self._note(self.iterations, [induction.upper for induction in control_of(op).inductions(op)])
             if op.name.startswith("arith."):
                 behind = frozenset().union(*(self._from.get(v, frozenset()) for v in op.values))
                 for result in op.results:
@@ -204,19 +202,6 @@ class _Reach:
                 self.greatest[op.result] = self.blocks
             case "pto.get_block_idx":
                 self.greatest[op.result] = self.blocks - 1
-            case "scf.for":
-                lower, step = self._of(op["lower"]), max(1, self._of(op["step"]))
-                turns = max(0, self._of(op["upper"]) - 1 - lower) // step
-                self.greatest[op.regions[0].args[0]] = lower + turns * step
-                self._carry(op.group("init"), op.regions[0].args[1:])
-                self._region(op.regions[0])
-                self._carry(op.group("init"), op.results)
-            case "scf.while":
-                for region in op.regions:
-                    self._carry(op.group("init"), region.args)
-                    self._region(region)
-            case "func.call":
-                self._call(op)
             case "pto.addptr":
                 self._moved(op, self._of(op.get("offset")))
             case "pto.castptr":
@@ -237,13 +222,10 @@ class _Reach:
                 self.greatest[op.result] = _ARITH[name](a, b)
             case _ if op.name.startswith("arith.") and len(op.values) == 1 and len(op.results) == 1:
                 self.greatest[op.result] = self._of(op.values[0])
-            case _ if op.successors:
-                for k, to in enumerate(op.successors):
-                    self._carry(passed(op, k), to.args)
+            case _ if (called := callee(op, self.module)) is not None:
+                self._call(op, called)
             case _:
-                for region in op.regions:
-                    self._region(region)
-                    self._yields(region, op.results)
+                self._enter(op)
 
     def _max(self, result: Value, values: Sequence[Value]) -> None:
         self.greatest[result] = max(map(self._of, values))
@@ -254,22 +236,29 @@ class _Reach:
                 self.origin.setdefault(arg, self.origin[value])
             self.greatest[arg] = max(self._of(arg), self._of(value))
 
-    def _yields(self, region: Block, results: Sequence[Value]) -> None:
-        for op in region.ops:
-            if op.name == "scf.yield":
-                self._carry(op.group("values"), results)
+    def _enter(self, op: Op) -> None:
+        """Regions once, loops in their last iteration; blocks that branches lead to get what these hand over."""
+        for arg, *bounds in control_of(op).inductions(op):
+            lower, upper, step = map(self._of, bounds)
+            step = max(1, step)
+            self.greatest[arg] = lower + max(0, upper - 1 - lower) // step * step
+        for region in (*op.regions, None):
+            for edge in edges(op):
+                self._carry(edge.given, edge.taken)
+            if region is not None:
+                self._region(region)
 
-    def _call(self, op: Op) -> None:
-        callee = self.module.function(op.attrs["callee"])
-        if callee is None or callee.body is None or self._calls > 1000:
+    def _call(self, op: Op, function: Function) -> None:
+        if self._calls > 1000:
             return
+        assert function.body is not None
         self._calls += 1
-        for value, param in zip(op.group("args"), callee.params):
+        for value, param in zip(op.group("args"), function.params):
             if value in self._entry_of:
                 self._entry_of[param] = self._entry_of[value]
-        self._carry(op.group("args"), callee.params)
-        outside, self._inside = self._inside, callee
-        self._region(callee.body)
+        self._carry(op.group("args"), function.params)
+        outside, self._inside = self._inside, function
+        self._region(function.body)
         self._inside = outside
 
     def _moved(self, op: Op, offset: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from ptokit.diagnostics import Diagnostics, Note, Scope, define
 from ptokit.types.values import Scalar, Struct
 
+from .control import TERMINATORS
 from .core import Module, Op
 from .survey import Survey, Surveys
 
@@ -39,7 +40,6 @@ _rule(
     "load_scalar %p[%i] of an inttoptr",
 )
 
-_TERMINATORS = ("func.return", "return", "scf.yield", "scf.condition", "cf.br", "cf.cond_br", "cf.switch", "pto.yield")
 _ACCESSES = ("pto.load_scalar", "pto.store_scalar")
 _MAKES = "pto.declare_struct"
 
@@ -62,7 +62,7 @@ def _structs(survey: Survey, found: Diagnostics) -> None:
         made = next((v for v in op.results if isinstance(v.type, Struct)), None)
         if made is not None and op.name != _MAKES:
             found.error("STRUCT-2", f"{op.name} gives %{made.name}, a struct", op.location)
-        if op.name in _TERMINATORS:
+        if op.name in TERMINATORS:
             out = next((v for v in op.values if isinstance(v.owner, Op) and v.owner.name == _MAKES), None)
             if out is not None:
                 note = Note(f"%{out.name} is declared here", out.location)

@@ -16,6 +16,7 @@ from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
 
+from .control import is_loop
 from .core import Block, Function, Op, Value
 from .facts import Facts, instr_of
 from .marks import Marks
@@ -157,7 +158,7 @@ def live_ranges(function: Function, unneeded: Mapping[Op, Sequence[Value]]) -> d
             for result in op.results:
                 if isinstance(result.type, TileSpec):
                     defined_in.setdefault(result, depth)
-            inner = [*loops, (now, _last(op, now))] if op.name in ("scf.for", "scf.while") else loops
+            inner = [*loops, (now, _last(op, now))] if is_loop(op) else loops
             for value in (v for v in op.values if v not in unneeded[op]):
                 root = origin.get(value, value)
                 if not isinstance(root.type, TileSpec):

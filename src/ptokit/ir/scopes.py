@@ -8,6 +8,7 @@ from ptokit.diagnostics import Diagnostic, Diagnostics, Note, define, lookup
 from ptokit.isa.operands import Passing
 from ptokit.types.values import Align, Mask, VReg
 
+from .control import edges, is_loop
 from .core import Block, Op, Value
 from .facts import instr_of
 from .survey import Survey
@@ -91,10 +92,7 @@ def _stores(survey: Survey) -> Iterator[Value]:
         instr = instr_of(op)
         if instr is not None:
             known.update(v for operand, v in zip(instr.produces, op.results) if operand.passing is Passing.ONCE)
-        if op.name == "scf.for":
-            for init, arg, result in zip(op.group("init"), op.regions[0].args[1:], op.results):
-                if init in known:
-                    known |= {arg, result}
+        known.update(to for edge in edges(op) for value, to in zip(edge.given, edge.taken) if value in known)
     yield from sorted(known, key=lambda v: (v.location.line, v.location.column))
 
 
@@ -111,7 +109,7 @@ def _linear(value: Value, body: Block, found: Diagnostics) -> None:
             _report(found, "VEC-A5-13", f"the stream of stores is not flushed: nothing takes {name}", value.owner)
         return
     for op, path in uses:
-        loops = [outer.name for outer, _ in path[len(made) :] if outer.name in ("scf.for", "scf.while")]
+        loops = [outer.name for outer, _ in path[len(made) :] if is_loop(outer)]
         if loops:
             _report(found, "VEC-A5-13", f"{name} is taken anew in every iteration of {loops[0]}", op, "carry the state")
             return
@@ -140,4 +138,4 @@ def _exclusive(paths: list[Path], uses: int) -> bool:
     if len(paths) != uses:
         return False
     tails = [path[-1] for path in paths if path]
-    return len(tails) == uses and all(op.name == "scf.if" for op, _ in tails) and len({op for op, _ in tails}) == 1
+    return len(tails) == uses and not any(is_loop(op) for op, _ in tails) and len({op for op, _ in tails}) == 1

@@ -7,6 +7,7 @@ from functools import cache
 
 from ptokit.diagnostics.suggestions import suggest
 from ptokit.ir import Block, Op
+from ptokit.ir.control import TERMINATORS
 from ptokit.ir.graph import BRANCHES
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import Type
@@ -22,7 +23,7 @@ from .ops.micro import read_micro
 from .ops.tile import read_dps
 from .parser import Parser
 from .recovery import FUNCTION_WORDS, recover
-from .regions import TERMINATORS, YIELDS, Kind, read_blocks, read_head
+from .regions import YIELDS, Kind, read_blocks, read_head
 from .registry import QUOTED, READERS
 from .statements.instructions import read_ssa
 from .statements.sync import STATEMENTS

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from ptokit.diagnostics import Note
 from ptokit.diagnostics.suggestions import suggest
 from ptokit.ir import Block, Value
-from ptokit.ir.graph import BRANCHES, dominators, reverse_postorder
+from ptokit.ir.control import TERMINATORS
+from ptokit.ir.graph import dominators, reverse_postorder
 
 from ..text import rules
 from ..text.cursor import OperationError
@@ -35,7 +36,6 @@ YIELDS = Kind()
 EXECUTED = Kind(several=True)
 LABELLED = Kind(labelled=True)
 SECTION = Kind(())
-TERMINATORS = frozenset(("func.return", "scf.yield", "scf.condition", *BRANCHES))
 
 ReadOps = Callable[[Parser, Block], None]
 

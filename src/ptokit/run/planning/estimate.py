@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
+from ptokit.ir.control import callee, control_of, is_loop
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import Facts, instr_of
 from ptokit.types.tile import TileSpec
@@ -12,7 +12,7 @@ from ptokit.types.values import VReg
 
 CALL = 5e-6  # seconds for one NumPy call and what is around it
 ELEMENT = 1e-9  # seconds for one element
-_TURNS = 8  # of a loop of which nothing is known
+_ITERATIONS = 8  # of a loop whose bounds are not known
 _DEPTH = 8  # of calls
 
 _ARITHMETIC: dict[str, Callable[..., int]] = {
@@ -63,22 +63,25 @@ class Work:
             known = [self._numbers.get(value) for value in op.values]
             if all(isinstance(n, int) for n in known):
                 self._numbers[op.result] = _ARITHMETIC[op.name](*known)
-        elif op.name == "func.call":
-            callee = self.module.function(op.attrs["callee"])
-            if callee is not None:
-                for param, value in zip(callee.params, op.group("args")):
-                    if value in self._numbers:
-                        self._numbers[param] = self._numbers[value]
-                self._function(callee, times, depth + 1)
-        inside = times * (self._turns(op) if op.name in ("scf.for", "scf.while") else 1)
+        elif (function := callee(op, self.module)) is not None:
+            for param, value in zip(function.params, op.group("args")):
+                if value in self._numbers:
+                    self._numbers[param] = self._numbers[value]
+            self._function(function, times, depth + 1)
+        inside = times * (self._iterations(op) if is_loop(op) else 1)
         for region in op.regions:
             self._region(region, inside, depth)
 
-    def _turns(self, op: Op) -> float:
-        bounds: list[Any] = [self._numbers.get(op[n]) if op.get(n) else None for n in ("lower", "upper", "step")]
-        if any(bound is None for bound in bounds) or bounds[2] <= 0:
-            return _TURNS
-        return max(0, -((bounds[0] - bounds[1]) // bounds[2]))
+    def _iterations(self, op: Op) -> float:
+        counted = control_of(op).inductions(op)
+        product = 1 if counted else _ITERATIONS
+        for _, *bounds in counted:
+            lower, upper, step = map(self._numbers.get, bounds)
+            if lower is None or upper is None or step is None or step <= 0:
+                product *= _ITERATIONS
+            else:
+                product *= max(0, -((lower - upper) // step))
+        return product
 
 
 def elements(op: Op) -> int:

@@ -7,34 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
+from ptokit.ir.control import callee, decides, is_loop
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.types.values import Scalar
 
 from .stores import stored
-
-_AGREED: dict[str, tuple[str, ...]] = {
-    "scf.for": ("lower", "upper", "step"),
-    "scf.if": ("condition",),
-    "scf.index_switch": ("index",),
-    "scf.condition": ("condition",),
-    "cf.cond_br": ("condition",),
-    "cf.switch": ("flag",),
-}
-"""Operands every block must agree on, of operations that are no instructions."""
-
-_ONCE = frozenset(
-    (
-        "scf.if",
-        "scf.execute_region",
-        "scf.index_switch",
-        "pto.vecscope",
-        "pto.strict_vecscope",
-        "pto.section.cube",
-        "pto.section.vector",
-    )
-)
-"""One of their regions runs, once at most; those of other operations follow each other, again and again."""
 
 
 def agreed(op: Op, operand: str) -> bool:
@@ -46,7 +24,7 @@ def _agreed_operands(op: Op) -> tuple[str, ...]:
     instr = instr_of(op)
     if op.name == "arith.select" and not isinstance(op.result.type, Scalar):
         return ("condition",)  # between tiles or registers it is a branch
-    return _AGREED.get(op.name, ()) if instr is None else tuple(o.name for o in instr.operands if o.agreed)
+    return decides(op) if instr is None else tuple(o.name for o in instr.operands if o.agreed)
 
 
 def lockstep(module: Module, entry: Function, varying: AbstractSet[Value]) -> bool:
@@ -60,16 +38,15 @@ class _Order:
     """The search for a place where blocks may disagree and some may have stored."""
 
     def __init__(self, module: Module, varying: AbstractSet[Value]) -> None:
-        self.functions = {f.name: f for f in module.functions}
+        self.module = module
         self.varying = varying
         self.unsafe = False
         self._left: dict[tuple[str, bool], bool] = {}  # function, entered after a store: left after a store
         self._regions: dict[Block, bool] = {}
 
-    def function(self, function: Function | None, *, written: bool) -> bool:
+    def function(self, function: Function, *, written: bool) -> bool:
         """True if something may have been stored when the function returns."""
-        if function is None or function.body is None:
-            return written
+        assert function.body is not None
         key = (function.name, written)
         if key not in self._left:
             self._left[key] = self._region(function.body, written=written)
@@ -86,9 +63,9 @@ class _Order:
     def _op(self, op: Op, *, written: bool) -> bool:
         if written and any(v in self.varying for name in _agreed_operands(op) for v in op.group(name)):
             self.unsafe = True
-        if op.name == "func.call":
-            return self.function(self.functions.get(op.attrs["callee"]), written=written)
-        inside = written or (op.name not in _ONCE and any(self._stores(region) for region in op.regions))
+        if (function := callee(op, self.module)) is not None:
+            return self.function(function, written=written)
+        inside = written or (is_loop(op) and any(self._stores(region) for region in op.regions))
         ends = [self._region(region, written=inside) for region in op.regions]
         return written or any(ends) or bool(stored(op))
 
@@ -99,7 +76,7 @@ class _Order:
         return self._regions[region]
 
     def _may_store(self, op: Op) -> bool:
-        if op.name == "func.call":
-            callee = self.functions.get(op.attrs["callee"])
-            return callee is not None and callee.body is not None and self._stores(callee.body)
+        function = callee(op, self.module)
+        if function is not None and function.body is not None:
+            return self._stores(function.body)
         return bool(stored(op)) or any(self._stores(region) for region in op.regions)

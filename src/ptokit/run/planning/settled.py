@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ptokit.ir.control import TERMINATORS, is_call
 from ptokit.ir.core import Function, Value
 from ptokit.ir.facts import Facts
 from ptokit.types.tile import DYNAMIC, TileSpec
 
-_HANDED_ON = frozenset(
-    (
-        "scf.yield",
-        "scf.condition",
-        "func.call",
-        "func.return",
-        "pto.set_validshape",
-        "builtin.unrealized_conversion_cast",
-    )
-)
-"""What changes a valid region, or gives a tile another name by which that may happen."""
+_CHANGING = frozenset(("pto.set_validshape", "builtin.unrealized_conversion_cast", *TERMINATORS))
+"""What changes a valid region, or gives a tile another name by which that may happen, as calls and regions do."""
 
 
 def settled_regions(function: Function, facts: Facts) -> dict[Value, TileSpec]:
@@ -35,7 +27,7 @@ def settled_regions(function: Function, facts: Facts) -> dict[Value, TileSpec]:
                 found[op.result] = replace(spec, valid_row=rows, valid_col=cols)
     if found:
         for op in function.body.walk():
-            if op.name in _HANDED_ON or op.regions or op.successors:
+            if op.name in _CHANGING or op.regions or is_call(op):
                 for value in op.values:
                     found.pop(value, None)
     return found

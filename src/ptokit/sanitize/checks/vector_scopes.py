@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Note
-from ptokit.ir.core import Block, Function, Op, Value
-from ptokit.ir.graph import passed
+from ptokit.ir.control import givers
+from ptokit.ir.core import Function, Op
 
 from ..findings.folded import Draft
 from ..memory.footprints import Touch, places_of
@@ -273,27 +273,9 @@ class Sources:
     """Which operations the numbers among the operands of others come from."""
 
     def __init__(self, functions: list[Function]) -> None:
-        self._from: dict[Value, list[Value]] = {}
+        ops = (op for function in functions if function.body is not None for op in function.body.walk())
+        self._from = givers(ops)
         self._known: dict[Op, tuple[Op, ...]] = {}
-        for function in functions:
-            if function.body is not None:
-                self._block(function.body)
-
-    def _block(self, first: Block) -> None:
-        for op in (op for block in first.blocks for op in block.ops):
-            for k, to in enumerate(op.successors):
-                for arg, value in zip(to.args, passed(op, k)):
-                    self._from.setdefault(arg, []).append(value)
-            for region in op.regions:
-                self._block(region)
-                inside = (inner for block in region.blocks for inner in block.ops)
-                ends = [v for inner in inside if inner.name == "scf.yield" for v in inner.group("values")]
-                for arg, value in zip(region.args[1:] if op.name == "scf.for" else [], op.group("init")):
-                    self._from.setdefault(arg, []).append(value)
-                for arg, value in zip(region.args[1:] if op.name == "scf.for" else [], ends):
-                    self._from.setdefault(arg, []).append(value)
-                for k, value in enumerate(ends):
-                    self._from.setdefault(op.results[k % len(op.results)], []).append(value)
 
     def numbers_of(self, op: Op) -> tuple[Op, ...]:
         """Operations whose results the operands of `op` are computed from, be it by arithmetic or loops."""

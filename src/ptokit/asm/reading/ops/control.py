@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ptokit.ir import Block, Op, Value
+from ptokit.ir.control import TERMINATORS
 from ptokit.ir.launch import SIMT_SIZES
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
@@ -15,7 +16,7 @@ from ...text import rules
 from ...types.parse import POISON
 from ..blocks import read_region
 from ..parser import Parser
-from ..regions import EXECUTED, LABELLED, SECTION, TERMINATORS, Kind
+from ..regions import EXECUTED, LABELLED, SECTION, Kind
 from ..registry import READERS
 
 _SIZES = re.compile(r"<<<\s*(\d{1,9})\s*,\s*(\d{1,9})\s*,\s*(\d{1,9})\s*>>>\Z", re.ASCII)

@@ -1,0 +1,201 @@
+"""Control flow of operations: which regions they execute, how often, and what each place hands to the next.
+
+An operation with regions has a `Control`. Analyses ask it for edges, as MLIR's region branch interface gives them, and
+need not know which operations there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from .core import Block, Function, Module, Op, Value
+from .graph import BRANCHES, passed
+
+
+class Edge(NamedTuple):
+    """Control that may pass to a block, or with ``to`` None to what follows the operation: values given and taken."""
+
+    to: Block | None
+    given: Sequence[Value] = ()
+    taken: Sequence[Value] = ()
+
+
+class Induction(NamedTuple):
+    """An argument of a loop's body that counts from ``lower`` by ``step``, below ``upper``."""
+
+    arg: Value
+    lower: Value
+    upper: Value
+    step: Value
+
+
+class Control:
+    """Operations that execute one of their regions once, whose end hands its values to the results.
+
+    ``decides``: operands that decide which regions are executed and how often. ``repeats``: a region may be executed
+    several times.
+    """
+
+    def __init__(self, decides: tuple[str, ...] = (), *, repeats: bool = False, skipped: bool = False) -> None:
+        self.decides, self.repeats, self._skipped = decides, repeats, skipped
+
+    def entered(self, op: Op) -> Iterator[Edge]:
+        """Where control goes when it reaches the operation."""
+        for region in op.regions:
+            yield Edge(region)
+        if self._skipped:
+            yield Edge(None)
+
+    def left(self, op: Op, region: Block, values: Sequence[Value]) -> Iterator[Edge]:
+        """Where control goes at an end of one of its regions, which has these values."""
+        yield Edge(None, values, op.results)
+
+    def inductions(self, op: Op) -> list[Induction]:
+        """The arguments that count iterations."""
+        return []
+
+
+class _If(Control):
+    """The second region may be missing."""
+
+    def entered(self, op: Op) -> Iterator[Edge]:
+        yield from super().entered(op)
+        if len(op.regions) < 2:
+            yield Edge(None)
+
+
+class _Scope(Control):
+    """The region sees what it captures as arguments."""
+
+    def entered(self, op: Op) -> Iterator[Edge]:
+        yield Edge(op.regions[0], op.group("captured"), op.regions[0].args)
+
+
+class _For(Control):
+    """A loop that counts, and carries values from one iteration to the next."""
+
+    def entered(self, op: Op) -> Iterator[Edge]:
+        return self._next(op, op.group("init"))
+
+    def left(self, op: Op, region: Block, values: Sequence[Value]) -> Iterator[Edge]:
+        return self._next(op, values)
+
+    @staticmethod
+    def _next(op: Op, values: Sequence[Value]) -> Iterator[Edge]:
+        (body,) = op.regions
+        yield Edge(body, values, body.args[1:])
+        yield Edge(None, values, op.results)
+
+    def inductions(self, op: Op) -> list[Induction]:
+        return [Induction(op.regions[0].args[0], op["lower"], op["upper"], op["step"])]
+
+
+class _While(Control):
+    """The first region ends with a condition: on into the second one and back to the first, or out."""
+
+    def entered(self, op: Op) -> Iterator[Edge]:
+        yield Edge(op.regions[0], op.group("init"), op.regions[0].args)
+
+    def left(self, op: Op, region: Block, values: Sequence[Value]) -> Iterator[Edge]:
+        before, after = op.regions
+        if region is after:
+            yield Edge(before, values, before.args)
+        else:
+            yield Edge(after, values, after.args)
+            yield Edge(None, values, op.results)
+
+
+_CONTROL = {
+    "scf.for": _For(("lower", "upper", "step"), repeats=True),
+    "scf.while": _While(repeats=True),
+    "scf.if": _If(("condition",)),
+    "scf.index_switch": Control(("index",)),
+    "scf.execute_region": Control(),
+    "pto.vecscope": _Scope(),
+    "pto.strict_vecscope": _Scope(),
+    "pto.section.cube": Control(skipped=True),
+    "pto.section.vector": Control(skipped=True),
+}
+_ANY = Control(repeats=True, skipped=True)
+_DECIDING = {"scf.condition": ("condition",), "cf.cond_br": ("condition",), "cf.switch": ("flag",)}
+_CALL, _RETURN = "func.call", "func.return"
+_ENDS = frozenset(("scf.yield", "scf.condition", _RETURN))
+
+TERMINATORS = _ENDS | BRANCHES
+"""What blocks end with."""
+
+
+def control_of(op: Op) -> Control:
+    """How an operation executes its regions; of one that nothing is known of, each any number of times."""
+    return _CONTROL.get(op.name, _ANY)
+
+
+def decides(op: Op) -> tuple[str, ...]:
+    """Operands that decide where control goes: of operations with regions, ends of regions and branches."""
+    known = _CONTROL.get(op.name)
+    return _DECIDING.get(op.name, ()) if known is None else known.decides
+
+
+def is_loop(op: Op) -> bool:
+    """True if the operation has regions that may be executed several times."""
+    return bool(op.regions) and control_of(op).repeats
+
+
+def ends(region: Block) -> list[Op]:
+    """The operations that end a region and have its values; where there are none, one may be left out."""
+    return [block.ops[-1] for block in region.blocks if block.ops and block.ops[-1].name in _ENDS]
+
+
+def edges(op: Op) -> Iterator[Edge]:
+    """All that may be taken on reaching an operation, at the ends of its regions, or by a branch."""
+    if op.successors:
+        for k, to in enumerate(op.successors):
+            yield Edge(to, passed(op, k), to.args)
+    elif op.regions:
+        control = control_of(op)
+        yield from control.entered(op)
+        for region in op.regions:
+            for values in [end.group("values") for end in ends(region)] or [list[Value]()]:
+                yield from control.left(op, region, values)
+
+
+def is_call(op: Op) -> bool:
+    """True if the operation calls a function of the module."""
+    return op.name == _CALL
+
+
+def callee(op: Op, module: Module) -> Function | None:
+    """The function with a body that an operation calls."""
+    if not is_call(op):
+        return None
+    function = module.function(op.attrs["callee"])
+    return function if function is not None and function.body is not None else None
+
+
+def call_edges(op: Op, function: Function) -> Iterator[Edge]:
+    """Into a function that is called, and back to the call."""
+    assert function.body is not None
+    yield Edge(function.body, op.group("args"), function.params)
+    for inner in function.body.walk():
+        if inner.name == _RETURN:
+            yield Edge(None, inner.group("values"), op.results)
+
+
+def called_from(module: Module, entry: Function) -> list[Function]:
+    """The functions with a body that run when `entry` does, itself first, each once."""
+    found = [entry]
+    for function in found:
+        ops = function.body.walk() if function.body is not None else ()
+        found += [f for f in dict.fromkeys(callee(op, module) for op in ops) if f is not None and f not in found]
+    return found
+
+
+def givers(ops: Iterable[Op], more: Iterable[Edge] = ()) -> dict[Value, list[Value]]:
+    """By argument of a block or result of an operation: the values that it may be, as edges hand them over."""
+    found: dict[Value, list[Value]] = {}
+    for edge in chain(chain.from_iterable(map(edges, ops)), more):
+        for value, taken in zip(edge.given, edge.taken):
+            found.setdefault(taken, []).append(value)
+    return found
