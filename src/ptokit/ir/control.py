@@ -38,15 +38,13 @@ class Control:
     several times.
     """
 
-    def __init__(self, decides: tuple[str, ...] = (), *, repeats: bool = False, skipped: bool = False) -> None:
-        self.decides, self.repeats, self._skipped = decides, repeats, skipped
+    def __init__(self, decides: tuple[str, ...] = (), *, repeats: bool = False) -> None:
+        self.decides, self.repeats = decides, repeats
 
     def entered(self, op: Op) -> Iterator[Edge]:
         """Where control goes when it reaches the operation."""
         for region in op.regions:
             yield Edge(region)
-        if self._skipped:
-            yield Edge(None)
 
     def left(self, op: Op, region: Block, values: Sequence[Value]) -> Iterator[Edge]:
         """Where control goes at an end of one of its regions, which has these values."""
@@ -55,6 +53,14 @@ class Control:
     def inductions(self, op: Op) -> list[Induction]:
         """The arguments that count iterations."""
         return []
+
+
+class _Any(Control):
+    """Nothing is known of the operation: it may execute none of its regions."""
+
+    def entered(self, op: Op) -> Iterator[Edge]:
+        yield from super().entered(op)
+        yield Edge(None)
 
 
 class _If(Control):
@@ -115,10 +121,11 @@ _CONTROL = {
     "scf.execute_region": Control(),
     "pto.vecscope": _Scope(),
     "pto.strict_vecscope": _Scope(),
-    "pto.section.cube": Control(skipped=True),
-    "pto.section.vector": Control(skipped=True),
+    "pto.section.cube": Control(),  # cores of the other kind skip it, and have nothing that it works on
+    "pto.section.vector": Control(),
+    "pto.section.simt": Control(repeats=True),
 }
-_ANY = Control(repeats=True, skipped=True)
+_UNKNOWN = _Any(repeats=True)
 _DECIDING = {"scf.condition": ("condition",), "cf.cond_br": ("condition",), "cf.switch": ("flag",)}
 _CALL, _RETURN = "func.call", "func.return"
 _ENDS = frozenset(("scf.yield", "scf.condition", _RETURN))
@@ -129,7 +136,7 @@ TERMINATORS = _ENDS | BRANCHES
 
 def control_of(op: Op) -> Control:
     """How an operation executes its regions; of one that nothing is known of, each any number of times."""
-    return _CONTROL.get(op.name, _ANY)
+    return _CONTROL.get(op.name, _UNKNOWN)
 
 
 def decides(op: Op) -> tuple[str, ...]:

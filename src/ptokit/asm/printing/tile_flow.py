@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from ptokit.ir import Block, Function, Op, Value
+from ptokit.ir.control import control_of, edges, is_call
 from ptokit.ir.facts import Facts, instr_of
 from ptokit.isa.site import TileInfo
 from ptokit.isa.table import Instr, Kind, Role
@@ -16,8 +17,6 @@ from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
 
 from ..forms.operands import DPS_WORDS
-
-PASSED = ("scf.yield", "scf.condition")
 
 
 def is_tile(value: Value | None) -> bool:
@@ -96,22 +95,13 @@ class Flow:
 
     def _connect(self, op: Op) -> None:
         """Join what an operation passes on."""
-        if not op.regions:
-            if statement_of(op) is None and op.name != "func.call":
-                for result in op.results:
-                    for value in op.values:
-                        self._join(value, result)
-            return
-        carried = op.group("init")
-        for region in op.regions:
-            skipped = 1 if op.name == "scf.for" else 0
-            last = region.ops[-1] if region.ops else None
-            passed = last.group("values") if last is not None and last.name in PASSED else []
-            for values in (carried, passed, region.args[skipped:]):
-                for a, b in zip(values, op.results):
-                    self._join(a, b)
-                for a, b in zip(values, carried):
-                    self._join(a, b)
+        if not op.regions and statement_of(op) is None and not is_call(op):
+            for result in op.results:
+                for value in op.values:
+                    self._join(value, result)
+        for edge in edges(op):
+            for value, taken in zip(edge.given, edge.taken):
+                self._join(taken, value)
 
     # ----------------------------------------------------------------- summary
 
@@ -133,14 +123,11 @@ class Flow:
         parts = [self.block(r) for r in op.regions]
         for part in parts:
             out.writes |= part.writes
-        if op.name == "scf.while":
-            out.then(parts[0])
-            out.reads |= parts[1].reads - out.kills
-            return out
-        for part in parts:
-            out.reads |= part.reads
-        if op.name != "scf.for" and (op.name != "scf.if" or len(parts) > 1):
-            out.kills = set.intersection(*(p.kills for p in parts))
+        first = {edge.to for edge in control_of(op).entered(op)}
+        if None not in first:
+            out.kills = set.intersection(*(part.kills for region, part in zip(op.regions, parts) if region in first))
+        for region, part in zip(op.regions, parts):
+            out.reads |= part.reads if region in first else part.reads - out.kills
         return out
 
     def _plain(self, op: Op) -> Summary:
