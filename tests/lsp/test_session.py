@@ -363,3 +363,17 @@ def test_malformed_parameters_and_texts_that_are_nowhere_are_refused() -> None:
     ran = subprocess.run([sys.executable, "-m", "ptokit", "lsp"], input=sent, capture_output=True, timeout=60)
     assert b"Traceback" not in ran.stderr
     assert ran.stdout.count(b'"code": -32602') + ran.stdout.count(b'"code":-32602') == len(odd)
+
+
+def test_requests_before_the_first_one_are_refused() -> None:
+    sent = b""
+    for number, method in enumerate(("textDocument/hover", "textDocument/didOpen", "shutdown")):
+        item = {"uri": URI, "languageId": "pto", "version": 1, "text": TEXT}
+        params = {"textDocument": item, "position": {"line": 0, "character": 0}} if number < 2 else None
+        content = {"jsonrpc": "2.0", "method": method, "params": params} | ({"id": number} if number != 1 else {})
+        body = json.dumps(content).encode()
+        sent += b"Content-Length: %d\r\n\r\n" % len(body) + body
+    ran = subprocess.run([sys.executable, "-m", "ptokit", "lsp"], input=sent, capture_output=True, timeout=60)
+    assert ran.stdout.count(b"-32002") == 2
+    assert ran.stdout.count(b"Content-Length") == 2
+    assert b"Traceback" not in ran.stderr

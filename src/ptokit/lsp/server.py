@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from lsprotocol import types as lsp
-from pygls.exceptions import JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcServerNotInitialized
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.json_rpc import JsonRPCNotification
@@ -43,20 +43,26 @@ _NO_TARGET = (
 
 
 class _Protocol(LanguageServerProtocol):
-    """The protocol, in which a message with malformed parameters is refused in a line."""
+    """The protocol, in which a message with malformed parameters, or before the first one, is refused in a line."""
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         method = data.get("method")
         wanted = self.get_message_type(method) if "jsonrpc" in data and isinstance(method, str) else None
         if wanted is None:
             return super().structure_message(data)
+        if self._workspace is None and method not in (lsp.INITIALIZE, lsp.EXIT):
+            return self._refused(data, "early", JsonRpcServerNotInitialized(f"{method} comes before {lsp.INITIALIZE}"))
         try:
             return self._converter.structure(data, wanted)
         except Exception:  # of many kinds: whatever a value of another type leads to
             refusal = JsonRpcInvalidParams(f"the parameters of {method} are malformed")
-            if "id" in data:
-                self._send_response(data["id"], None, refusal.to_response_error())
-            return JsonRPCNotification(jsonrpc=self.VERSION, method=f"malformed {method}", params={})
+            return self._refused(data, "malformed", refusal)
+
+    def _refused(self, data: dict[str, Any], how: str, why: JsonRpcException) -> JsonRPCNotification:
+        """Answer a request with an error; a message to which nobody listens."""
+        if "id" in data:
+            self._send_response(data["id"], None, why.to_response_error())
+        return JsonRPCNotification(jsonrpc=self.VERSION, method=f"{how} {data['method']}", params={})
 
 
 class Server(LanguageServer):
