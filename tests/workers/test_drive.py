@@ -105,6 +105,14 @@ def test_limits_of_time_and_memory_end_one_task_only() -> None:
 
 
 @pytest.mark.usefixtures("_fresh")
+@pytest.mark.parametrize("seconds", [1e10, 1e300, float("inf")])
+@pytest.mark.parametrize("memory", [1 << 62, 1 << 64, 10**30])
+def test_limits_beyond_all_bounds_are_none(seconds: float, memory: int) -> None:
+    (answer,) = done(task("a", seconds=seconds, memory=memory))
+    assert (answer.how, answer.message) == (How.DONE, "")
+
+
+@pytest.mark.usefixtures("_fresh")
 def test_a_process_that_dies_is_replaced_and_its_task_worked_on_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,12 +98,15 @@ function = "{__name__}:deadly"
         steps = [KERNELS * 3 * n // (KILLS + 2) for n in range(KILLS)]  # results by which something is killed
         while True:
             campaign = self.go_on()
-            while campaign.poll() is None:
-                done = sum(self.killed.values())
-                if done < KILLS and self.results() > steps[done]:
-                    self.kill(campaign)
-                with suppress(subprocess.TimeoutExpired):
-                    campaign.wait(0.5)
+            try:
+                while campaign.poll() is None:
+                    done = sum(self.killed.values())
+                    if done < KILLS and self.results() > steps[done]:
+                        self.kill(campaign)
+                    with suppress(subprocess.TimeoutExpired):
+                        campaign.wait(0.5)
+            finally:
+                campaign.kill()
             self.ended.append(campaign.returncode)
             if self.cluster.scheduler.poll() is not None:
                 self.again()
@@ -113,8 +116,9 @@ function = "{__name__}:deadly"
 
 
 @pytest.mark.campaign
-def test_everything_has_its_result_whatever_is_killed(tmp_path: Path) -> None:
-    soak = Soak(tmp_path, 24)
+@pytest.mark.parametrize("seed", [24, 25, 26, 27])
+def test_everything_has_its_result_whatever_is_killed(seed: int, tmp_path: Path) -> None:
+    soak = Soak(tmp_path, seed)
     try:
         soak.run()
     finally:

@@ -24,7 +24,8 @@ def _limit_memory(limit: int) -> None:
     except ImportError:  # Windows
         return
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (limit or hard, hard))
+    most = sys.maxsize if hard == resource.RLIM_INFINITY else hard
+    resource.setrlimit(resource.RLIMIT_AS, (limit if 0 < limit < most else hard, hard))
 
 
 WATCH_SECONDS = 0.5

@@ -110,7 +110,7 @@ class Child:
             self._message(START_SECONDS)
             self._imported.add(module)
         self._send({"call": task.call, "given": task.given, "memory": task.memory}, task.data)
-        answer, data = self._message(task.seconds or None)
+        answer, data = self._message(min(task.seconds, threading.TIMEOUT_MAX) or None)
         try:
             how = How(answer.pop("how"))
             return Answer(task.id, how, data=tuple(data), host=_HOST, **answer)
