@@ -41,6 +41,10 @@ from ptokit.lang.tensors import GlobalTensor as GlobalTensor
 from ptokit.lang.kernels import Kernel as Kernel
 from ptokit.diagnostics import KernelWarning as KernelWarning
 from ptokit.types.enums import Layout as Layout
+from ptokit.types.enums import MaskAxis as MaskAxis
+from ptokit.types.enums import MaskPattern as MaskPattern
+from ptokit.types.enums import MxGroupAxis as MxGroupAxis
+from ptokit.types.enums import MxQuantAlg as MxQuantAlg
 from ptokit.types.enums import NotifyOp as NotifyOp
 from ptokit.lang import PIPE_ALL as PIPE_ALL
 from ptokit.lang import PIPE_FIX as PIPE_FIX
@@ -57,6 +61,9 @@ from ptokit.types.enums import Pipe as Pipe
 from ptokit.lang.tensors import Pointer as Pointer
 from ptokit.lang.values import Predicate as Predicate
 from ptokit.lang.prefetch import PrefetchAsyncContext as PrefetchAsyncContext
+from ptokit.types.enums import PrintFormat as PrintFormat
+from ptokit.types.enums import QuantScaleAlg as QuantScaleAlg
+from ptokit.types.enums import QuantType as QuantType
 from ptokit.lang.ranks import RANK as RANK
 from ptokit.lang.ranks import RANKS as RANKS
 from ptokit.lang.events import RecordEvent as RecordEvent
@@ -73,10 +80,13 @@ from ptokit.lang.scalar import Scalar as Scalar
 from ptokit.types.enums import ScatterAtomicOp as ScatterAtomicOp
 from ptokit.types.enums import ScatterConflict as ScatterConflict
 from ptokit.types.enums import ScatterOOB as ScatterOOB
+from ptokit.types.enums import SetFmatrixMode as SetFmatrixMode
 from ptokit.lang.tensors import Shape as Shape
 from ptokit.lang.tensors import Stride as Stride
+from ptokit.types.enums import SyncAllMode as SyncAllMode
 from ptokit.types.enums import SyncCoreType as SyncCoreType
 from ptokit.lang.memory import TASSIGN as TASSIGN
+from ptokit.types.enums import TInsertMode as TInsertMode
 from ptokit.lang.prefetch import TPREFETCH_ASYNC as TPREFETCH_ASYNC
 from ptokit.lang.pipes import TPipe as TPipe
 from ptokit.lang.memory import TRESHAPE as TRESHAPE
@@ -91,6 +101,7 @@ from ptokit.lang.tiles import TileRightScale as TileRightScale
 from ptokit.lang.tensors import TileShape2D as TileShape2D
 from ptokit.types.pipe_enums import TileSplitAxis as TileSplitAxis
 from ptokit.types.enums import TileType as TileType
+from ptokit.types.enums import VecStoreMode as VecStoreMode
 from ptokit.lang.scalar import cast as cast
 from ptokit.lang.registers import castptr as castptr
 from ptokit.lang.choice import cdiv as cdiv
@@ -128,17 +139,6 @@ from ptokit.api.instruction import isa as isa
 from ptokit.api.source import read as read
 from ptokit.api.launch import run as run
 from ptokit.api.sanitize import sanitize as sanitize
-from ptokit.types.enums import MaskAxis
-from ptokit.types.enums import MaskPattern
-from ptokit.types.enums import MxGroupAxis
-from ptokit.types.enums import MxQuantAlg
-from ptokit.types.enums import PrintFormat
-from ptokit.types.enums import QuantScaleAlg
-from ptokit.types.enums import QuantType
-from ptokit.types.enums import SetFmatrixMode
-from ptokit.types.enums import SyncAllMode
-from ptokit.types.enums import TInsertMode
-from ptokit.types.enums import VecStoreMode
 
 __version__: str
 
@@ -276,7 +276,7 @@ def SETFMATRIX(config: Tile, *more: RecordEvent | _SetFmatrixMode, fmatrix: _Set
 def SETHF32MODE(enable: bool = ..., mode: str = ...) -> RecordEvent:
     """Round f32 operands of the cube unit to 11 bits of mantissa (A2/A3), or stop it.
 
-    C++: SETHF32MODE(); text: pto.sethf32mode.
+    C++: SETHF32MODE([enable], [mode]); text: pto.sethf32mode.
 
     enable: bool, default True
     mode: str, default CAST_ROUND
@@ -289,7 +289,7 @@ def SETHF32MODE(enable: bool = ..., mode: str = ...) -> RecordEvent:
 def SETTF32MODE(enable: bool = ..., mode: str = ...) -> RecordEvent:
     """Round f32 operands of the cube unit to 10 bits of mantissa (A5), or stop it.
 
-    C++: SETTF32MODE(); text: pto.settf32mode.
+    C++: SETTF32MODE([enable], [mode]); text: pto.settf32mode.
 
     enable: bool, default True
     mode: str, default CAST_ROUND
@@ -2816,7 +2816,7 @@ def TXORS(dst: Tile, src: Tile, scalar: _Number, tmp: Tile, *more: RecordEvent) 
 def barrier_sync(op: str) -> RecordEvent:
     """Barrier on the pipe of an operation class.
 
-    C++: barrier_sync(); text: pto.barrier_sync.
+    C++: barrier_sync(op); text: pto.barrier_sync.
 
     op: str, default None
 
@@ -3088,7 +3088,7 @@ def create_cbuf_matrix(dst: Pointer | GlobalTensor | Partition, value: _Number, 
     """
 
 @overload
-def dcci(cache: Literal['SINGLE_CACHE_LINE', 'ENTIRE_DATA_CACHE'], where: Literal['CACHELINE_ALL', 'CACHELINE_UB', 'CACHELINE_OUT', 'CACHELINE_ATOMIC']) -> RecordEvent:
+def dcci(cache: Literal['SINGLE_CACHE_LINE', 'ENTIRE_DATA_CACHE'] = ..., where: Literal['CACHELINE_ALL', 'CACHELINE_UB', 'CACHELINE_OUT', 'CACHELINE_ATOMIC'] | None = ...) -> RecordEvent:
     """Clean and invalidate the scalar unit's cache: the 64-byte line a pointer is in, or all of it.
 
     C++: dcci([ptr]); text: pto.dcci.
@@ -3119,10 +3119,10 @@ def dhistv2(acc: Register, src: Register, mask: Predicate, bin: _Number) -> Regi
     Source: PTOAS e32488c9, micro-isa 10.
     """
 
-def dsb(memory: Literal['ALL', 'DDR', 'UB', 'SEQ']) -> RecordEvent:
+def dsb(memory: Literal['ALL', 'DDR', 'UB', 'SEQ'] | None = ...) -> RecordEvent:
     """Wait until what the scalar unit has written is in memory.
 
-    C++: dsb(); text: pto.dsb.
+    C++: dsb([memory]); text: pto.dsb.
 
     memory: str, default None
 
@@ -3130,10 +3130,10 @@ def dsb(memory: Literal['ALL', 'DDR', 'UB', 'SEQ']) -> RecordEvent:
     Source: memory-model-and-sync 6.2.
     """
 
-def get_buf(op: str, id: int, mode: int) -> RecordEvent:
+def get_buf(op: str, id: int, mode: int | None = ...) -> RecordEvent:
     """Take a buffer token: the pipe's later work waits until the token is free.
 
-    C++: get_buf(); text: pto.get_buf.
+    C++: get_buf(op, id, [mode]); text: pto.get_buf.
 
     op: str, default None
     id: int, default None
@@ -3510,7 +3510,7 @@ def mad_raw(lhs: Pointer | GlobalTensor | Partition, rhs: Pointer | GlobalTensor
 def mem_bar(kind: Literal['VV_ALL', 'VST_VLD', 'VLD_VST', 'VST_VST', 'VS_ALL', 'VST_LD', 'VLD_ST', 'VST_ST', 'SV_ALL', 'ST_VLD', 'LD_VST', 'ST_VST', 'SS_ALL', 'ST_LD', 'LD_ST', 'ST_ST']) -> RecordEvent:
     """Order loads and stores of vector registers inside one vector scope; tile instructions need none.
 
-    C++: mem_bar(); text: pto.mem_bar.
+    C++: mem_bar(kind); text: pto.mem_bar.
 
     kind: str, default None
 
@@ -4115,7 +4115,7 @@ def pintlv_b8(src0: Predicate, src1: Predicate) -> tuple[Predicate, Predicate]:
 def pipe_barrier(pipe: _Pipe) -> RecordEvent:
     """Later work of a pipe starts after all its earlier work; PIPE_ALL drains every pipe.
 
-    C++: pipe_barrier(); text: pto.barrier.
+    C++: pipe_barrier(pipe); text: pto.barrier.
 
     pipe: Pipe, default None
 
@@ -4301,7 +4301,7 @@ def ppack(src: Predicate, part: Literal['LOWER', 'HIGHER'] | None = ...) -> Pred
 def prefetch_wait(session: int, event: int) -> RecordEvent:
     """Wait for an asynchronous prefetch and those before it in its session.
 
-    C++: prefetch_wait(); text: pto.prefetch_wait.
+    C++: prefetch_wait(session, event); text: pto.prefetch_wait.
 
     session: int, default None
     event: int, default None
@@ -4479,7 +4479,7 @@ def raw_fill_l1(dst: Pointer | GlobalTensor | Partition, dst_addr: _Number, valu
 def record_event(src_op: str, dst_op: str, event_id: int = ...) -> RecordEvent:
     """set_flag between the pipes of two operation classes.
 
-    C++: record_event(); text: pto.record_event.
+    C++: record_event(src_op, dst_op, [event_id]); text: pto.record_event.
 
     src_op: str, default None
     dst_op: str, default None
@@ -4490,10 +4490,10 @@ def record_event(src_op: str, dst_op: str, event_id: int = ...) -> RecordEvent:
     Source: memory-model-and-sync 5; assembly 8.
     """
 
-def rls_buf(op: str, id: int, mode: int) -> RecordEvent:
+def rls_buf(op: str, id: int, mode: int | None = ...) -> RecordEvent:
     """Give a buffer token back when the pipe's earlier work is done.
 
-    C++: rls_buf(); text: pto.rls_buf.
+    C++: rls_buf(op, id, [mode]); text: pto.rls_buf.
 
     op: str, default None
     id: int, default None
@@ -4706,7 +4706,7 @@ def set_fix_clip_relu(value: _Number) -> None:
 def set_flag(src_pipe: _Pipe, dst_pipe: _Pipe, event_id: int = ...) -> RecordEvent:
     """Raise a flag when the source pipe's earlier work is done; ids 0..7.
 
-    C++: set_flag(); text: pto.set_flag.
+    C++: set_flag(src_pipe, dst_pipe, [event_id]); text: pto.set_flag.
 
     src_pipe: Pipe, default None
     dst_pipe: Pipe, default None
@@ -5610,7 +5610,7 @@ def vldas(src: Pointer | GlobalTensor | Partition) -> AlignState:
     Source: vector-path 4.7.
     """
 
-def vlds(src: Pointer | GlobalTensor | Partition, offset: _Number = ..., dist: str = ...) -> Register:
+def vlds(src: Pointer | GlobalTensor | Partition, offset: _Number = ..., dist: Literal['NORM', 'BRC_B8', 'BRC_B16', 'BRC_B32', 'US_B8', 'US_B16', 'DS_B8', 'DS_B16', 'UNPK_B8', 'UNPK_B16', 'UNPK_B32', 'UNPK4', 'UNPK4_B8', 'BRC_BLK', 'BLK', 'E2B_B16', 'E2B_B32', 'SPLT2CHN_B8', 'SPLT2CHN_B16', 'SPLT4CHN', 'SPLT4CHN_B8', 'DINTLV_B8', 'DINTLV_B16', 'DINTLV_B32'] = ...) -> Register:
     """Load a vector register, distributing the bytes of memory as the mode says.
 
     text: pto.vlds.
@@ -5625,7 +5625,7 @@ def vlds(src: Pointer | GlobalTensor | Partition, offset: _Number = ..., dist: s
     Source: vector-path 4.1.
     """
 
-def vlds_post(src: Pointer | GlobalTensor | Partition, step: _Number, dist: str = ...) -> tuple[Register, Pointer]:
+def vlds_post(src: Pointer | GlobalTensor | Partition, step: _Number, dist: Literal['NORM', 'BRC_B8', 'BRC_B16', 'BRC_B32', 'US_B8', 'US_B16', 'DS_B8', 'DS_B16', 'UNPK_B8', 'UNPK_B16', 'UNPK_B32', 'UNPK4', 'UNPK4_B8', 'BRC_BLK', 'BLK', 'E2B_B16', 'E2B_B32', 'SPLT2CHN_B8', 'SPLT2CHN_B16', 'SPLT4CHN', 'SPLT4CHN_B8', 'DINTLV_B8', 'DINTLV_B16', 'DINTLV_B32'] = ...) -> tuple[Register, Pointer]:
     """Load as vlds from the pointer itself; the second result is the pointer behind the step in brackets.
 
     text: pto.vlds_post.
@@ -5641,7 +5641,7 @@ def vlds_post(src: Pointer | GlobalTensor | Partition, step: _Number, dist: str 
     Source: vector-path 4.4.
     """
 
-def vldsx2(src: Pointer | GlobalTensor | Partition, offset: _Number = ..., dist: str | None = ...) -> tuple[Register, Register]:
+def vldsx2(src: Pointer | GlobalTensor | Partition, offset: _Number = ..., dist: Literal['DINTLV_B8', 'DINTLV_B16', 'DINTLV_B32', 'BDINTLV'] | None = ...) -> tuple[Register, Register]:
     """Load two vector registers with the even and the odd elements, or blocks, of memory.
 
     text: pto.vldsx2.
@@ -6343,7 +6343,7 @@ def vstas(align: AlignState, dst: Pointer | GlobalTensor | Partition, count: _Nu
     Source: vector-path 4.8.
     """
 
-def vsts(value: Register, dst: Pointer | GlobalTensor | Partition, offset: _Number = ..., mask: Predicate = ..., dist: str = ...) -> None:
+def vsts(value: Register, dst: Pointer | GlobalTensor | Partition, offset: _Number = ..., mask: Predicate = ..., dist: Literal['NORM', '1PT', 'NORM_B8', 'NORM_B16', 'NORM_B32', '1PT_B8', '1PT_B16', '1PT_B32', 'ONEPT_B8', 'ONEPT_B16', 'ONEPT_B32', 'PK_B16', 'PK_B32', 'PK_B64', 'PK4_B32', 'PK4', 'MRG4CHN_B8', 'MRG2CHN_B8', 'MRG2CHN_B16'] = ...) -> None:
     """Store a vector register, the active lanes of it, packing elements as the mode says.
 
     text: pto.vsts.
@@ -6359,7 +6359,7 @@ def vsts(value: Register, dst: Pointer | GlobalTensor | Partition, offset: _Numb
     Source: vector-path 4.3.
     """
 
-def vsts_post(value: Register, dst: Pointer | GlobalTensor | Partition, step: _Number, mask: Predicate = ..., dist: str = ...) -> Pointer:
+def vsts_post(value: Register, dst: Pointer | GlobalTensor | Partition, step: _Number, mask: Predicate = ..., dist: Literal['NORM', '1PT', 'NORM_B8', 'NORM_B16', 'NORM_B32', '1PT_B8', '1PT_B16', '1PT_B32', 'ONEPT_B8', 'ONEPT_B16', 'ONEPT_B32', 'PK_B16', 'PK_B32', 'PK_B64', 'PK4_B32', 'PK4', 'MRG4CHN_B8', 'MRG2CHN_B8', 'MRG2CHN_B16'] = ...) -> Pointer:
     """Store as vsts at the pointer itself; the result is the pointer behind the step in brackets.
 
     text: pto.vsts_post.
@@ -6376,7 +6376,7 @@ def vsts_post(value: Register, dst: Pointer | GlobalTensor | Partition, step: _N
     Source: vector-path 4.4.
     """
 
-def vstsx2(low: Register, high: Register, dst: Pointer | GlobalTensor | Partition, offset: _Number = ..., mask: Predicate = ..., dist: str | None = ...) -> None:
+def vstsx2(low: Register, high: Register, dst: Pointer | GlobalTensor | Partition, offset: _Number = ..., mask: Predicate = ..., dist: Literal['INTLV_B8', 'INTLV_B16', 'INTLV_B32'] | None = ...) -> None:
     """Store two vector registers, their elements in turn; the predicate has no effect.
 
     text: pto.vstsx2.
@@ -6642,7 +6642,7 @@ def wait_cross_block(pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...
 def wait_event(src_op: str, dst_op: str, event_id: int = ...) -> RecordEvent:
     """wait_flag between the pipes of two operation classes.
 
-    C++: wait_event(); text: pto.wait_event.
+    C++: wait_event(src_op, dst_op, [event_id]); text: pto.wait_event.
 
     src_op: str, default None
     dst_op: str, default None
@@ -6656,7 +6656,7 @@ def wait_event(src_op: str, dst_op: str, event_id: int = ...) -> RecordEvent:
 def wait_flag(src_pipe: _Pipe, dst_pipe: _Pipe, event_id: int = ...) -> RecordEvent:
     """Hold the destination pipe's later work until the flag is set, and consume it.
 
-    C++: wait_flag(); text: pto.wait_flag.
+    C++: wait_flag(src_pipe, dst_pipe, [event_id]); text: pto.wait_flag.
 
     src_pipe: Pipe, default None
     dst_pipe: Pipe, default None
@@ -6825,7 +6825,7 @@ class _fence:
     def barrier_all(self, scope: str) -> RecordEvent:
         """Wait until all earlier accesses to a memory are seen by all: of this core, global memory, or both.
 
-        C++: fence.barrier_all(); text: pto.fence.barrier_all.
+        C++: fence.barrier_all(scope); text: pto.fence.barrier_all.
 
         scope: str, default None
 

@@ -47,6 +47,14 @@ def functions(target: str) -> dict[str, list[str]]:
     return {lines[i].split("@")[1].split("(")[0]: lines[i : lines.index("  }", i) + 1] for i in starts}
 
 
+@cache
+def python_by_hand() -> dict[str, list[str]]:
+    """Kernels in Python of instructions that have no function of their own name, by symbol, as lines."""
+    text = (FOLDER / "kernels.txt").read_text(encoding="utf-8")
+    parts = [part.rstrip().split("\n") for part in re.split(r"\n\n\n(?=@pto\.kernel)", text)[1:]]
+    return {lines[1].removeprefix("def ").split("(")[0]: lines for lines in parts}
+
+
 def examples() -> dict[str, Example]:
     """Those that there are, by the name of the instruction."""
     found = {instr.name: example_of(instr) for instr in TABLE.values()}

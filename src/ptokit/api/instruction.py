@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from typing import overload
 
 from ptokit.asm.instruction_forms import text_forms
-from ptokit.isa.reference import attr_rows, facts, operand_rows, pipe_text, type_rows
+from ptokit.isa.reference import attr_rows, facts, mode_rows, operand_rows, pipe_text, symbols, together_rows, type_rows
 from ptokit.isa.table import BY_TEXT, TABLE, Instr
 from ptokit.records import dataclass
 
 from .examples import Example, example_of
 from .families import instructions_by_family
 from .parts import Part, Table, Words, plain
+from .python_example import python_example
 from .references import pages_of
 from .usage import unknown
 
@@ -23,7 +24,9 @@ class InstructionPage:
 
     ``name``: of the C++ API and in Python. ``text``: in `.pto` text. ``facts``: what there is to say in a word.
     ``forms``: how it is written, by text form. ``example``: a function with it that reads and checks, and its target;
-    None where there is none. The others are rows of the page's tables.
+    None where there is none. ``python``: the lines of a kernel with it; none where Python has no way to write it.
+    ``modes``: rows of values and what they do, by attribute. ``together``: the element types that operands may have
+    together, headers first. ``symbols``: the letters that the rules use. The others are rows of the page's tables.
     """
 
     name: str
@@ -34,10 +37,14 @@ class InstructionPage:
     facts: dict[str, str]
     forms: dict[str, str]
     example: Example | None
+    python: list[str]
     operands: list[tuple[str, ...]]
     attributes: list[tuple[str, ...]]
+    modes: dict[str, list[tuple[str, ...]]]
     types: list[tuple[str, ...]]
+    together: list[tuple[str, ...]]
     rules: list[tuple[str, str, str]]
+    symbols: dict[str, str]
 
     def parts(self) -> Iterator[Part]:
         """What the terminal shows."""
@@ -47,18 +54,28 @@ class InstructionPage:
         for word, text in self.facts.items():
             yield Words(text, first=word, indent=9)
         if self.example is not None:
-            yield Words(f"{self.example.statement}    // {self.example.target}", first="example", indent=9)
+            yield from (Words(), Words(strong=f"Example, {self.example.target}"))
+            yield Words(self.example.statement, indent=4, first="    ", code=True)
+        if self.python:
+            yield from (Words(), Words(strong="In Python"))
+            yield from (Words(line.lstrip(), indent=4, first="    " + _margin(line), code=True) for line in self.python)
         tables = (
             Table(("form", "text"), list(self.forms.items())),
             Table(("operand", "direction", "kind", ""), self.operands),
             Table(("attribute", "text key", "values", "default"), self.attributes),
+            *(Table((name, "does"), rows) for name, rows in self.modes.items()),
             Table(("target", "element types"), self.types),
+            *([Table(self.together[0], self.together[1:])] if self.together else []),
             Table(("rule", "targets", "what must hold"), self.rules),
         )
         for table in tables:
             if table.rows:
                 yield Words()
                 yield table
+        if self.symbols:
+            yield Words()
+        for symbol, text in self.symbols.items():
+            yield Words(text, first=symbol, indent=9)
 
     def __str__(self) -> str:
         return plain(self.parts())
@@ -118,6 +135,8 @@ def _facts(instr: Instr) -> dict[str, str]:
 def page_of(instr: Instr) -> InstructionPage:
     """The page of one instruction."""
     results = ", ".join(result.name for result in instr.produces)
+    example = example_of(instr)
+    headers, together = together_rows(instr)
     return InstructionPage(
         name=instr.name,
         text=f"pto.{instr.text}",
@@ -126,9 +145,17 @@ def page_of(instr: Instr) -> InstructionPage:
         pipe=pipe_text(instr),
         facts=_facts(instr),
         forms=text_forms(instr),
-        example=example_of(instr),
+        example=example,
+        python=[] if example is None else python_example(instr, example),
         operands=operand_rows(instr),
         attributes=attr_rows(instr),
+        modes=mode_rows(instr),
         types=type_rows(instr),
+        together=[headers, *together] if together else [],
         rules=[(r.id, " ".join(r.targets), r.what) for r in instr.rules],
+        symbols=symbols(r.what for r in instr.rules),
     )
+
+
+def _margin(line: str) -> str:
+    return " " * (len(line) - len(line.lstrip()))

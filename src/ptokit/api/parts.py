@@ -7,12 +7,16 @@ from typing import NamedTuple
 
 
 class Words(NamedTuple):
-    """A paragraph: ``strong`` words that begin it, ``first`` in the margin of ``indent`` blanks."""
+    """A paragraph: ``strong`` words that begin it, ``first`` in the margin of ``indent`` blanks.
+
+    ``code``: broken between operands only, and further lines stand deeper.
+    """
 
     text: str = ""
     strong: str = ""
     first: str = ""
     indent: int = 0
+    code: bool = False
 
     def __str__(self) -> str:
         return f"{self.first.ljust(self.indent)}{self.strong}{self.text}"

@@ -7,6 +7,7 @@ from typing import overload
 
 from ptokit.diagnostics import Rule, Scope, catalogue, lookup
 from ptokit.diagnostics.evidence import WORDS
+from ptokit.isa.reference import symbols
 from ptokit.isa.table import TABLE
 from ptokit.records import dataclass
 from ptokit.targets import TARGETS
@@ -80,6 +81,11 @@ class RulePage:
             if text:
                 yield from (Words(), Words(strong=title))
                 yield from (Words(line, indent=4) for line in text.strip("\n").splitlines())
+        letters = symbols((self.what, self.why, self.decision, self.accepted, self.rejected))
+        if letters:
+            yield Words()
+        for letter, text in letters.items():
+            yield Words(text, first=letter, indent=10)
 
     def __str__(self) -> str:
         return plain(self.parts())

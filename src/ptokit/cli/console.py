@@ -14,7 +14,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from errno import EDQUOT, EFBIG, EIO, ENOSPC, EPIPE
-from typing import TextIO
+from typing import Literal, TextIO
 
 from ptokit.api.parts import Part, Table, plain_lines
 from ptokit.diagnostics import Diagnostic
@@ -116,14 +116,28 @@ def bold(text: str) -> str:
     return f"{_BOLD}{text}{_PLAIN}" if text and use_color(sys.stdout) else text
 
 
-def paragraph(text: str, *, first: str = "", indent: int = 0) -> None:
-    """Write prose, `first` before it and `indent` blanks before further lines; wrapped on a terminal only."""
+def paragraph(text: str, *, first: str = "", indent: int = 0, code: bool = False) -> None:
+    """Write prose, `first` before it and `indent` blanks before further lines; wrapped on a terminal only.
+
+    ``code``: a statement, whose types stay in one piece and whose further lines stand deeper.
+    """
+    lines = [text]
     if is_terminal(sys.stdout):
+        indent = len(first) + 4 if code else indent
         room = max(20, width_of(sys.stdout) - indent)
-        lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
-    else:
-        lines = [text]
-    say(first.ljust(indent) + f"\n{' ' * indent}".join(lines))
+        whole = _GLUED.sub(lambda found: _glued(found[0], room), text) if code else text
+        wrapped = textwrap.wrap(whole, room, break_long_words=False, break_on_hyphens=False)
+        lines = [line.replace(_GLUE, " ") for line in wrapped] or [""]
+    say((first if code else first.ljust(indent)) + f"\n{' ' * indent}".join(lines))
+
+
+_GLUED, _GLUE = re.compile(r"<[^<>]*>|\w+\([^()<>]* :"), "\x00"
+_BEFORE_TYPE = 16  # characters: !pto.tile_buf
+
+
+def _glued(piece: str, room: int) -> str:
+    """A type, or names before their types, in one piece where a line has room for it."""
+    return piece.replace(" ", _GLUE) if len(piece) + _BEFORE_TYPE <= room else piece
 
 
 def show_parts(parts: Iterable[Part]) -> None:
@@ -135,7 +149,7 @@ def show_parts(parts: Iterable[Part]) -> None:
             say(bold(visible_name(part.strong)))
         else:
             text = bold(visible_name(part.strong)) + visible_name(part.text)
-            paragraph(text, first=part.first, indent=part.indent)
+            paragraph(text, first=part.first, indent=part.indent, code=part.code)
 
 
 def show_list(parts: Iterable[Part]) -> None:
@@ -168,16 +182,29 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Seque
             say(line)
 
 
+def _folding(widths: Sequence[int], room: int) -> set[int]:
+    """The columns that are broken into lines: the widest ones, until the others leave room for them."""
+    order = sorted(range(len(widths)), key=lambda i: -widths[i])
+    for count in range(1, len(order)):
+        if sum(widths[i] + 2 for i in order[count:]) <= room - count * _FOLDED:
+            return set(order[:count])
+    return set(order)
+
+
+_FOLDED = 20  # cells that a column has at least where it is broken
+
+
 def _drawn_table(headers: Sequence[str], rows: list[list[str]], right: Sequence[str]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    folding = _folding([max(map(len, column)) for column in zip(headers, *rows, strict=True)], width_of(sys.stdout))
     drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for i, header in enumerate(headers):
-        last = i == len(headers) - 1
-        drawn.add_column(header, justify="right" if header in right else "left", no_wrap=not last, overflow="fold")
+        justify: Literal["left", "right"] = "right" if header in right else "left"
+        drawn.add_column(header, justify=justify, no_wrap=i not in folding, overflow="fold")
     for row in rows:
         drawn.add_row(*map(Text, row))
     Console(color_system="auto" if use_color(sys.stdout) else None, highlight=False).print(drawn)

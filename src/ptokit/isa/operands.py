@@ -212,6 +212,7 @@ class Attr:
     token: bool = False  # stands among the operands, as a string
     before: str = ""  # of a token: the operand that follows it; empty: it is the last
     words: tuple[str, ...] = ()  # of a string: what it can be, where that is a short list
+    means: tuple[str, ...] = ()  # what each of `words` does, for the instruction's page
     older: str = ""  # the key in older texts
     long: bool = False  # of an integer: it has 64 bits in text
     beside: bool = False  # a string behind the types of ``ins``; older texts have it in the dictionary

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
@@ -38,7 +40,7 @@ def _carried(instr: Instr) -> str:
     """What text may hold without a meaning."""
     words = [(e.key or e.name) if isinstance(e, Attr) else e.name for e in instr.form.trailing]
     words += ["a tensor as result"] * instr.form.tensor
-    return f"{', '.join(words)}: read and printed behind outs, not run" if words else ""
+    return f"{', '.join(words)}: read and printed after outs, not run" if words else ""
 
 
 def operand_rows(instr: Instr) -> Rows:
@@ -66,6 +68,44 @@ def type_rows(instr: Instr) -> Rows:
         for target, dtypes in instr.types.items()
         if not on_registers or target not in TARGETS or TARGETS[target].vector_registers
     ]
+
+
+def mode_rows(instr: Instr) -> dict[str, Rows]:
+    """By attribute whose values say what they do: value and meaning."""
+    return {a.name: list(zip(a.words, a.means, strict=True)) for a in instr.attrs if a.means}
+
+
+def together_rows(instr: Instr) -> tuple[tuple[str, ...], Rows]:
+    """Element types that operands may have together: headers, and rows with all types of the last operand.
+
+    Targets that have the same row are in one.
+    """
+    if instr.together is None:
+        return (), []
+    found: dict[tuple[str, ...], list[str]] = {}
+    for target, types in instr.together.types.items():
+        for *others, last in sorted(types, key=lambda row: [_ORDER.get(dtype.name, len(_ORDER)) for dtype in row]):
+            found.setdefault((target, *(dtype.name for dtype in others)), []).append(last.name)
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for (target, *first), lasts in found.items():
+        rows.setdefault((*first, " ".join(lasts)), []).append(target)
+    return ("targets", *instr.together.operands), [(" ".join(targets), *row) for row, targets in rows.items()]
+
+
+_ORDER = {name: place for place, name in enumerate(DTYPES)}
+
+_SYMBOLS = {
+    r"[RC]v": ("Rv, Cv", "valid rows and valid columns of the tile"),
+    r"g[0-4]": ("g0 … g4", "the five sizes of the view, the outermost first; those that it does not have are 1"),
+    r"t[0-4]": ("t0 … t4", "the strides of the view that belong to them, in elements"),
+    r"C0": ("C0", "elements of a block of 32 bytes"),
+}
+
+
+def symbols(texts: Iterable[str]) -> dict[str, str]:
+    """What the letters mean that these texts use for sizes."""
+    text = "\n".join(texts)
+    return dict(said for symbol, said in _SYMBOLS.items() if re.search(rf"\b{symbol}\b", text))
 
 
 def _values(kind: type) -> str:

@@ -6,7 +6,7 @@ the reference pages all read its `Instr`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -88,6 +88,14 @@ class BySite:
         raise TypeError("a function of a place in a program is made there")
 
 
+@dataclass(frozen=True)
+class Together:
+    """Element types that the named operands may have together, by target."""
+
+    operands: tuple[str, ...]
+    types: Mapping[str, Collection[tuple[DType, ...]]]
+
+
 @dataclass(frozen=True, eq=False)
 class Instr:
     """One instruction of the ISA.
@@ -116,6 +124,7 @@ class Instr:
     source: str = ""
     decision: str = ""  # where public facts leave something open: the reading ptokit chose
     types: Mapping[str, frozenset[DType]] = field(default_factory=dict)  # element types by target (isa.typesets)
+    together: Together | None = None  # element types that operands may have together
     engines: Mapping[str, Engine] = field(default_factory=dict)  # by target, where that is more than its pipe
     threaded: bool = False  # what one thread of the SIMT unit does
     per_block: bool = False  # the result may differ between blocks that have the same operands
@@ -265,9 +274,11 @@ class Instr:
 
     @property
     def signature(self) -> str:
-        """C++ call: ``TADD(dst, src0, src1)``."""
-        args = ", ".join(f"[{o.name}]" if o.optional else o.name for o in self.operands)
-        return f"{self.cpp or self.name}({args})"
+        """C++ call: ``TADD(dst, src0, src1)``; of attributes where there are no operands."""
+        args = [f"[{o.name}]" if o.optional else o.name for o in self.operands]
+        if not self.operands:
+            args = [f"[{a.name}]" if a.default is not None or a.optional else a.name for a in self.attrs]
+        return f"{self.cpp or self.name}({', '.join(args)})"
 
 
 TABLE = Registry[Instr]()

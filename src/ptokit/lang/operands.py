@@ -161,7 +161,7 @@ def _recorded(instr: Instr, given: Arguments, operands: Arguments) -> Arguments:
     shown |= {a.name: a.default for a in instr.attrs if a.stated and a.name not in shown}
     if any(o.kind in (Kind.TILE, Kind.VIEW) for o in instr.operands):
         return shown
-    if instr.typed and all(a.name in shown for a in instr.attrs if a.default is None):
+    if instr.typed and all(a.name in shown for a in instr.attrs if a.required):
         return shown
     left_out = {a.name for a in instr.attrs if a.name not in given and (a.optional or a.register in operands)}
     attrs = {a.name: given.get(a.name, a.default) for a in instr.attrs if a.name not in left_out}

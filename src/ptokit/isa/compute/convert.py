@@ -14,7 +14,7 @@ from ..meaning.words import Lane, Write, lane
 from ..numerics.convert import CVT_PAIRS, Pair, Rounding, conversion, whole
 from ..scratch import of_wraps
 from ..site import Site
-from ..table import Attr, TextForm, dst, src, tmp
+from ..table import Attr, TextForm, Together, dst, src, tmp
 from ..unknown import known
 from .convert_text_rules import CV_1, CV_2, CV_3
 from .words import SRC, vector
@@ -220,5 +220,6 @@ TCVT = vector(
     ),
     form=TextForm("dps-attrs-in"),
     halves=True,
+    together=Together(("src", "dst"), CVT_PAIRS),
     source="compute-elementwise 8",
 )

@@ -10,6 +10,7 @@ from ..meaning.words import Contract
 from ..table import TENSOR, Instr, Operand, TextForm, dst, instruction, src
 from .gemv_rules import ACCUMULATE, BIASED, PRODUCT
 from .matmul import contraction
+from .matmul_rules import TOGETHER
 from .matmul_text_rules import ROW, ROW_ACCUMULATE, ROW_BIAS
 
 
@@ -24,6 +25,7 @@ def _gemv(name: str, text: str, summary: str, rules: tuple[Rule, ...], meaning: 
             rules=rules,
             meaning=meaning,
             form=TextForm(carried=(TENSOR,)),
+            together=TOGETHER,
             source="compute-reduce-matrix 10",
         )
     )

@@ -8,7 +8,7 @@ from ..meaning.expressions import OWN, ROW, Index
 from ..meaning.words import Contract
 from ..table import TENSOR, Instr, TextForm, dst, instruction, src
 from . import matmul_text_rules
-from .matmul_rules import ACCUMULATE, BIASED, PRODUCT
+from .matmul_rules import ACCUMULATE, BIASED, PRODUCT, TOGETHER
 
 
 def contraction(start: str = "", at: Index = OWN) -> Contract:
@@ -26,6 +26,7 @@ TMATMUL = instruction(
         rules=(*PRODUCT, *matmul_text_rules.PRODUCT),
         meaning=contraction(),
         form=TextForm(carried=(TENSOR,)),
+        together=TOGETHER,
         source="compute-reduce-matrix 9",
     )
 )
@@ -39,6 +40,7 @@ TMATMUL_ACC = instruction(
         rules=(*ACCUMULATE, *matmul_text_rules.ACCUMULATE),
         meaning=contraction("acc"),
         form=TextForm(carried=(TENSOR,)),
+        together=TOGETHER,
         source="compute-reduce-matrix 9",
     )
 )
@@ -52,6 +54,7 @@ TMATMUL_BIAS = instruction(
         rules=(*BIASED, *matmul_text_rules.BIAS),
         meaning=contraction("bias", ROW),
         form=TextForm(carried=(TENSOR,)),
+        together=TOGETHER,
         source="compute-reduce-matrix 9",
     )
 )

@@ -7,6 +7,7 @@ from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import TileType
 
 from ..site import Site, TileInfo
+from ..table import Together
 
 rule = family("compute-reduce-matrix 9")
 
@@ -24,6 +25,8 @@ TRIPLES: dict[str, set[tuple[DType, DType, DType]]] = {
     "a5": _COMMON | _FP8 | {(_T["f32"], _T["hif8"], _T["hif8"])},
 }
 """Legal (accumulator, left, right) element types by target."""
+
+TOGETHER = Together(("dst", "lhs", "rhs"), TRIPLES)
 
 LIMIT = 4095  # of M, K and N
 _LOCS = {"lhs": TileType.Left, "rhs": TileType.Right, "dst": TileType.Acc, "acc": TileType.Acc}

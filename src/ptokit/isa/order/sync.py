@@ -173,7 +173,7 @@ BARRIER_SYNC = _sync(
 _TOKEN = (
     Attr("op", str, None, "op_type", "buffer_user", dotted=True),
     Attr("id", int, None, "buf_id"),
-    Attr("mode", int, None, "mode"),
+    Attr("mode", int, None, "mode", optional=True),
 )
 
 

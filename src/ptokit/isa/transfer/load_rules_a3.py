@@ -102,7 +102,7 @@ def LOAD_A3_D3(o: Site) -> Message:
     if not _mat(o) or path(o) not in ("ND->Nz", "DN->Zn"):
         return None
     g = o.src.shape
-    return mismatch(o.dst, g[3], g[4], "what the engine moves, g3 x g4,")
+    return mismatch(o.dst, g[3], g[4], "what the engine moves, the last two sizes of the view,")
 
 
 A3 = (

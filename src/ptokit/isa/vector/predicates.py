@@ -87,6 +87,16 @@ PATTERNS: dict[str, Callable[[int], Expr]] = {
 }
 """Which of `n` lanes are active, by the word of pset and pge."""
 
+_PATTERNS_DO = {
+    "PAT_ALL": "all lanes",
+    "PAT_ALLF": "no lane",
+    **{word: f"the first {word.removeprefix('PAT_VL')} lanes" for word in PATTERNS if word.startswith("PAT_VL")},
+    "PAT_H": "the lower half",
+    "PAT_Q": "the lowest quarter",
+    "PAT_M3": "every third lane, from the first",
+    "PAT_M4": "every fourth lane, from the first",
+}
+
 
 def _pair(fn: Callable[..., tuple[Expr, Expr]], width: int) -> Lane:
     """The lanes of two predicates in another order."""
@@ -109,7 +119,7 @@ def _sized(width: int) -> None:
             PRD_01,
             PRD_02,
             meaning=lambda o: _lanes(width, _bits(PATTERNS[o.pattern](VREG_BYTES // width))),
-            attrs=(token("pattern", words=PATTERNS),),
+            attrs=(token("pattern", does=_PATTERNS_DO),),
             source="5",
         )
     count, n = Scalar("count", u32), VREG_BYTES // width

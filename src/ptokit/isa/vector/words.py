@@ -8,7 +8,8 @@ returns the result, or a tuple of several.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ptokit.diagnostics import Rule
@@ -108,21 +109,26 @@ def token(
     *,
     before: str = "",
     words: Iterable[str] = (),
+    does: Mapping[str, str] | None = None,
     key: str = "",
     optional: bool = False,
 ) -> Attr:
     """A string among the operands, such as ``"DINTLV_B32"``; ``before``: the operand it precedes.
 
     ``key``: of the generic form, where that is not the name. One without a default is required, unless ``optional``.
+    ``words``: what it can be; ``does``: that, with what each does.
     """
     required = default is None and not optional
-    key = key or name
-    return Attr(name, str, default, key, token=True, before=before, words=tuple(words), required=required)
+    found = tuple(does or words)
+    means = tuple(does.values()) if does else ()
+    return Attr(name, str, default, key or name, token=True, before=before, words=found, means=means, required=required)
 
 
-def word(name: str, default: str | None = None, words: Iterable[str] = ()) -> Attr:
-    """A string in the dictionary, such as ``{dist = "NORM"}``."""
-    return Attr(name, str, default, name, words=tuple(words))
+def word(
+    name: str, default: str | None = None, words: Iterable[str] = (), *, does: Mapping[str, str] | None = None
+) -> Attr:
+    """A string in the dictionary, such as ``{dist = "NORM"}``; ``words``, ``does``: as for `token`."""
+    return replace(token(name, default, words=words, does=does), token=False, required=False)
 
 
 def micro(

@@ -14,7 +14,7 @@ from ..lanes import VREG_BYTES
 from ..rules import SAME
 from ..words import REGISTERS, at, mask, micro, out_vreg, token, ub, vreg
 from .access_rules import known_token
-from .load import LoadMode, every, loaded
+from .load import LoadMode, bytes_of, every, loaded
 from .posting import placed, updated
 
 _BLOCK = 32
@@ -23,7 +23,7 @@ _BLOCK = 32
 def _blocks(first: int) -> LoadMode:
     """Every second block, from block `first` on."""
     at = Index(Axis(j=1, over=_BLOCK), Axis(j=1, plus=first * _BLOCK))
-    return LoadMode(2 * VREG_BYTES, 1, at, pitch=_BLOCK)
+    return LoadMode(2 * VREG_BYTES, 1, at, pitch=_BLOCK, what="every second block of 32 bytes in 512 bytes")
 
 
 SPLITS: dict[str, tuple[LoadMode, LoadMode]] = {
@@ -48,7 +48,7 @@ VLDSX2 = micro(
     SAME,
     known_token(SPLITS),
     meaning=_loaded,
-    attrs=(token("dist"),),
+    attrs=(token("dist", does={name: f"low: {low.what}; high: the others" for name, (low, _) in SPLITS.items()}),),
     form=replace(REGISTERS, spellings=("vldx2",)),
     source="4.2",
 )
@@ -71,7 +71,13 @@ VSTSX2 = micro(
     SAME,
     known_token(MERGES),
     meaning=_stored,
-    attrs=(token("dist", before="mask"),),
+    attrs=(
+        token(
+            "dist",
+            before="mask",
+            does={name: f"elements of {bytes_of(size)}, one of low and one of high" for name, size in MERGES.items()},
+        ),
+    ),
     form=replace(REGISTERS, spellings=("vstx2",)),
     source="4.2",
 )

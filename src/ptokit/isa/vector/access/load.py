@@ -18,6 +18,7 @@ class LoadMode:
     """Which of the elements of `width` bytes in the `span` bytes of memory each lane gets.
 
     ``lane`` bytes has a lane, to which the element is extended with zeros; ``pitch`` elements has a row of `at`.
+    ``what`` says it for people.
     """
 
     span: int
@@ -26,31 +27,45 @@ class LoadMode:
     lane: int = 0
     alignment: int = 32
     pitch: int = 0
+    what: str = ""
+
+
+_ORDINALS = {2: "second", 4: "fourth"}
+
+
+def bytes_of(width: int) -> str:
+    """A number of bytes for people."""
+    return "1 byte" if width == 1 else f"{width} bytes"
 
 
 def _broadcast(width: int) -> LoadMode:
-    return LoadMode(width, width, lane(0), alignment=width)
+    what = f"one element of {bytes_of(width)} to all lanes"
+    return LoadMode(width, width, lane(0), alignment=width, what=what)
 
 
 def _upsample(width: int) -> LoadMode:
-    return LoadMode(128, width, lane(over=2))
+    return LoadMode(128, width, lane(over=2), what=f"128 bytes, each element of {bytes_of(width)} to two lanes")
 
 
 def every(width: int, step: int, first: int = 0) -> LoadMode:
     """Elements `first`, `first` + `step`, … of memory."""
-    return LoadMode(VREG_BYTES * step, width, lane(step, first))
+    which = f"{'every' if not first else 'from the second one, every'} {_ORDINALS[step]} element"
+    what = f"{which} of {bytes_of(width)} in {VREG_BYTES * step} bytes"
+    return LoadMode(VREG_BYTES * step, width, lane(step, first), what=what)
 
 
 def _widen(width: int, factor: int = 2) -> LoadMode:
-    return LoadMode(VREG_BYTES // factor, width, lane=width * factor)
+    what = f"{VREG_BYTES // factor} bytes, elements of {bytes_of(width)} widened with zeros to {width * factor}"
+    return LoadMode(VREG_BYTES // factor, width, lane=width * factor, what=what)
 
 
 def _to_block(width: int) -> LoadMode:
-    return LoadMode(8 * width, width, lane(over=32 // width), alignment=8 * width)
+    what = f"8 elements of {bytes_of(width)}, each to a block of 32 bytes"
+    return LoadMode(8 * width, width, lane(over=32 // width), alignment=8 * width, what=what)
 
 
-NORM = LoadMode(VREG_BYTES, 1)
-_BLOCK = LoadMode(32, 1, lane(cycle=32))
+NORM = LoadMode(VREG_BYTES, 1, what="256 bytes as they are")
+_BLOCK = LoadMode(32, 1, lane(cycle=32), what="a block of 32 bytes, 8 times")
 LOAD_MODES: dict[str, LoadMode] = {
     "NORM": NORM,
     **{f"BRC_B{8 * w}": _broadcast(w) for w in (1, 2, 4)},
@@ -65,6 +80,8 @@ LOAD_MODES: dict[str, LoadMode] = {
     **{f"DINTLV_B{8 * w}": every(w, 2) for w in (1, 2, 4)},
 }
 """By token of ``dist``. DINTLV gives what ``vldsx2`` puts into its first result."""
+
+DIST = word("dist", "NORM", does={token: mode.what for token, mode in LOAD_MODES.items()})
 
 
 def stored(mode: LoadMode, offset: str) -> Expr:
@@ -89,7 +106,7 @@ VLDS = micro(
     None,
     known_token(LOAD_MODES),
     meaning=lambda o: loaded(*placed(o, "src"), dst=LOAD_MODES[o.dist]),
-    attrs=(word("dist", "NORM"),),
+    attrs=(DIST,),
     source="4.1",
 )
 UVLD = micro(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from ...meaning.words import Advance
 from ...table import Role
-from ..words import at, mask, micro, out_ptr, out_vreg, ub, vreg, word
+from ..words import at, mask, micro, out_ptr, out_vreg, ub, vreg
 from .access_rules import known_token
+from .load import DIST as LOADED
 from .load import LOAD_MODES, loaded
+from .store import DIST as STORED
 from .store import STORE_RULES, stored
 
 VLDS_POST = micro(
@@ -17,7 +19,7 @@ VLDS_POST = micro(
     None,
     known_token(LOAD_MODES),
     meaning=lambda o: loaded("", (Advance("end", "src", "step"),), dst=LOAD_MODES[o.dist]),
-    attrs=(word("dist", "NORM"),),
+    attrs=(LOADED,),
     source="4.4",
 )
 VSTS_POST = micro(
@@ -28,6 +30,6 @@ VSTS_POST = micro(
     None,
     *STORE_RULES,
     meaning=lambda o: stored(o, "", (Advance("end", "dst", "step"),)),
-    attrs=(word("dist", "NORM"),),
+    attrs=(STORED,),
     source="4.4",
 )

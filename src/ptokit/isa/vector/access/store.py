@@ -21,6 +21,7 @@ from ..lanes import VREG_BYTES, Predicate, active
 from ..rules import VEC_05, wrong_mask
 from ..words import at, mask, micro, ub, vreg, word
 from .access_rules import known_token
+from .load import bytes_of
 from .posting import placed, updated
 
 
@@ -36,6 +37,17 @@ class StoreMode:
     single: bool = False
     merge: tuple[int, int] | None = None  # channels, and bytes of an element, that take turns in each block
 
+    @property
+    def what(self) -> str:
+        """What it does, for people."""
+        if self.merge is not None:
+            return f"elements of {bytes_of(self.merge[1])} of {self.merge[0]} channels in turn; a5 does not have it"
+        if self.single:
+            return f"the first element of {bytes_of(self.width)} alone"
+        if self.kept < self.width:
+            return f"of active lanes of {self.width} bytes the lower {bytes_of(self.kept)}, packed"
+        return f"active lanes of {bytes_of(self.width)}"
+
 
 STORE_MODES: dict[str, StoreMode] = {
     **{f"NORM_B{8 * w}": StoreMode(w, w) for w in (1, 2, 4)},
@@ -49,6 +61,16 @@ STORE_MODES: dict[str, StoreMode] = {
 """By token of ``dist``; NORM and 1PT without a width are those of the element."""
 
 _OF_ELEMENT = {"NORM": False, "1PT": True}
+
+DIST = word(
+    "dist",
+    "NORM",
+    does={
+        "NORM": "active lanes",
+        "1PT": "the first element alone",
+        **{token: mode.what for token, mode in STORE_MODES.items()},
+    },
+)
 
 
 def store_mode(dist: str, size: int) -> StoreMode:
@@ -115,6 +137,6 @@ VSTS = micro(
     None,
     *STORE_RULES,
     meaning=lambda o: stored(o, *placed(o, "dst")),
-    attrs=(word("dist", "NORM"),),
+    attrs=(DIST,),
     source="4.3",
 )

@@ -33,7 +33,7 @@ from ...meaning.expressions import lane as lane_map
 from ...meaning.primitives import INTEGRAL
 from ...meaning.words import Lane, Python, Write, lane
 from ...site import Site, VregInfo
-from ...table import Instr
+from ...table import Instr, Together
 from ..lanes import VREG_BYTES, Predicate
 from ..predicates import PRD_01
 from ..rules import SOURCE
@@ -183,6 +183,7 @@ VCVT = micro(
     MASKED,
     VEC_16,
     meaning=_converted,
+    together=Together(("src", "dst"), {"cpu": PAIRS, "a5": PAIRS}),
     attrs=(
         word("rnd", "", ("R", "A", "F", "C", "Z", "O")),
         word("round_mode", "", ("ROUND_R", "ROUND_A", "ROUND_F", "ROUND_C", "ROUND_Z", "ROUND_O")),
