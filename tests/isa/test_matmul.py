@@ -139,7 +139,7 @@ BAD = {
     "MAT-COM-04": (left(f16, 16, 4096 + 16), right(f16, 4096 + 16, 16), acc(f32, 16, 16), "a5", "K = 4112"),
     "MAT-COM-05": (GOOD[0], right(f16, 48, 64, valid_row=40), GOOD[2], "a5", "40 valid rows"),
     "MAT-COM-05-L": (GOOD[0], GOOD[1], acc(f32, 32, 64, valid_row=16), "a5", "accumulator 16x64"),
-    "MAT-COM-06": (left(f16, 32, 48, on="a2a3"), GOOD[1], GOOD[2], "a5", "left tile is Zz"),
+    "MAT-COM-06": (left(f16, 32, 48, on="a2a3"), GOOD[1], GOOD[2], "a5", "lhs is Zz, a left tile is Nz on a5"),
     "MAT-A3-01": (
         left(f16, 16, 48, on="a2a3", valid_row=1), right(f16, 48, 64), acc(f32, 16, 64, valid_row=1), "a2a3", "M = 1"
     ),

@@ -103,15 +103,24 @@ def VALID(o: Site) -> str | bool:
     "a row-major right tile",
     source="compute-reduce-matrix 9; types-and-layouts T-07",
 )
-def LAYOUT(o: Site) -> str | bool:
+def LAYOUT(o: Site) -> tuple[str, str] | bool:
     """Right is Zn, the accumulator Nz with 1024-byte fractals, left Zz on A2/A3 and Nz on A5."""
-    if o.rhs.layout_name != "Zn" or o.rhs.fractal != 512:
-        return f"the right tile is {o.rhs.layout_name}/{o.rhs.fractal}, it must be Zn/512"
-    if o.dst.layout_name != "Nz" or (o.dst.fractal != 1024 and not o.target.templates):
-        return f"the accumulator is {o.dst.layout_name}/{o.dst.fractal}, it must be Nz/1024"
     wanted = o.target.entry({"a5": ("Nz",), "a2a3": ("Zz",), "cpu": ("Nz", "Zz")})
-    if o.lhs.layout_name not in wanted:
-        return f"the left tile is {o.lhs.layout_name}, it must be {' or '.join(wanted)} on {o.target.name}"
+    blocks = o.target.left_blayout.text
+    fractal = None if o.target.templates else 1024
+    for name, what, layouts, size, words, maker in (
+        ("rhs", "a right tile", ("Zn",), 512, "blayout=row_major, slayout=col_major, fractal=512", "TileRight"),
+        ("dst", "an accumulator", ("Nz",), fractal, "blayout=col_major, slayout=row_major, fractal=1024", "TileAcc"),
+        ("lhs", "a left tile", wanted, None, f"blayout={blocks}, slayout=row_major", "TileLeft"),
+    ):
+        tile = o.operands[name]
+        if not isinstance(tile, TileInfo):
+            continue
+        hint = f"declare it with {words}, as {maker} does in Python and C++"
+        if tile.layout_name not in layouts:
+            return f"{o:{name}} is {tile.layout_name}, {what} is {' or '.join(layouts)} on {o.target.name}", hint
+        if size is not None and tile.fractal != size:
+            return f"{o:{name}} has fractals of {tile.fractal} bytes, {what} of {size}", hint
     return False
 
 

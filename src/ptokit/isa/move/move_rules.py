@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import define, family
-from ptokit.diagnostics.conditions import shared
+from ptokit.diagnostics.conditions import need, shared
 from ptokit.targets import A5
 from ptokit.types.enums import CompactMode
 
@@ -203,9 +203,12 @@ COMMON_RULES = (
 
         Decision: ptokit takes the bytes as the library does: as Zn or Nz.
         """,
-        "operand_layout(src, dst) == src.layout_name if pair(o) in OPERAND_PAIRS and not is_conv(src) and "
-        "operand_layout(src, dst) is not None",
-        "{src} is {src.layout_name}, and its bytes are taken as {operand_layout(src, dst)}: elements change places",
+        need(
+            "operand_layout(src, dst) == src.layout_name if pair(o) in OPERAND_PAIRS and not is_conv(src) and "
+            "operand_layout(src, dst) is not None",
+            "{src} is {src.layout_name}, and its bytes are taken as {operand_layout(src, dst)}: elements change places",
+            hint="declare the Mat tile as Nz, with blayout=col_major and slayout=row_major: TLOAD makes it of ND",
+        ),
     ),
     TMOV_COM_19,
     rule(
