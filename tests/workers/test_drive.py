@@ -8,8 +8,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import Executor, Future
-from contextlib import suppress
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import pytest
 from ptokit.diagnostics import DiagnosticError
 from ptokit.workers import minder
 from ptokit.workers.drive import drive
-from ptokit.workers.executors import open_executor
+from ptokit.workers.executors import Remote, open_executor
 from ptokit.workers.minder import work_batch
 from ptokit.workers.task import Answer, How, Task, read_answer
 
@@ -181,8 +181,8 @@ work_batch([Task("x", "{__name__}:leaves_a_process", {{"name": "sleeps"}}).as_pl
 class Losing(Executor):
     """Loses every batch that has one of some tasks, as a cluster does whose worker dies."""
 
-    def __init__(self, lost: set[str], times: int) -> None:
-        self.lost, self.times, self.batches = lost, times, 0
+    def __init__(self, lost: set[str], times: int, kind: type[Exception] = RuntimeError) -> None:
+        self.lost, self.times, self.kind, self.batches = lost, times, kind, 0
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         self.batches += 1
@@ -190,7 +190,7 @@ class Losing(Executor):
         (entries,) = args
         if self.times and any(entry["id"] in self.lost for entry in entries):
             self.times -= 1
-            future.set_exception(RuntimeError("worker gone"))
+            future.set_exception(self.kind("worker gone"))
         else:
             future.set_result([Answer(entry["id"], How.DONE, seconds=1e-4).as_plain() for entry in entries])
         return future
@@ -235,8 +235,8 @@ def test_an_executor_that_cannot_be_had_is_told(where: str, message: str, monkey
     assert diagnostic.message.startswith(message)
 
 
-class Dying(Executor):
-    """Answers some batches, then none: with an exception, by taking them back, or by taking no more."""
+class Dying(Remote):
+    """Answers some batches, then none: with an exception, by taking them back, by taking no more, or not at all."""
 
     def __init__(self, how: str, alive: int = 20) -> None:
         self.how, self.alive = how, alive
@@ -254,13 +254,17 @@ class Dying(Executor):
             future.set_running_or_notify_cancel()
         elif self.how == "fails":
             future.set_exception(ConnectionError("nobody there"))
-        else:
+        elif self.how != "is silent":
             future.set_exception(minder.StartError("no memory"))
         return future
 
+    def gone(self) -> str:
+        return "out of reach" if self.alive < 0 and self.how == "is silent" else ""
 
-@pytest.mark.parametrize("how", ["refuses", "takes back", "fails", "cannot start"])
-def test_tasks_of_an_executor_that_dies_are_not_lost(how: str) -> None:
+
+@pytest.mark.parametrize("how", ["refuses", "takes back", "fails", "cannot start", "is silent"])
+def test_tasks_of_an_executor_that_dies_are_not_lost(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ptokit.workers.drive.POLL_SECONDS", 0.01)
     answers: list[Answer] = []
 
     def work() -> None:
@@ -272,6 +276,17 @@ def test_tasks_of_an_executor_that_dies_are_not_lost(how: str) -> None:
     assert [d.rule for d in caught.value.diagnostics] == ["RUN-EXECUTOR"]
     assert len(answers) == len({a.id for a in answers}) == 20
     assert {a.how for a in answers} == {How.DONE}
+
+
+@pytest.mark.parametrize("kind", [CancelledError, BrokenExecutor])
+@pytest.mark.parametrize(("times", "ends"), [(4, False), (5, True)])
+def test_a_task_that_an_executor_takes_back_is_not_lost(kind: type[Exception], times: int, ends: bool) -> None:
+    executor = Losing({"c7"}, times, kind)
+    answers: list[Answer] = []
+    with pytest.raises(DiagnosticError, match="executor is lost") if ends else nullcontext():
+        for group in drive(map(task, ("c6", "c7", "c8")), executor, 1, together=1):
+            answers += group
+    assert {a.id: a.how for a in answers} == dict.fromkeys(("c6", "c8") if ends else ("c6", "c7", "c8"), How.DONE)
 
 
 @pytest.mark.parametrize("reply", [None, [], [{}], 5, [{"id": "x", "how": "done"}], [{"id": "odd", "how": "so"}]])

@@ -22,6 +22,7 @@ from ptokit.records import dataclass
 from .clocks import POSTED, Clock, Part
 
 _VALUES = 4096  # of a counter that are told apart
+_ORDERS = 20_000  # states of counters that are tried
 
 
 @dataclass(slots=True, eq=False)
@@ -206,6 +207,82 @@ def _least(choices: _Choices, column: np.ndarray) -> int:
     return int(numbers[-1])
 
 
+_Step = tuple[int, Giver | None, Source | None, Taken | None]
+"""Of a core: the signal, and who gives it, or what is waited for, with the wait where that is the last of it."""
+
+
+def _in_all_orders(taken: list[Taken]) -> dict[int, Clock]:
+    """What waits tell, by their ids: those for counters that are both set and added to.
+
+    Which additions are used up by the time that a value is set depends on what its core has waited for. All orders of
+    notifications and waits are tried, and of each core what it has given whenever a wait ends is known to the wait.
+    Nothing is said where there are too many.
+    """
+    waits = [wait for wait in taken if all(source.given().ordered for source in wait.sources)]
+    given = {id(g): (g, source.start) for wait in waits for source in wait.sources for g in (source.given(),)}
+    mixed = {key for key, (g, _) in given.items() if len({one.fresh for part in g.by_core for one in part}) == 2}
+    if not any(id(source.given()) in mixed for wait in waits for source in wait.sources):
+        return {}
+    steps = _steps(waits, {key: g for key, (g, _) in given.items()})
+    least = _least_steps(list(steps.values()), tuple(start for _, start in given.values()))
+    out = {}
+    for wait in waits:
+        if id(wait) in least and any(id(source.given()) in mixed for source in wait.sources):
+            clock = out[id(wait)] = Clock(wait.before.core, [0] * len(wait.before.own))
+            for (core, own), end in zip(steps.items(), least[id(wait)]):
+                last = next((giver for _, giver, *_ in reversed(own[:end]) if giver is not None), None)
+                if core != wait.before.core and last is not None:
+                    clock.join(last.clock)
+    return out
+
+
+def _steps(waits: list[Taken], given: dict[int, Given]) -> dict[int, list[_Step]]:
+    """What each core does, in order."""
+    signals = {key: n for n, key in enumerate(given)}
+    places: dict[int, list[tuple[tuple[int, int], _Step]]] = {}
+    own: dict[int, list[Taken]] = {}
+    for wait in waits:
+        before = own.setdefault(wait.before.core, [])
+        before.append(wait)
+        for n, source in enumerate(wait.sources):
+            step = signals[id(source.given())], None, source, wait if n == len(wait.sources) - 1 else None
+            places.setdefault(wait.before.core, []).append(((len(before), 0), step))
+    for key, g in given.items():
+        for giver in (giver for part in g.by_core for giver in part):
+            after = sum(giver.clock.own[wait.component] >= wait.number for wait in own.get(giver.core, ()))
+            place = after, giver.clock.own[POSTED]
+            places.setdefault(giver.core, []).append((place, (signals[key], giver, None, None)))
+    return {core: [step for _, step in sorted(of, key=lambda one: one[0])] for core, of in places.items()}
+
+
+def _least_steps(cores: list[list[_Step]], values: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
+    """By the id of a wait, how many steps each core has done at least when it ends; nothing where that is too much."""
+    least: dict[int, tuple[int, ...]] = {}
+    first = (0,) * len(cores), values
+    seen, left = {first}, [first]
+    while left:
+        at, values = left.pop()
+        for n, steps in enumerate(cores):
+            if at[n] == len(steps):
+                continue
+            signal, giver, source, wait = steps[at[n]]
+            new = values
+            if giver is not None:
+                value = giver.amount + (0 if giver.fresh else values[signal])
+                new = (*values[:signal], value, *values[signal + 1 :])
+            elif source is not None and not source.holds(values[signal]):
+                continue
+            if wait is not None:
+                least[id(wait)] = tuple(map(min, at, least.get(id(wait), at)))
+            state = (*at[:n], at[n] + 1, *at[n + 1 :]), new
+            if state not in seen:
+                if len(seen) == _ORDERS:
+                    return {}
+                seen.add(state)
+                left.append(state)
+    return least
+
+
 class Waits:
     """The waits of a launch that others than those of its order may end. ``corrected``: what they tell, by core and
     place in its program, once it is known that the order of the launch shows too much."""
@@ -220,7 +297,8 @@ class Waits:
 
     def wrong(self) -> dict[tuple[int, int], Clock]:
         """What all waits may tell, if one of them has told more."""
-        known = [wait.known() for wait in self._taken]
+        exact = _in_all_orders(self._taken)
+        known = [exact[id(wait)] if id(wait) in exact else wait.known() for wait in self._taken]
         if not any(_less(wait.before, k, wait.told) for k, wait in zip(known, self._taken)):
             return {}
         return {(wait.before.core, wait.seq): k for k, wait in zip(known, self._taken)}
