@@ -307,10 +307,22 @@ def test_a_wrong_description_is_refused(text: str, message: str, kernels: Path, 
     assert diagnostic.location.file == str(spec)
 
 
-def test_programs_that_are_not_there_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DiagnosticError) as caught:
-        of_paths([str(tmp_path / "none.pto")])
-    assert [d.rule for d in caught.value.diagnostics] == ["CAMP-PROGRAMS"]
+@pytest.mark.parametrize("name", ["none.pto", "*.none", "a**b", "[", "k[1]/none.pto"])
+def test_programs_that_are_not_there_are_refused(name: str, tmp_path: Path) -> None:
+    for pattern in (name, str(tmp_path / name)):
+        with pytest.raises(DiagnosticError) as caught:
+            of_paths([pattern])
+        assert [d.rule for d in caught.value.diagnostics] == ["CAMP-PROGRAMS"]
+
+
+def test_patterns_may_begin_at_the_root_and_names_may_look_like_patterns(kernels: Path, tmp_path: Path) -> None:
+    odd = tmp_path / "k[1]*"
+    kernels.rename(odd)
+    names = {path.name for path in odd.iterdir()}
+    for pattern in (str(odd), str(tmp_path / "k*" / "*.pto"), "k*/*.pto", "k[1]*"):
+        (tmp_path / "c.toml").write_text(f"programs = ['{pattern}']\n")
+        assert {path.name for path in read_spec(tmp_path / "c.toml").programs} == names
+    assert [path.name for path in of_paths([str(odd / "two.pto")]).programs] == ["two.pto"]
 
 
 def test_programs_that_state_no_target_get_those_of_the_command(

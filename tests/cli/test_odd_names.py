@@ -16,11 +16,18 @@ TEXT = f"""module attributes {{pto.target_arch = "a5"}} {{
     %c1 = arith.constant 1 : index
     return
   }}
+  func.func @waits(%x: !pto.ptr<f32>, %n: index) attributes {{pto.entry, pto.kernel_kind = #pto.kernel_kind<vector>}} {{
+    pto.set_flag[<PIPE_V>, <PIPE_MTE3>, <EVENT_ID0>]
+    return
+  }}
   func.func @"other {QUOTED}"(%x: !pto.ptr<f32>, %n: index) attributes {{pto.entry}} {{
     return
   }}
 }}
 """
+FORGED = "o\x1b[2J\nk: 0 errors\u202e"
+"""A name of files, whose second line looks like what ptokit says."""
+
 ARGS = ("-a", "zeros:f32:4", "-a", "0")
 
 
@@ -45,13 +52,16 @@ def harmless(*streams: str) -> None:
     "command",
     [
         ("run", "--entry", ODD),
-        ("run", "--entry", ODD, "--out", "o\x1b[2J\nx"),
+        ("run", "--entry", ODD, "--out", FORGED),
         ("run", "--entry", ODD, "--targets", "all"),
         ("run", "--entry", "nobody"),
         ("run",),
         ("sanitize", "--entry", ODD),
-        ("sanitize", "--entry", ODD, "--html", "p\x1b[2J\nx.html"),
+        ("sanitize", "--entry", ODD, "--html", FORGED),
         ("sanitize", "--entry", ODD, "--explain-sync"),
+        ("sanitize", "--entry", "waits"),
+        ("run", "--entry", "waits", "--sanitize"),
+        ("run", "--entry", ODD, "--dump", "x@2"),
         ("diff", "--entry", ODD),
         ("diff", "--entry", ODD, "--entry", f"other {ODD}"),
     ],
@@ -59,6 +69,7 @@ def harmless(*streams: str) -> None:
 def test_names_of_kernels(command: tuple[str, ...], odd: Path, ptokit: Run) -> None:
     ran = ptokit(command[0], odd, *ARGS, *command[1:])
     assert ran.out + ran.err
+    assert ran.status != 70
     harmless(ran.out, ran.err)
 
 
@@ -78,9 +89,13 @@ def test_names_of_files(command: tuple[str, ...], odd: Path, ptokit: Run) -> Non
 
 @pytest.mark.parametrize("format", ["text", "json"])
 def test_a_campaign(format: str, odd: Path, ptokit: Run) -> None:
-    results = odd.parent / "r\x1b[2J\nk: 0 errors.sqlite"
+    odd.rename(odd.parent / f"{FORGED}.pto")
+    results = odd.parent / f"{FORGED}.sqlite"
     ran = ptokit("campaign", odd.parent, "-j", "1", "--do", "check,run", "-o", results, "--format", format)
+    assert ran.status == 1  # several kernels, of which none is chosen
     harmless(ran.out, ran.err)
-    harmless(ptokit("campaign", "report", results).out)
+    ran = ptokit("campaign", "report", results)
+    assert "run 1: 1 passed, 1 refused" in ran.out
+    harmless(ran.out, ran.err)
     missing = ptokit("campaign", "report", f"{results}.none")
     harmless(missing.out, missing.err)

@@ -158,11 +158,11 @@ class Inputs(Files):
 
     def line(self) -> list[str]:
         """A command line; its files are in the folder."""
-        self.write()
         rng, names = self.rng, list(self.commands)
         self.odd = rng.random() < 0.4
-        frequent = {"campaign": 6, "run": 30, "sanitize": 30}
+        frequent = {"campaign": 8, "run": 30, "sanitize": 30, "explain": 4, "isa": 6, "layout": 6}
         name = rng.choices(names, [frequent.get(name, 12) for name in names])[0]
+        self.write(name)
         words = name.split()
         parameters = list(self.commands[name].params)
         if isinstance(parameters[0], TyperArgument) and name not in ("isa", "explain", "layout"):

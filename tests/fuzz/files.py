@@ -9,6 +9,7 @@ import re
 import shutil
 import sqlite3
 from contextlib import suppress
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -74,9 +75,10 @@ def kernels() -> list[list[str]]:
 
 
 @cache
-def manifests() -> list[tuple[Path, str]]:
+def manifests() -> list[tuple[Path, dict[str, Any]]]:
     """The folders of conformance cases, and what their manifests say."""
-    return [(path.parent, path.read_text()) for path in sorted((ROOT / "tests" / "data").rglob("manifest.json"))]
+    paths = sorted((ROOT / "tests" / "data").rglob("manifest.json"))
+    return [(path.parent, json.loads(path.read_text())) for path in paths]
 
 
 @cache
@@ -145,10 +147,9 @@ class Files:
 
     def json(self) -> str:
         """A manifest in which some values are of other kinds."""
-        source, content = self.rng.choice(manifests())
-        value = json.loads(content)
-        first = self.rng.randrange(len(value["cases"]))
-        value["cases"] = value["cases"][first : first + self.rng.choice([1, 2, 4])]
+        source, whole = self.rng.choice(manifests())
+        first = self.rng.randrange(len(whole["cases"]))
+        value = deepcopy({**whole, "cases": whole["cases"][first : first + self.rng.choice([1, 2, 4])]})
         self.copy(source, value)
         places: list[tuple[Any, Any]] = []
 
@@ -245,22 +246,24 @@ class Files:
         db.commit()
         db.close()
 
-    def write(self) -> None:
-        """Put the files into the folder."""
+    def write(self, command: str) -> None:
+        """Put the files into the folder. What takes long is made anew where a command is about it."""
         rng = self.rng
         raw = bytes(rng.randrange(256) for _ in range(60))
         (self.folder / "k.pto").write_text(self.text(), errors="surrogateescape")
         (self.folder / "whole.pto").write_text(kernel())
         (self.folder / "k.py").write_text(self.text(kernels()), errors="surrogateescape")
         (self.folder / "raw.pto").write_bytes(raw)
-        (self.folder / "c.toml").write_text(self.toml())
-        self.store(self.folder / "r.sqlite")
-        for left in self.folder.glob("r.sqlite-*"):
-            left.unlink()
         (self.folder / "pyproject.toml").write_text(self.settings() if rng.random() < 0.2 else "")
-        shutil.rmtree(self.folder / "cases", ignore_errors=True)
-        (self.folder / "cases").mkdir()
-        (self.folder / "cases" / "manifest.json").write_text(self.json())
+        if command == "campaign" or not (self.folder / "r.sqlite").exists():
+            (self.folder / "c.toml").write_text(self.toml())
+            self.store(self.folder / "r.sqlite")
+            for left in self.folder.glob("r.sqlite-*"):
+                left.unlink()
+        if command == "conformance" or not (self.folder / "cases").exists():
+            shutil.rmtree(self.folder / "cases", ignore_errors=True)
+            (self.folder / "cases").mkdir()
+            (self.folder / "cases" / "manifest.json").write_text(self.json())
         (self.folder / "empty").mkdir(exist_ok=True)
         buffer = io.BytesIO()
         np.save(buffer, np.zeros((16, 512), rng.choice(["f4", "f2", "i4", "c8", "U3", ">f4", "?"])))

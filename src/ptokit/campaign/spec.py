@@ -341,12 +341,16 @@ class _Reader:
 def _programs(pattern: str, folder: Path) -> list[Path]:
     """The files that a path or a pattern means, sorted. Raises `DiagnosticError` if there are none."""
     path = folder / pattern
-    if any(c in pattern for c in "*?["):
-        found = sorted(p for p in folder.glob(pattern) if p.is_file())
-    elif path.is_dir():
+    if path.is_dir():
         found = sorted(p for p in path.rglob("*.pto") if p.is_file())
-    else:
+    elif path.is_file() or not any(c in pattern for c in "*?["):
         found = [path] if path.is_file() else []
+    else:
+        root = Path(Path(pattern).anchor or folder)
+        try:
+            found = sorted(p for p in root.glob(str(Path(pattern).relative_to(Path(pattern).anchor))) if p.is_file())
+        except ValueError as error:
+            raise _refused(PROGRAMS, path, str(error)) from None
     if not found:
         raise _refused(PROGRAMS, path, "there is no such program")
     return found
