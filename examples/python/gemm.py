@@ -1,6 +1,7 @@
 """c = a @ b with f16 inputs and f32 sums, tile by tile through L1, L0A/L0B and L0C. Sizes are multiples of 64.
 
-The layout of the left operand differs between targets; `pto.TileLeft` chooses it, so one function serves both.
+The layout of the left operand differs between targets; `pto.TileLeft` chooses it, so one kernel serves both:
+`gemm.on("a2a3")`.
 """
 
 from typing import Any
@@ -13,6 +14,7 @@ SIDE = 64
 NZ: Any = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
 
 
+@pto.kernel(target="a5")
 def gemm(a: pto.Ptr[pto.f16], b: pto.Ptr[pto.f16], c: pto.Ptr[pto.f32], m: int, k: int, n: int):
     ga, gb, gc = pto.GlobalTensor(a, (m, k)), pto.GlobalTensor(b, (k, n)), pto.GlobalTensor(c, (m, n))
     a_l1 = pto.Tile(pto.TileType.Mat, pto.f16, SIDE, SIDE, **NZ)
@@ -40,7 +42,7 @@ def main() -> None:
     b = rng.standard_normal((512, 192)).astype(np.float16)
     for target in ("a2a3", "a5"):
         c = np.empty((256, 192), np.float32)
-        pto.kernel(target=target)(gemm)[4](a, b, c, 256, 512, 192)
+        gemm.on(target)[4](a, b, c, 256, 512, 192)
         error = np.abs(c - a.astype(np.float64) @ b.astype(np.float64)).max()
         assert error < 1e-4
         print(f"gemm on {target}: largest difference from NumPy {error:.1e}")

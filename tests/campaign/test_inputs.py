@@ -269,6 +269,8 @@ def test_many_random_changes_leave_no_old_result(seed: int, folder: Path, tmp_pa
 # --- what a case says itself ---------------------------------------------------------------------------------------
 
 OTHERS: dict[str, Any] = {
+    "compiled": True,
+    "ranks": 2,
     "id": "other",
     "program": "other.pto",
     "text": kernel(5),

@@ -85,7 +85,7 @@ def test_examples(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "gemm":
         a, b = rng.standard_normal((128, 64)).astype(np.float16), rng.standard_normal((64, 64)).astype(np.float16)
         for target in ("a2a3", "a5"):
-            both_ways(pto.kernel(target=target)(module.gemm), 2, a, b, np.empty((128, 64), np.float32), 128, 64, 64)
+            both_ways(module.gemm.on(target), 2, a, b, np.empty((128, 64), np.float32), 128, 64, 64)
         return
     kernel = getattr(module, name.removeprefix("vector_"))
     if name == "vec_add":

@@ -38,15 +38,7 @@ def expand(names: Sequence[str], *, kernels: bool = False) -> list[str]:
         if name == "-" or not name or not os.path.isdir(name):
             out.append(STDIN if name == "-" else name)
             continue
-        folder = Path(name)
-        found = [
-            p
-            for p in sorted(folder.rglob("*"))
-            if (p.suffix == ".pto" or (kernels and p.suffix == PYTHON))
-            and not _hidden(p.relative_to(folder))
-            and p.is_file()
-            and (p.suffix == ".pto" or _has_kernels(p))
-        ]
+        found = below(Path(name), kernels=kernels)
         if not found:
             what = "no .pto file, and no Python file with a kernel," if kernels else "no .pto file"
             raise DiagnosticError(Diagnostic(FILE, Severity.ERROR, f"there is {what} in this folder", Location(name)))
@@ -54,12 +46,36 @@ def expand(names: Sequence[str], *, kernels: bool = False) -> list[str]:
     return list(dict.fromkeys(out))
 
 
-def _has_kernels(path: Path) -> bool:
-    """True for a Python file with a function at its top level that is decorated as a kernel."""
+def below(folder: Path, *, kernels: bool) -> list[Path]:
+    """The ``.pto`` files below a folder, sorted, and with ``kernels`` Python files with kernels, as `expand`."""
+    return [
+        p
+        for p in sorted(folder.rglob("*"))
+        if (p.suffix == ".pto" or (kernels and p.suffix == PYTHON))
+        and not _hidden(p.relative_to(folder))
+        and p.is_file()
+        and (p.suffix == ".pto" or has_kernels(p))
+    ]
+
+
+def without_kernels(folder: Path) -> list[Path]:
+    """The Python files below a folder that use ptokit and that `below` leaves out, sorted."""
+    found = (p for p in sorted(folder.rglob(f"*{PYTHON}")) if not _hidden(p.relative_to(folder)) and p.is_file())
+    return [p for p in found if b"ptokit" in p.read_bytes() and not has_kernels(p)]
+
+
+def has_kernels(path: Path) -> bool:
+    """True for a Python file with a function at its top level that is decorated as a kernel.
+
+    One that is no Python has kernels where it looks like it: reading it tells what is wrong.
+    """
     try:
-        tree = ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        text = path.read_bytes()
+        tree = ast.parse(text)
+    except OSError:
         return False
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return b"ptokit" in text and b"kernel" in text
     decorators = (d for node in tree.body if isinstance(node, ast.FunctionDef) for d in node.decorator_list)
     called = (d.func if isinstance(d, ast.Call) else d for d in decorators)
     return any(getattr(d, "attr", getattr(d, "id", "")) == "kernel" for d in called)

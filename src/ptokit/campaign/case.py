@@ -42,9 +42,11 @@ class Status(StrEnum):
 class Case:
     """All that decides the result of a case, besides ptokit itself and the contents of files and functions it names.
 
-    ``id`` is its name within the campaign; ``program`` the file, as shown, and ``text`` what is in it. ``target`` is by
+    ``id`` is its name within the campaign; ``program`` the file, as shown, and ``text`` what is in it: of a kernel in
+    Python, which is ``compiled``, the whole program (`ptokit.campaign.programs`). ``target`` is by
     default the one that the text states, or ``default_target`` where it states none. ``args`` are in
-    the grammar of ``--arg``; None: made from the text (`ptokit.arguments.derive`). ``expected`` are files with the
+    the grammar of ``--arg``; None: made from the text (`ptokit.arguments.derive`). ``ranks``: devices of the launch;
+    0 means one, without a leading axis for them. ``expected`` are files with the
     arrays that the kernel must leave, one for each argument, "" where nothing is expected; ``function`` is
     ``module:name``, which gets copies of the arguments and returns the expected arrays. ``other`` is the text of
     another version of the program, whose results must be the same, and ``against`` another backend. ``tolerance``:
@@ -70,6 +72,8 @@ class Case:
     tolerance: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0
     memory: int = 0
+    compiled: bool = False
+    ranks: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """The case as an object of JSON."""

@@ -1,10 +1,12 @@
 """What a campaign is to do, as TOML, and the cases it stands for.
 
 name = "nightly"
-programs = ["kernels/**/*.pto"]        # paths and patterns, from the folder of the file
+programs = ["kernels/**/*.pto"]        # paths and patterns, from the folder of the file; also kernels.py:name
+exclude = ["kernels/old/*"]            # of those
 targets = ["a5"]                       # default: what each text states, or default_target = "a5" where one states none
 do = ["check", "run", "sanitize"]      # also compare and time
 blocks = [1, 8]
+ranks = []                             # devices of a launch; default one
 seeds = [0, 1]                         # of random arguments
 seconds = 60                           # limits of one case
 memory = "4GiB"
@@ -18,6 +20,7 @@ tolerance = { ulp = 2 }
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,15 +31,16 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from ptokit.api.inputs import PYTHON, below, has_kernels, split
 from ptokit.arguments.generators import ArgumentSyntaxError
 from ptokit.arguments.grammar import parse_argument
-from ptokit.asm.text.files import read_text
 from ptokit.conformance.compare import tolerance
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Rule, Severity
 from ptokit.records import dataclass
 from ptokit.targets import TARGETS
 
 from .case import Action, Case
+from .programs import Given, PythonFile, TextFile, programs_in
 from .rules import PROGRAMS, SPEC
 
 DEFAULT_DO = (Action.CHECK, Action.RUN, Action.SANITIZE)
@@ -70,6 +74,7 @@ class ArgumentSet:
     entry: str = ""
     args: tuple[str, ...] | None = None
     blocks: tuple[int, ...] = ()
+    ranks: tuple[int, ...] = ()
     expected: tuple[str, ...] = ()
     function: str = ""
     program: str = ""
@@ -81,6 +86,7 @@ class ArgumentSet:
 class Spec:
     """A campaign. ``programs`` are files; ``sets`` are tried in order, all that match a program count.
 
+    A Python file is each of its kernels, ``kernels.py:name`` one of them. ``ranks``: 0 is a launch on one device.
     ``targets``: by default the one that a text states, or ``default_target``. Of ``modes`` each case is done in all.
     """
 
@@ -96,50 +102,57 @@ class Spec:
     modes: tuple[Mapping[str, Any], ...] = ({},)
     default_target: str = ""
     sets: tuple[ArgumentSet, ...] = ()
+    ranks: tuple[int, ...] = (0,)
 
     def cases(self) -> Iterator[Case]:
-        """Every case: those of one program follow each other. Raises `DiagnosticError` for a file it cannot read."""
-        for path in self.programs:
-            text, found = read_text(path)
-            if text is None:
-                raise DiagnosticError(found.sorted())
-            yield from self._of_program(path, text)
+        """Every case: those of one program follow each other. Python files are executed, and their kernels compiled.
 
-    def _of_program(self, path: Path, text: str) -> Iterator[Case]:
-        shown = _shown(path, self.folder)
-        fitting = [s for s in self.sets if fnmatchcase(shown, s.match) or fnmatchcase(path.name, s.match)]
+        Raises `DiagnosticError` for a file it cannot read, `UsageError` for a kernel that there is not.
+        """
+        for path in self.programs:
+            for program in programs_in(path, lambda file: _shown(Path(file), self.folder)):
+                yield from self._of_program(program)
+
+    def _of_program(self, program: TextFile | PythonFile) -> Iterator[Case]:
+        names = (program.shown, *program.also)
+        fitting = [s for s in self.sets if any(fnmatchcase(name, s.match) for name in names)] or [ArgumentSet()]
         for target in self.targets or ("",):
+            given = [program.on(target, s.args, s.expected) for s in fitting]
             for action in self.do:
-                common: dict[str, Any] = {"program": shown, "text": text, "action": action, "target": target}
+                common: dict[str, Any] = {"program": program.shown, "action": action, "target": target}
                 common |= {"seconds": self.seconds, "memory": self.memory, "default_target": self.default_target}
                 for mode in _distinct(self.modes, _OF[action]):
                     if action is Action.CHECK:
-                        yield Case(id=self._id(common, mode), mode=mode, **common)
+                        text, compiled = given[0][:2]
+                        yield Case(id=self._id(common, mode), mode=mode, text=text, compiled=compiled, **common)
                         continue
-                    for chosen in fitting or [ArgumentSet()]:
-                        yield from self._of_set(chosen, {**common, "mode": mode})
+                    for chosen, worked_on in zip(fitting, given):
+                        yield from self._of_set(chosen, {**common, "mode": mode}, worked_on)
 
-    def _of_set(self, chosen: ArgumentSet, common: dict[str, Any]) -> Iterator[Case]:
+    def _of_set(self, chosen: ArgumentSet, common: dict[str, Any], given: Given) -> Iterator[Case]:
         compares = chosen.expected or chosen.function or chosen.program or chosen.against
         if common["action"] is Action.COMPARE and not compares:
             return
-        more: dict[str, Any] = {"entry": chosen.entry, "args": chosen.args}
+        more: dict[str, Any] = {"entry": chosen.entry, **given._asdict(), "expected": ()}
         if common["action"] is Action.COMPARE:
-            expected = tuple(str(self.folder / name) if name else "" for name in chosen.expected)
+            expected = tuple(str(self.folder / name) if name else "" for name in given.expected)
             more |= {"expected": expected, "function": chosen.function, "tolerance": chosen.tolerance}
             more["against"] = chosen.against
             if chosen.program:
-                other, found = read_text(self.folder / chosen.program)
-                if other is None:
-                    raise DiagnosticError(found.sorted())
-                more["other"] = other
-        for blocks in chosen.blocks or self.blocks:
-            for seed in self.seeds:
-                which = self._id(common, common["mode"], chosen.name, blocks, seed)
-                yield Case(id=which, blocks=blocks, seed=seed, **common, **more)
+                more["other"] = TextFile(self.folder / chosen.program, chosen.program).on("", None, ()).text
+        for blocks, ranks, seed in product(chosen.blocks or self.blocks, chosen.ranks or self.ranks, self.seeds):
+            which = self._id(common, common["mode"], chosen.name, blocks=blocks, ranks=ranks, seed=seed)
+            yield Case(id=which, blocks=blocks, ranks=ranks, seed=seed, **common, **more)
 
     def _id(
-        self, common: Mapping[str, Any], mode: Mapping[str, Any], name: str = "", blocks: int = 1, seed: int = 0
+        self,
+        common: Mapping[str, Any],
+        mode: Mapping[str, Any],
+        name: str = "",
+        *,
+        blocks: int = 1,
+        ranks: int = 0,
+        seed: int = 0,
     ) -> str:
         parts = [
             common["program"],
@@ -147,6 +160,7 @@ class Spec:
             common["action"].value,
             name,
             f"blocks={blocks}" if blocks != 1 else "",
+            f"ranks={ranks}" if ranks else "",
             f"seed={seed}" if seed else "",
             *(f"{key}={value}" for key, value in mode.items() if any(m.get(key) != value for m in self.modes)),
         ]
@@ -189,7 +203,9 @@ def read_spec(path: Path) -> Spec:
 
 
 def of_paths(names: Sequence[str], do: Sequence[Action] = DEFAULT_DO, targets: Sequence[str] = ()) -> Spec:
-    """The campaign over files and all ``.pto`` files below folders. Raises `DiagnosticError` (CAMP-PROGRAMS).
+    """The campaign over files and all ``.pto`` files and Python files with kernels below folders.
+
+    Raises `DiagnosticError` (CAMP-PROGRAMS).
 
     ``targets``: by default those that the texts state.
     """
@@ -203,7 +219,12 @@ def _spec(content: Mapping[str, Any], path: Path) -> Spec:
     folder = path.parent
     read = _Reader(content, "")
     patterns = read.texts("programs")
-    programs = tuple(dict.fromkeys(p for pattern in patterns for p in _programs(pattern, folder)))
+    left_out = read.texts("exclude")
+    programs = tuple(
+        path
+        for path in dict.fromkeys(p for pattern in patterns for p in _programs(pattern, folder))
+        if not any(fnmatchcase(_shown(path, folder), pattern) for pattern in left_out)
+    )
     if not programs:
         raise ValueError('it names no programs; write programs = ["kernels/*.pto"]')
     values: dict[str, Any] = {
@@ -211,6 +232,7 @@ def _spec(content: Mapping[str, Any], path: Path) -> Spec:
         "targets": read.choice("targets", tuple(TARGETS)),
         "do": tuple(map(Action, read.choice("do", tuple(a.value for a in Action)))) or DEFAULT_DO,
         "blocks": read.numbers("blocks", 1) or (1,),
+        "ranks": read.numbers("ranks", 1) or (0,),
         "seeds": read.numbers("seeds", 0) or (0,),
         "seconds": float(read.number("seconds", DEFAULT_SECONDS)),
         "memory": read_bytes(read.take("memory", 0)),
@@ -244,6 +266,7 @@ def _set(entry: Mapping[str, Any], number: int) -> ArgumentSet:
         read.text("entry", ""),
         args,
         read.numbers("blocks", 1),
+        read.numbers("ranks", 1),
         read.texts("expected"),
         read.text("function", ""),
         read.text("program", ""),
@@ -342,15 +365,16 @@ def _programs(pattern: str, folder: Path) -> list[Path]:
     """The files that a path or a pattern means, sorted. Raises `DiagnosticError` if there are none."""
     path = folder / pattern
     if path.is_dir():
-        found = sorted(p for p in path.rglob("*.pto") if p.is_file())
+        found = below(path, kernels=True)
     elif path.is_file() or not any(c in pattern for c in "*?["):
-        found = [path] if path.is_file() else []
+        found = [path] if os.path.isfile(split(str(path))[0]) else []
     else:
         root = Path(Path(pattern).anchor or folder)
         try:
             found = sorted(p for p in root.glob(str(Path(pattern).relative_to(Path(pattern).anchor))) if p.is_file())
         except ValueError as error:
             raise _refused(PROGRAMS, path, str(error)) from None
+        found = [p for p in found if p.suffix != PYTHON or has_kernels(p)]
     if not found:
         raise _refused(PROGRAMS, path, "there is no such program")
     return found

@@ -11,21 +11,26 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.api.arguments import copied, of_ranks
+from ptokit.api.errors import UsageError
+from ptokit.api.launch import as_parameters
 from ptokit.arguments.derive import derive
 from ptokit.arguments.generators import ArgumentSyntaxError
 from ptokit.arguments.grammar import parse_argument
 from ptokit.arguments.npy import as_parameter, load_array, portable
 from ptokit.asm import ParseResult, parse_module
 from ptokit.conformance.compare import Want, show_element, tolerance
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity
 from ptokit.ir.module_target import stated_target
 from ptokit.ir.verify import verify
+from ptokit.run.devices import divided
 from ptokit.run.program import Program, choose_entry, compile_program
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
 
 from .case import UNKNOWN, Action, Case, Result, Status, read_case
 from .contents import digests, remember
+from .programs import compiled
 from .reads import files_read
 from .rules import TARGET
 from .sources import load
@@ -93,9 +98,23 @@ def _reported(case: Case, bad: Status, findings: Iterable[Diagnostic]) -> Result
 # --- programs and arguments ------------------------------------------------------------------------------------------
 
 
+def _read(case: Case) -> tuple[ParseResult, Target]:
+    """The module of a case and the target meant. Raises `_Refused`."""
+    if case.compiled:
+        return _loaded(case.text)
+    return _parsed(case.text, case.program, case.target, case.default_target)
+
+
 @lru_cache(maxsize=4)
-def _read(text: str, file: str, target_name: str, default: str) -> tuple[ParseResult, Target]:
-    """The module of a text and the target meant. Raises `_Refused`."""
+def _loaded(text: str) -> tuple[ParseResult, Target]:
+    found = compiled(text)
+    if found.findings:
+        raise _Refused(found.findings)
+    return ParseResult(found.module, Diagnostics()), target_named(found.target)
+
+
+@lru_cache(maxsize=4)
+def _parsed(text: str, file: str, target_name: str, default: str) -> tuple[ParseResult, Target]:
     wanted = target_named(target_name) if target_name else None
     read = parse_module(text, file, target=wanted)
     target = wanted or stated_target(read.module)
@@ -111,26 +130,28 @@ def _read(text: str, file: str, target_name: str, default: str) -> tuple[ParseRe
     return read, target
 
 
+def _program(case: Case, text: str = "") -> Program:
+    """The program of a case, or of another text, compiled. Raises `_Refused`."""
+    which = (text or case.text, case.compiled and not text, case.program, case.target, case.default_target)
+    return _prepared(*which, case.entry, case.mode.get("vector_cores", 2))
+
+
 @lru_cache(maxsize=4)
-def _compiled(text: str, file: str, target_name: str, default: str, entry: str, vector_cores: int) -> Program:
-    """The program of a case, compiled. Raises `_Refused`."""
-    read, target = _read(text, file, target_name, default)
+def _prepared(text: str, whole: bool, file: str, target: str, default: str, entry: str, vector_cores: int) -> Program:
+    read, chosen = _loaded(text) if whole else _parsed(text, file, target, default)
     try:
-        return compile_program(read.module, target, entry=entry or None, vector_cores=vector_cores)
+        return compile_program(read.module, chosen, entry=entry or None, vector_cores=vector_cores)
     except DiagnosticError as error:
         raise _Refused(error.diagnostics) from None
-
-
-def _program(case: Case, text: str = "") -> Program:
-    which = (text or case.text, case.program, case.target, case.default_target)
-    return _compiled(*which, case.entry, case.mode.get("vector_cores", 2))
 
 
 def _texts(case: Case) -> Sequence[str]:
     """The arguments as text. Raises `_Refused`."""
     if case.args is not None:
         return case.args
-    read, _ = _read(case.text, case.program, case.target, case.default_target)
+    read, _ = _read(case)
+    if case.ranks:
+        raise _Refused([Diagnostic("RUN-RANKS", Severity.ERROR, "a launch on ranks needs arguments of its own: args")])
     try:
         return derive(read.module, choose_entry(read.module, case.entry or None), case.blocks, case.seed)
     except DiagnosticError as error:
@@ -141,17 +162,19 @@ def _arguments(case: Case, program: Program) -> list[Any]:
     """New arrays and numbers. Raises `_Refused`."""
     try:
         values = [parse_argument(text, case.seed + i).make() for i, text in enumerate(_texts(case))]
-    except ArgumentSyntaxError as error:
+        return as_parameters(of_ranks(values, case.ranks or None), program.params)
+    except (ArgumentSyntaxError, UsageError) as error:
         raise _Refused([Diagnostic("RUN-ARG-TYPE", Severity.ERROR, str(error))]) from None
     except DiagnosticError as error:
         raise _Refused(error.diagnostics) from None
-    return [v if p.dtype is None else as_parameter(v, p.dtype) for v, p in zip(values, program.params)] + values[
-        len(program.params) :
-    ]
 
 
 def _launch(case: Case, program: Program, values: Sequence[Any]) -> None:
     backend = case.mode.get("backend")
+    if case.ranks:
+        devices = divided(program.entry, values, case.ranks)
+        program.launch_ranks(devices, case.blocks, matmul=case.mode.get("matmul", "exact"), backend=backend)
+        return
     program.launch(values, case.blocks, matmul=case.mode.get("matmul", "exact"), backend=backend, threads=1)
 
 
@@ -159,8 +182,9 @@ def _digest(values: Sequence[Any]) -> str:
     """What the arrays hold, in 64 hexadecimal digits."""
     state = hashlib.sha256()
     for value in values:
-        if isinstance(value, np.ndarray):
-            state.update(portable(np.ascontiguousarray(value)).tobytes())
+        for each in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(each, np.ndarray):
+                state.update(portable(np.ascontiguousarray(each)).tobytes())
     return state.hexdigest()
 
 
@@ -168,7 +192,7 @@ def _digest(values: Sequence[Any]) -> str:
 
 
 def _check(case: Case) -> Result:
-    read, target = _read(case.text, case.program, case.target, case.default_target)
+    read, target = _read(case)
     found = verify(read.module, target, assembler=case.mode.get("rules") == "assembler")
     return _reported(case, Status.REFUSED, [*read.diagnostics, *found])
 
@@ -197,7 +221,7 @@ def _time(case: Case) -> Result:
 def _sanitize(case: Case) -> Result:
     from ptokit.sanitize import sanitize
 
-    read, target = _read(case.text, case.program, case.target, case.default_target)
+    read, target = _read(case)
     program = _program(case)
     order = case.mode.get("order", "strict")
     cores = case.mode.get("vector_cores", 2)
@@ -210,6 +234,7 @@ def _sanitize(case: Case) -> Result:
         entry=case.entry or None,
         vector_cores=cores,
         mode=case.mode.get("sync"),
+        ranks=case.ranks,
     )
     return _reported(case, Status.FINDING, report.diagnostics)
 
@@ -217,11 +242,11 @@ def _sanitize(case: Case) -> Result:
 def _compare(case: Case) -> Result:
     program = _program(case)
     values = _arguments(case, program)
-    wanted = _wanted(case, program, [v.copy() if isinstance(v, np.ndarray) else v for v in values])
+    wanted = _wanted(case, program, copied(values))
     _launch(case, program, values)
     bound = tolerance(case.tolerance) if case.tolerance else None
     for param, got, want in zip(program.params, values, wanted):
-        if want is None or param.dtype is None:
+        if want is None or param.dtype is None or not isinstance(got, np.ndarray):
             continue
         dtype = param.dtype
         have = np.ascontiguousarray(got).reshape(-1).view(np.uint8)

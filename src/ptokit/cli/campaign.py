@@ -24,6 +24,7 @@ from ptokit.conformance.result import Result as JUnitCase
 from ptokit.diagnostics.render import visible_name
 from ptokit.workers.executors import cores
 
+from .check import say_left_out
 from .console import bold, remark, say, table
 from .files import check_writable, write_whole
 from .progress import Progress
@@ -54,6 +55,7 @@ def run(
     with Progress(f"campaign {spec.name}", "cases", speed=True) as progress:
         run_campaign(spec, file, executor=executor, jobs=jobs or cores(), progress=progress)
     if format == "text":
+        say_left_out(paths)
         remark(f"{time.perf_counter() - start:.1f} s; results in {visible_name(str(file))}")
     return report(str(file), html, junit, format)
 

@@ -31,7 +31,7 @@ def campaign(
         list[str],
         typer.Argument(
             metavar="PATH...",
-            help="A TOML file, or .pto files and folders of them; report FILE shows results that are there.",
+            help="A TOML file, or programs and folders of them; report FILE shows results that are there.",
             show_default=False,
         ),
     ],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ptokit.api.check import CheckReport, check
 from ptokit.api.findings import ByTarget, counts, labels, limited, merged
-from ptokit.api.inputs import expand
+from ptokit.api.inputs import expand, without_kernels
 from ptokit.api.settings import settings_for
 from ptokit.api.source import At
 from ptokit.diagnostics import Diagnostics
@@ -53,6 +55,8 @@ def check_files(
         left_out += more
         if reporting.format == "text":
             _show(report, found, more, strict)
+    if reporting.format == "text":
+        say_left_out(names)
     report_forms(shown, left_out, reporting.format)
     if reporting.format in ("text", "github") and (len(reports) > 1 or reporting.format == "github"):
         everything = Diagnostics()
@@ -62,6 +66,21 @@ def check_files(
             files = f"{len(reports)} file{'s' * (len(reports) > 1)}"
             remark(f"{files}: {summary(everything)}{left_out_text(left_out)}")
     return good
+
+
+def say_left_out(names: Sequence[str]) -> None:
+    """Say which Python files below these folders use ptokit and have no kernel that can be named."""
+    files = [
+        visible_name(str(p)) for name in names if name and os.path.isdir(name) for p in without_kernels(Path(name))
+    ]
+    for file in files[:SHOWN]:
+        remark(f"{file}: left out: no function at its top level is decorated with @pto.kernel")
+    if len(files) > SHOWN:
+        remark(f"… and {len(files) - SHOWN} more files left out")
+
+
+SHOWN = 5
+"""Files that are named of those left out."""
 
 
 def errors_of(shown: Sequence[ByTarget]) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from importlib import import_module
@@ -26,9 +26,12 @@ FORMAT = 1
 _PLAIN = (type(None), bool, int, str)
 
 
-def dumps(module: Module) -> str:
-    """The module as a string. Raises `TypeError` for an attribute that is neither a plain value nor one of ptokit's."""
-    return _Writer(module).text()
+def dumps(module: Module, name: Callable[[str], str] = str) -> str:
+    """The module as a string, with its files called as ``name`` says.
+
+    Raises `TypeError` for an attribute that is neither a plain value nor one of ptokit's.
+    """
+    return _Writer(module, name).text()
 
 
 def loads(text: str) -> Module:
@@ -41,8 +44,8 @@ def loads(text: str) -> Module:
 
 
 class _Writer:
-    def __init__(self, module: Module) -> None:
-        self.module = module
+    def __init__(self, module: Module, name: Callable[[str], str]) -> None:
+        self.module, self._name = module, name
         self.files: dict[str | None, int] = {}
         self.types: dict[str, int] = {}
         self._type_numbers: dict[int, int] = {}  # by identity: equal types may be written differently
@@ -58,6 +61,7 @@ class _Writer:
 
     def text(self) -> str:
         module = self.module
+        file = module.file and self._name(module.file)
         given = {
             "format": FORMAT,
             "values": [self._value(value) for value in self._values],
@@ -65,9 +69,10 @@ class _Writer:
             "blocks": [self._block(block) for block in self.blocks],
             "parts": [[part.name, _attrs(part.attrs)] for part in self.parts],
             "functions": [self._function(function) for function in module.functions],
-            "module": [_attrs(module.attrs), module.name, module.file, module.ssa, module.text],
+            "module": [_attrs(module.attrs), module.name, file, module.ssa, module.text],
         }
-        given |= {"types": [json.loads(text) for text in self.types], "files": list(self.files)}
+        given |= {"types": [json.loads(text) for text in self.types]}
+        given["files"] = [file and self._name(file) for file in self.files]
         return json.dumps(given, separators=(",", ":"))
 
     def _place(self, place: Location) -> list[int]:
