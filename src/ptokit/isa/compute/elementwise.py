@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from operator import and_, or_
+
+from ..meaning.bits import on_bits
 from ..meaning.expressions import divide, floor_mod, fmod, maximum, minimum
 from ..operands import FIRST_SOURCE
 from ..scratch import of_floats, on_a2a3
@@ -11,9 +14,11 @@ from ..typesets import (
     ASM_I32_F32,
     ASM_INT,
     ASM_N4,
+    BYTE_FLOATS,
     D8,
     F32,
     FB,
+    HALF,
     I6,
     I8,
     I32_F32,
@@ -69,8 +74,9 @@ TPOW = binary(
     scratch=tmp(optional=True, needed=of_floats),
     summary="dst = src0 ** src1",
 )
-TAND = binary("TAND", SRC0 & SRC1, types(I6, I6, asm=ASM_INT))
-TOR = binary("TOR", SRC0 | SRC1, types(I6, I6, asm=ASM_INT))
+_BITS = types(I6 | HALF, I6 | FB | BYTE_FLOATS, cpu=I6, asm=ASM_INT)
+TAND = binary("TAND", on_bits(and_, "src0", SRC0, SRC1), _BITS, summary="dst = src0 & src1; of floats the bits")
+TOR = binary("TOR", on_bits(or_, "src0", SRC0, SRC1), _BITS, summary="dst = src0 | src1; of floats the bits")
 TXOR = binary(
     "TXOR",
     SRC0 ^ SRC1,

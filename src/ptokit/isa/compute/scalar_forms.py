@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from operator import and_, or_, xor
+
+from ..meaning.bits import on_bits
 from ..meaning.expressions import Expr, divide, floor_mod, fmod, maximum, minimum
 from ..operands import FIRST_SOURCE
 from ..scratch import of_floats, on_a2a3
@@ -15,6 +18,7 @@ from ..typesets import (
     D8,
     F32,
     FB,
+    HALF,
     I6,
     I8,
     I32_F32,
@@ -134,29 +138,32 @@ TPOWS = tile_scalar(
 )
 TANDS = tile_scalar(
     "TANDS",
-    SRC & SCALAR,
-    types(I6, I6, asm=ASM_LOGIC),
+    on_bits(and_, "src", SRC, SCALAR),
+    types(I6 | HALF, I6 | FB, cpu=I6, asm=ASM_LOGIC),
     EW_10_APART_A3,
     EW_AS_01,
     EW_A3_07,
+    summary="dst = src & scalar; of floats the bits",
 )
 TORS = tile_scalar(
     "TORS",
-    SRC | SCALAR,
-    types(I6, I6, asm=ASM_LOGIC),
+    on_bits(or_, "src", SRC, SCALAR),
+    types(I6 | HALF, I6 | FB, cpu=I6, asm=ASM_LOGIC),
     EW_10_APART_A3,
     EW_AS_01,
     EW_A3_07,
+    summary="dst = src | scalar; of floats the bits",
 )
 TXORS = tile_scalar(
     "TXORS",
-    SRC ^ SCALAR,
-    types(I6, I6, asm=ASM_LOGIC),
+    on_bits(xor, "src", SRC, SCALAR),
+    types(I6, I6 | FB, cpu=I6, asm=ASM_LOGIC),
     EW_10_APART_A3,
     EW_11,
     EW_AS_05_SCALAR,
     EW_AS_01,
     EW_A3_07,
+    summary="dst = src ^ scalar; of floats the bits",
     scratch=tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3("dst")),
 )
 TSHLS = tile_scalar("TSHLS", SRC << SCALAR, types(INT16_32, I8, asm=I8), EW_1, EW_09, EW_A5_01)

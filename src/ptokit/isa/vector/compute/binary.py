@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from operator import and_, or_, xor
 
 from ptokit.types.dtypes import dtype, u32, u64
 
+from ...meaning.bits import on_bits
 from ...meaning.expressions import (
     Bit,
     Const,
     Convert,
     Element,
-    Expr,
-    Reinterpret,
     divide,
     fused,
     greater,
@@ -42,22 +41,9 @@ VMAX = binary("vmax", maximum(SRC0, SRC1), I8_32_FB, note="NaN wins")
 VMIN = binary("vmin", minimum(SRC0, SRC1), I8_32_FB, note="NaN wins")
 _BITS = types("i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 e4m3 e5m2 hif8")
 
-
-def _of_bits(fn: Callable[[Expr, Expr], Expr]) -> Callable[[Site], Expr]:
-    """An operation on the bits of lanes, whatever numbers they stand for."""
-
-    def meaning(o: Site) -> Expr:
-        if o.src0.dtype.is_integer:
-            return fn(SRC0, SRC1)
-        bits = dtype(f"u{o.src0.dtype.bits}")
-        return Reinterpret(fn(Reinterpret(SRC0, bits), Reinterpret(SRC1, bits)), "src0")
-
-    return meaning
-
-
-VAND = binary("vand", _of_bits(lambda a, b: a & b), _BITS, summary="dst = src0 & src1; of floats the bits")
-VOR = binary("vor", _of_bits(lambda a, b: a | b), _BITS, summary="dst = src0 | src1; of floats the bits")
-VXOR = binary("vxor", _of_bits(lambda a, b: a ^ b), _BITS, summary="dst = src0 ^ src1; of floats the bits")
+VAND = binary("vand", on_bits(and_, "src0", SRC0, SRC1), _BITS, summary="dst = src0 & src1; of floats the bits")
+VOR = binary("vor", on_bits(or_, "src0", SRC0, SRC1), _BITS, summary="dst = src0 | src1; of floats the bits")
+VXOR = binary("vxor", on_bits(xor, "src0", SRC0, SRC1), _BITS, summary="dst = src0 ^ src1; of floats the bits")
 
 _A64, _B64 = (Convert(Element(name, dtype=u32), u64) for name in ("src0", "src1"))
 _IN = select(Bit("carry_in"), Const(1, _A64), Const(0, _A64))
