@@ -476,7 +476,7 @@ def TALLOC(pipe: TPipe, entry: GlobalTensor | Partition, *more: RecordEvent | Ti
     """
 
 def TAND(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent) -> RecordEvent:
-    """dst = src0 & src1
+    """dst = src0 & src1; of floats the bits
 
     C++: TAND(dst, src0, src1); text: pto.tand.
 
@@ -490,7 +490,7 @@ def TAND(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent) -> RecordEvent:
     """
 
 def TANDS(dst: Tile, src: Tile, scalar: _Number, *more: RecordEvent) -> RecordEvent:
-    """dst = src & scalar
+    """dst = src & scalar; of floats the bits
 
     C++: TANDS(dst, src, scalar); text: pto.tands.
 
@@ -1749,7 +1749,7 @@ def TNOTIFY(signal: GlobalTensor | Partition, value: _Number, *more: RecordEvent
     """
 
 def TOR(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent) -> RecordEvent:
-    """dst = src0 | src1
+    """dst = src0 | src1; of floats the bits
 
     C++: TOR(dst, src0, src1); text: pto.tor.
 
@@ -1763,7 +1763,7 @@ def TOR(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent) -> RecordEvent:
     """
 
 def TORS(dst: Tile, src: Tile, scalar: _Number, *more: RecordEvent) -> RecordEvent:
-    """dst = src | scalar
+    """dst = src | scalar; of floats the bits
 
     C++: TORS(dst, src, scalar); text: pto.tors.
 
@@ -2797,7 +2797,7 @@ def TXOR(dst: Tile, src0: Tile, src1: Tile, tmp: Tile, *more: RecordEvent) -> Re
 
 @overload
 def TXORS(dst: Tile, src: Tile, scalar: _Number, *more: RecordEvent) -> RecordEvent:
-    """dst = src ^ scalar
+    """dst = src ^ scalar; of floats the bits
 
     C++: TXORS(dst, src, scalar, [tmp]); text: pto.txors.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -77,6 +78,18 @@ def verdicts(name: str, on: str, **operands: object) -> dict[str, Severity]:
             "TROWARGMAX",
             {"dst": spec("i32", 16, 8, 8, 1), "src": F},
             {"dst": spec("i32", 8, 8, 8, 1), "src": F},
+        ),
+        (
+            "ARG-COM-01",
+            "TCOLARGMAX",
+            {"dst": spec("i32", 2, 64, 2, 60), "src": F, "tmp": F},
+            {"dst": spec("i32", 1, 56), "src": F, "tmp": F},
+        ),
+        (
+            "CRED-COM-01",
+            "TCOLMAX",
+            {"dst": spec("f32", 1, 64, 1, 60), "src": F},
+            {"dst": spec("f32", 1, 56), "src": F},
         ),
         (
             "MRG-COM-03",
@@ -345,15 +358,27 @@ def test_one_empty_side_is_an_error() -> None:
 
 
 def test_what_no_static_assert_of_a_target_asks() -> None:
-    """Columns times a number on a2a3; scratch of a transposition, which a5 ignores; bytes of any type, turned."""
+    """Columns times a number; scratch of a transposition, which a5 ignores; bytes of any type, turned."""
     column = {
         "dst": spec("f32", 16, 1, dn=True),
         "src": spec("f32", 16, 1, dn=True),
         "scalar": ScalarInfo("s", "f32", 2.0),
     }
-    for name in ("TADDS", "TSUBS", "TMULS"):
-        assert verdicts(name, "a2a3", **column) == {"EW-02": Severity.WARNING}
-        assert verdicts(name, "a5", **column)["EW-02"] is Severity.ERROR
+    scalar_forms = ("TADDS", "TSUBS", "TMULS", "TMAXS", "TMINS", "TDIVS", "TLRELU")
+    for name, on in itertools.product(scalar_forms, ("a2a3", "a5")):
+        assert verdicts(name, on, **column) == {"EW-02": Severity.WARNING}
+    whole = {**column, **dict.fromkeys(("dst", "src"), spec("f32", 16, 8, dn=True))}
+    part = {**column, **dict.fromkeys(("dst", "src"), spec("f32", 16, 8, 12, 8, dn=True))}
+    mixed = {**column, "dst": spec("f32", 16, 8), "src": spec("f32", 16, 8, dn=True)}
+    open_column = {**column, **dict.fromkeys(("dst", "src"), spec("f32", 16, 1, 16, -1, dn=True))}
+    integers = {**column, **dict.fromkeys(("dst", "src"), spec("i32", 16, 1, dn=True))}
+    wide = {**column, **dict.fromkeys(("dst", "src"), spec("i64", 16, 4, dn=True))}
+    for on in ("a2a3", "a5"):
+        assert verdicts("TMULS", on, **whole) == {"EW-02": Severity.WARNING}
+        assert verdicts("TMULS", on, **part)["EW-02"] is verdicts("TMULS", on, **mixed)["EW-02"] is Severity.ERROR
+    assert verdicts("TMULS", "a2a3", **open_column) == {"EW-02": Severity.WARNING}
+    assert verdicts("TMULS", "a5", **open_column)["EW-02"] is Severity.ERROR
+    assert verdicts("TDIVS", "a5", **integers)["EW-02"] is verdicts("TADDS", "a5", **wide)["EW-02"] is Severity.ERROR
     square, byte = spec("f32", 16, 16), spec("e4m3", 32, 32)
     shared = {"dst": at(square, 0), "src": at(square, 4096), "tmp": at(square, 0)}
     assert verdicts("TTRANS", "a5", **shared) == {}

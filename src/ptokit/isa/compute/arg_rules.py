@@ -18,7 +18,7 @@ from ..site import Site, TileInfo
 from ..typesets import I8, names, types_of
 from ..unknown import Size, known
 from .overlap_rules import CMP_INP_01
-from .reduce_rules import CR_1, RR_1, not_vec, row_reduction, rows_of_results
+from .reduce_rules import CR_1, RR_1, columns_of_results, not_vec, row_reduction, rows_of_results, stated
 
 SOURCE = "compute-reduce-matrix 3"
 rule = family(SOURCE)
@@ -48,9 +48,9 @@ def _column_layout(o: Site) -> Message:
     for name, t in _destinations(o):
         if not is_nd(t):
             return f"{layout(o, name)}; a column reduction writes ND tiles"
-        if t.vr != 1 or t.vc != o.src.vc:
-            return f"{o:{name}} is valid in {t.vr}x{t.vc}; it must be 1x{o.src.vc}"
-    return not_vec(o)
+    doubts = (Doubt(f"{o:{name}} has {t.vr} valid rows") for name, t in _destinations(o) if t.vr != 1)
+    columns = (columns_of_results(o, name) for name, _ in _destinations(o))
+    return next((wrong for wrong in (not_vec(o), *columns, *doubts) if wrong), None)
 
 
 def _not_empty(o: Site) -> Message:
@@ -200,7 +200,7 @@ COLUMN_RULES = (
     _EMPTY,
     replace(_TYPES, check=partial(_types, column=True)),
     replace(_ASM, check=_column_tmp),
-    replace(CR_1, check=lambda o: _column_layout(o) or _not_empty(o) or _asm_index(o) or _wide(o)),
+    replace(CR_1, check=lambda o: stated(_column_layout(o)) or _not_empty(o) or _asm_index(o) or _wide(o)),
     rule(
         "ARG-A3-02",
         "f32, 64 columns, tmp of 128 elements",

@@ -77,6 +77,16 @@ def rows_of_results(o: Site, name: str) -> Message:
     return (message, f"one number a row is a column: {t.cols}x1, col_major") if t.vr == 1 and t.cols > 1 else message
 
 
+def columns_of_results(o: Site, name: str) -> Message:
+    """A result with other valid columns than src, of a column reduction: a doubt where row 0 has those columns."""
+    t = o.operands[name]
+    assert isinstance(t, TileInfo)
+    if t.vc == o.src.vc or not known(t.vc, o.src.vc):
+        return None
+    message = f"{o:{name}} has {t.vc} valid columns, {o:src} has {o.src.vc}"
+    return Doubt(message) if o.target.is_device and o.src.vc <= t.cols else message
+
+
 def _cpu_types(o: Site) -> Message:
     """TROWSUM on cpu: src and dst have equal rows; the simulator's type list."""
     return None if o.src.dtype is not o.dst.dtype else in_types(o)
@@ -130,10 +140,10 @@ def _columns_64(o: Site) -> Message:
 
 def row_reduction(o: Site) -> Message:
     """Tiles and valid regions of a row reduction, as the assembler wants them."""
-    return _row_tiles(o) or _stated(_row_region(o)) or _one_column(o)
+    return _row_tiles(o) or stated(_row_region(o)) or _one_column(o)
 
 
-def _stated(message: Message) -> Message:
+def stated(message: Message) -> Message:
     """The assembler refuses what is a doubt elsewhere."""
     return str(message) if isinstance(message, Doubt) else message
 
@@ -164,7 +174,7 @@ def RR_1(o: Site) -> Message:
     """A row reduction: vec ND to one valid column of ND or DN, of equal valid rows, of the reference assembler's
     types. A dst of 0x0 valid elements says that there is nothing to do.
     """
-    region = None if writes_nothing(o) else _stated(_row_region(o)) or _one_column(o)
+    region = None if writes_nothing(o) else stated(_row_region(o)) or _one_column(o)
     return _row_tiles(o) or region or _row_types(o) or in_asm_types(o)
 
 
@@ -210,9 +220,7 @@ def _col_tiles(o: Site, *, widens: bool = True, marker: bool = False) -> Message
     wider = widens and not o.target.is_device and (s.name, d.name) in _WIDER and s.is_float
     if s is not d and not wider:
         return f"{o:src} has element type {s}, {o:dst} has {d}"
-    if o.src.vc != o.dst.vc and not (marker and writes_nothing(o)):
-        return f"{o:src} has {o.src.vc} valid columns, {o:dst} has {o.dst.vc}"
-    return not_vec(o)
+    return not_vec(o) or (None if marker and writes_nothing(o) else columns_of_results(o, "dst"))
 
 
 CRED_COM_02 = rule("CRED-COM-02", "valid=1x64", "valid=0x64", targets=("a5",), scope=Scope.ASSEMBLER, source=COLUMNS)(
@@ -276,7 +284,7 @@ CR_1 = assembler_rule(
 )(
     "A column reduction: vec ND tiles with equal valid columns, of the reference assembler's types. A dst of 0x0 "
     "valid elements says that there is nothing to do.",
-    lambda o: _col_tiles(o, marker=True),
+    lambda o: stated(_col_tiles(o, marker=True)),
     in_asm_types,
 )
 

@@ -33,7 +33,8 @@ from .overlap_rules import EW_10_APART_A3, EW_10_FLOATS_APART_A3, EW_10_RECIPROC
 from .scratch_rules import EW_11, EW_11_POW, EW_11_REMS
 from .scratch_text_rules import EW_AS_01, EW_AS_04_SCALAR, EW_AS_05_SCALAR, EW_AS_11
 from .vector_rules import (
-    EW_02_COLUMNS,
+    EW_02_FLAT,
+    EW_02_FLAT_FLOATS,
     EW_05_COLUMNS_A5,
     EW_08,
     EW_08_SLOPE,
@@ -53,16 +54,16 @@ ASM_ARITHMETIC = (ASM_N4, ASM_INT | FB)
 ASM_LOGIC = (ASM_8_16, ASM_INT)
 
 TADDS = tile_scalar(
-    "TADDS", SRC + SCALAR, types(N4, N11, asm=ASM_ARITHMETIC), EW_02_COLUMNS, EW_1_COLUMNS_A5, EW_A5_01, EW_CPU_02
+    "TADDS", SRC + SCALAR, types(N4, N11, asm=ASM_ARITHMETIC), EW_02_FLAT, EW_1_COLUMNS_A5, EW_A5_01, EW_CPU_02
 )
 TSUBS = tile_scalar(
-    "TSUBS", SRC - SCALAR, types(N4, N11, asm=ASM_ARITHMETIC), EW_02_COLUMNS, EW_1_COLUMNS_A5, EW_A5_01, EW_A3_09
+    "TSUBS", SRC - SCALAR, types(N4, N11, asm=ASM_ARITHMETIC), EW_02_FLAT, EW_1_COLUMNS_A5, EW_A5_01, EW_A3_09
 )
 TMULS = tile_scalar(
     "TMULS",
     SRC * SCALAR,
     types(N4, N9, asm=ASM_ARITHMETIC),
-    EW_02_COLUMNS,
+    EW_02_FLAT,
     EW_1_COLUMNS_A5,
     EW_05_COLUMNS_A5,
     EW_A5_01,
@@ -72,6 +73,7 @@ TMAXS = tile_scalar(
     "TMAXS",
     maximum(SRC, SCALAR),
     types(N4, N11, asm=(ASM_N4, ASM_INT | FB)),
+    EW_02_FLAT,
     EW_05_COLUMNS_A5,
     EW_A5_01,
     EW_CPU_02,
@@ -80,6 +82,7 @@ TMINS = tile_scalar(
     "TMINS",
     minimum(SRC, SCALAR),
     types(N4, N11, asm=ASM_ARITHMETIC),
+    EW_02_FLAT,
     EW_05_COLUMNS_A5,
     EW_A5_01,
 )
@@ -93,6 +96,7 @@ TDIVS = tile_scalar(
     "TDIVS",
     _quotient,
     types(N4, D8, asm=(ASM_N4, ASM_INT | F)),
+    EW_02_FLAT_FLOATS,
     EW_10_RECIPROCAL_APART_A3,
     EW_A5_01,
     EW_CPU_02,
@@ -166,11 +170,12 @@ TXORS = tile_scalar(
     summary="dst = src ^ scalar; of floats the bits",
     scratch=tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3("dst")),
 )
-TSHLS = tile_scalar("TSHLS", SRC << SCALAR, types(INT16_32, I8, asm=I8), EW_1, EW_09, EW_A5_01)
+TSHLS = tile_scalar("TSHLS", SRC << SCALAR, types(INT16_32, I8, asm=I8), EW_02_FLAT, EW_1, EW_09, EW_A5_01)
 TSHRS = tile_scalar(
     "TSHRS",
     SRC >> SCALAR,
     types(INT16_32, I8, asm=(INT16_32, ASM_INT)),
+    EW_02_FLAT,
     EW_09,
     EW_A5_01,
     note="arithmetic if signed",
@@ -180,6 +185,7 @@ TLRELU = tile_scalar(
     "TLRELU",
     leaky(SRC, SCALAR),
     types(F, F, asm=F),
+    EW_02_FLAT,
     EW_08_SLOPE,
     EW_CPU_02,
     operand=SLOPE,

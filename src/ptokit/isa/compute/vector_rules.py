@@ -52,11 +52,23 @@ def _of_column(o: Site, column: TileInfo) -> str:
     return "TROWEXPAND and its variants (TROWEXPANDMUL, …) take one number a row"
 
 
-def _row_major_but_columns(o: Site) -> Message:
-    """As `_row_major`; the library of a2a3 asks nothing, and takes a column for a row of as many elements."""
+def _row_major_or_flat(o: Site, a5_integers: bool = True) -> Message:
+    """As `_row_major`; the library asks nothing, and takes what lies together for one row of as many elements.
+
+    On a5 only where it works on registers of such rows: not on 64 bits, and on ``a5_integers`` as that says.
+    """
     found = _row_major(o)
-    columns = all(t.cols == 1 for _, t in o.data_tiles)
-    return Doubt(found[0]) if isinstance(found, tuple) and columns and o.target.is_a(A2A3) else found
+    if not found:
+        return None
+    tiles = [t for _, t in o.data_tiles]
+    alike = len({(t.row_major, t.rows, t.cols) for t in tiles}) == 1
+    columns = alike and tiles[0].cols == 1
+    whole = alike and all(t.spec.valid_col == t.cols and (columns or t.spec.valid_row == t.rows) for t in tiles)
+    if o.target.is_a(A2A3):
+        flat = whole or columns
+    else:
+        flat = whole and o.dst.dtype.bits < 64 and (a5_integers or o.dst.dtype.is_float)
+    return Doubt(found if isinstance(found, str) else found[0]) if flat else found
 
 
 def _row_major_64(o: Site) -> Message:
@@ -75,7 +87,8 @@ EW_03 = rule("EW-03", "slayout=none_box", "TADD on NZ tiles")(
 EW_01 = rule("EW-01", "TADD on three vec tiles", "TADD with a mat source")(_loc)
 EW_01_MAT = replace(EW_01, check=lambda o: _loc(o, TileType.Mat))
 EW_02 = rule("EW-02", "row_major tiles", "a col_major source on a5", targets=DEVICES)(_row_major)
-EW_02_COLUMNS = replace(EW_02, check=_row_major_but_columns)
+EW_02_FLAT = replace(EW_02, check=_row_major_or_flat)
+EW_02_FLAT_FLOATS = replace(EW_02, check=partial(_row_major_or_flat, a5_integers=False))
 EW_02_64 = replace(EW_02, check=_row_major_64)
 
 EW_CPU_02 = rule(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import define, family
+from ptokit.diagnostics import Doubt, define, family
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import TileType
 
+from ..checks.operands import Message
 from ..site import Site, TileInfo
 from ..table import Together
 
@@ -54,12 +55,18 @@ def TYPES(o: Site) -> str | bool:
 
 
 @rule("MAT-COM-03", "64x32 times 32x64 into 64x64", "64x32 times 64x64")
-def SHAPES(o: Site) -> str | bool:
-    """Tile shapes agree: MxK times KxN into MxN."""
+def SHAPES(o: Site) -> Message:
+    """Tile shapes agree: MxK times KxN into MxN.
+
+    Only documents say so: the cube unit takes M, K and N from the valid regions of left and right. A tile that is too
+    small for them is an error.
+    """
     a, b, c = o.lhs, o.rhs, o.dst
-    if a.rows != c.rows or a.cols != b.rows or b.cols != c.cols:
-        return f"left is {a.rows}x{a.cols}, right {b.rows}x{b.cols}, accumulator {c.rows}x{c.cols}"
-    return False
+    if a.rows == c.rows and a.cols == b.rows and b.cols == c.cols:
+        return None
+    message = f"left is {a.rows}x{a.cols}, right {b.rows}x{b.cols}, accumulator {c.rows}x{c.cols}"
+    small = a.vr > c.rows or a.vc > b.rows or b.vc > c.cols
+    return Doubt(message) if o.target.is_device and not small else message
 
 
 @rule("MAT-COM-04", "K = 64", "K = 0")

@@ -10,7 +10,7 @@ from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import AccToVecMode, MxGroupAxis, Pipe, ReluPreMode, STPhase, TileType
 
 from ..machine import Machine, TileOperand
-from ..meaning.expressions import Convert, Element, Expr, Extent, Least
+from ..meaning.expressions import Convert, Element, Expr, Extent, Least, Reinterpret
 from ..meaning.moving import put
 from ..meaning.words import Drain, Move, Python, Word
 from ..site import Site
@@ -24,6 +24,7 @@ from .move_facts import (
     Right,
     Scaling,
     Vec,
+    copies_bits,
     home,
     operand_layout,
     words,
@@ -81,7 +82,8 @@ def _meaning(o: Site) -> Word:
             return Python(tmov)
     if source is target is Vec:
         (vr, vc), (rows, cols) = size("src"), size("dst")
-        return Move(X, Least((vr, rows)), Least((vc, cols)))
+        bits = Reinterpret(X, "dst") if copies_bits(o) else X
+        return Move(bits, Least((vr, rows)), Least((vc, cols)))
     return Move(_copied(s.dtype, d.dtype), *size("src"))
 
 

@@ -50,6 +50,13 @@ def pair(o: Site) -> Pair:
     return o.src.loc, o.dst.loc
 
 
+def copies_bits(o: Site) -> bool:
+    """True for a move from vec to vec, in one layout, into a type of another kind and the same size on a device."""
+    s, d = o.src.spec, o.dst.spec
+    alike = (s.loc, s.layout_name) == (d.loc, d.layout_name)
+    return o.target.is_device and alike and s.loc is Vec and s.dtype is not d.dtype and s.dtype.bits == d.dtype.bits
+
+
 def arrow(o: Site) -> str:
     """``mat to left``."""
     return f"{o.src.loc.text} to {o.dst.loc.text}"

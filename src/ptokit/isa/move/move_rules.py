@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import define, family
+from ptokit.diagnostics import Doubt, define, family
 from ptokit.diagnostics.conditions import need, shared
 from ptokit.targets import A5
 from ptokit.types.enums import CompactMode
@@ -18,6 +18,7 @@ from .move_facts import (
     Acc,
     Bias,
     Vec,
+    copies_bits,
     dual,
     form,
     operand_layout,
@@ -46,13 +47,14 @@ def TMOV_COM_03(o: Site) -> Message:
 def TMOV_COM_10(o: Site) -> Message:
     """A move that only copies keeps the element type; a bias may widen f16 or bf16 to f32.
 
-    Decision: A pair of types of equal size would be a copy of bits on one target and a conversion on another.
+    From vec to vec, devices copy the bits of elements of equal size; the simulator converts numbers.
     """
     if o.src.loc is Acc or scratch(o) is not None:
         return None
     if o.dst.loc is Bias and o.dst.dtype.name == "f32" and o.src.dtype.name in ("f16", "bf16"):
         return None
-    return types_differ(o)
+    wrong = types_differ(o)
+    return Doubt(wrong) if isinstance(wrong, str) and copies_bits(o) else wrong
 
 
 def moved_region(o: Site) -> tuple[object, object]:

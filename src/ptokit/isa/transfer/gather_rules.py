@@ -82,7 +82,7 @@ RULES = (
         "valid 1x1",
         "valid 0x16",
         targets=DEVICES,
-        decision="On cpu an empty region is no error: nothing is gathered.",
+        decision="Nothing is gathered; a device launches its threads for that.",
     )(c.check(c.empty)),
     rule(
         "GATHER-COM-05",

@@ -204,9 +204,16 @@ A5 = (
     STORE_A5_07,
     rule("STORE-A5-16", "atomic_add on i16", "atomic_add on u16")(atomic_types),
     rule("STORE-A5-18", "atomic_max from an acc tile", "atomic_max from a vec tile")(
-        "Atomic maximum and minimum come from accumulators: of other tiles, no public source says what they do.",
+        """Atomic maximum and minimum come from accumulators.
+
+        What is known: the manual has them on a5, and there from accumulators only; a device suite stores an accumulator
+        with both at the micro level; the C++ library's TSTORE has neither. Copies from UB take the mode that
+        set_atomic_max and set_atomic_min set, of which no device result is published.
+
+        Decision: They combine elements as from an accumulator.
+        """,
         "src.loc is Acc if atomic in (AtomicType.AtomicMax, AtomicType.AtomicMin)",
-        "atomicType={atomic.text} from a {src.loc.text} tile, which no public source describes",
+        "atomicType={atomic.text} from a {src.loc.text} tile; the manual has it from accumulators only",
     ),
     rule("STORE-A5-19", "u64 ND to ND", "u64 Nz to NZ")(
         "64-bit elements go ND to ND or DN to DN only.",
