@@ -46,7 +46,7 @@ class Diagnostics:
         notes: Iterable[Note] = (),
     ) -> None:
         """Record that a rule of the catalogue is broken, an error or a warning as it says."""
-        self.add(Diagnostic(rule, lookup(rule).severity, message, location, hint, tuple(notes)))
+        self.add(Diagnostic(rule, lookup(rule).severity_of(message), str(message), location, hint, tuple(notes)))
 
     def warning(
         self,

@@ -70,6 +70,11 @@ class Rule:
     around: bool = False  # looks at more than single operands: lists, uses of results, the function around
     evidence: tuple[Evidence, ...] = ()  # what stands behind it, see `define`
 
+    def severity_of(self, message: str) -> Severity:
+        """What a finding with this message is: that of the rule; of a `Doubt` at most a warning."""
+        doubtful = isinstance(message, Doubt) and self.severity is Severity.ERROR
+        return Severity.WARNING if doubtful else self.severity
+
 
 class RuleDecorator(Protocol):
     """What makes a rule of a function that checks it, or of a sentence and what must hold; see `rule`."""

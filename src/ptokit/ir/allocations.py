@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptokit.diagnostics import Diagnostics, Scope, define
+from ptokit.diagnostics import Diagnostics, Doubt, Scope, define
 from ptokit.isa.table import Role
 from ptokit.isa.unknown import UNKNOWN, Size
 from ptokit.targets import Target
@@ -136,11 +136,11 @@ def _several(op: Op, facts: Facts) -> Breaches:
         return
     yield from _address(op, facts, spec)
     if spec.dtype in _SMALL:
-        yield Breach("AM-1", f"the tiles hold {spec.dtype}")
+        yield Breach("AM-1", Doubt(f"the tiles hold {spec.dtype}"))
     if spec.compact is CompactMode.RowPlusOne:
         yield Breach("AM-1", "the tiles are a row longer in memory than their type says, and would overlap")
     if _PLANNED in op.attrs:
-        yield Breach("AM-1", f"{_PLANNED} is written by the assembler itself")
+        yield Breach("AM-1", Doubt(f"{_PLANNED} is written by the assembler itself"))
     for name, stated in (("valid_row", spec.valid_row), ("valid_col", spec.valid_col)):
         if (op.get(name) is None) == (stated == DYNAMIC):
             yield Breach("AM-1", f"{name} is {'missing' if stated == DYNAMIC else 'given'}, the type has {stated}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptokit.diagnostics import Scope, define
+from ptokit.diagnostics import Doubt, Scope, define
 from ptokit.types.enums import SyncAllMode, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import PartitionView, Ptr, Scalar, TensorView, Type, is_memref
@@ -81,7 +81,7 @@ def _dims(name: str, type: Type, value: Value, open_slices: bool, rule: str = "C
         return
     for size in type.dims:
         if size == DYNAMIC and not (open_slices and isinstance(type, PartitionView)):
-            yield Breach(rule, f"{name} has an open dimension: {type}", value=value)
+            yield Breach(rule, Doubt(f"{name} has an open dimension: {type}"), value=value)
             return
         if size != DYNAMIC and size <= 0:
             yield Breach(rule, f"{name} has a dimension of {size}", value=value)

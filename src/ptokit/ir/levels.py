@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Diagnostics, Note
+from ptokit.diagnostics import Diagnostics, Doubt, Note
 
 from .core import Module, Op
 from .survey import Survey
@@ -40,7 +40,7 @@ def check_level(survey: Survey, level: int | None, auto_sync: bool, found: Diagn
                 )
     else:
         for op in placed:
-            message = f"%{op.result.name} has an address; at level {level} the assembler places tiles"
+            message = Doubt(f"%{op.result.name} has an address; at level {level} the assembler places tiles")
             found.broken("LV-1", message, op.location, hint="remove `addr`, or check with level 3")
     for op in survey.named("pto.reserve_buffer") if level is not None else ():
         _reserved(op, level == 3, found)
@@ -62,7 +62,8 @@ def _reserved(op: Op, placed: bool, found: Diagnostics) -> None:
     if placed and (automatic or base is None):
         found.broken("RB-3", "at level 3 the program places the buffer", op.location, hint="auto = false, base = ...")
     elif not placed and base is not None:
-        found.broken("RB-3", "base is given; at levels 1 and 2 the assembler places the buffer", op.location)
+        message = Doubt("base is given; at levels 1 and 2 the assembler places the buffer")
+        found.broken("RB-3", message, op.location)
 
 
 _ADDRESS = "add `addr = %address`, the number of the tile's first byte as an i64"

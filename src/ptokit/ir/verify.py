@@ -167,9 +167,9 @@ class _Checker:
             readable = instr is None or self.instruction(op, instr)
             check = _CHECKS.get(op.name) if readable else None
             for breach in check(op, self.facts) if check is not None else ():
-                severity = lookup(breach.rule).severity
+                severity = lookup(breach.rule).severity_of(breach.message)
                 notes = () if breach.value is None else _defined_at([breach.value])
-                found = Diagnostic(breach.rule, severity, breach.message, op.location, breach.hint, notes)
+                found = Diagnostic(breach.rule, severity, str(breach.message), op.location, breach.hint, notes)
                 self.marks.report(found, op, breach.operand or _name_of(op, breach.value))
         check_placement(survey, self.facts, self.target, self.marks)
         check_copy_loops(survey, self.facts, self.target, self.found)
@@ -260,8 +260,8 @@ class _Checker:
             info, taken = site.operands.get(operand.name), _KINDS.get(operand.kind)
             rule = site.instr.form.misfits.get(operand.name, "TC-1" if operand.kind is Kind.TILE else "OPERAND-KIND")
             if isinstance(info, ViewInfo) and info.whole and self.takes_slice(op, operand, site) and not lowered:
-                self.wrong_kind(rule, op, operand, "a partition_tensor_view")
-                wrong = True
+                self.wrong_kind(rule, op, operand, "a partition_tensor_view", Severity.WARNING)
+                wrong = wrong or self.assembler  # else it is the slice of all elements
                 continue
             if info is None or taken is None:
                 continue
@@ -286,10 +286,10 @@ class _Checker:
         """True if text needs a partition_tensor_view here; transfers have a rule of the assembler that says so."""
         return self.text and operand.name in site.instr.form.misfits and op.name not in _CHECKS
 
-    def wrong_kind(self, rule: str, op: Op, operand: Operand, taken: str) -> None:
+    def wrong_kind(self, rule: str, op: Op, operand: Operand, taken: str, severity: Severity = Severity.ERROR) -> None:
         given = _value(op, operand)
         message = f"{operand.name} of {op.name} is {taken}, %{given.name} has type {given.type}"
-        found = Diagnostic(rule, Severity.ERROR, message, op.location, notes=_defined_at([given]))
+        found = Diagnostic(rule, severity, message, op.location, notes=_defined_at([given]))
         self.marks.report(found, op, operand.name if operand.name in op.operands else f"%{given.name}", type=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from ptokit.diagnostics import Doubt
 from ptokit.isa.unknown import known
 from ptokit.types.layout import windowed
 from ptokit.types.tile import DYNAMIC, TileSpec
@@ -164,7 +165,7 @@ def bitcast(op: Op, facts: Facts) -> Breaches:
         if getattr(a, name) != getattr(b, name):
             yield Breach("BC-1", f"{name} changes from {getattr(a, name)!s} to {getattr(b, name)!s}")
     if a.dtype is b.dtype:
-        yield Breach("BC-1", f"both sides have element type {a.dtype}")
+        yield Breach("BC-1", Doubt(f"both sides have element type {a.dtype}"))
     elif b.nbytes > a.nbytes:
         yield Breach("BC-1", f"the result needs {b.nbytes} bytes, the tile has {a.nbytes}")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from ptokit.diagnostics import Doubt, Rule, Scope, Severity
+from ptokit.diagnostics import Rule, Scope, Severity
 from ptokit.diagnostics.conditions import Check
 from ptokit.targets import Target
 
@@ -26,8 +26,7 @@ class Broken(NamedTuple):
     @property
     def severity(self) -> Severity:
         """That of the rule; of a `Doubt` at most a warning."""
-        doubtful = isinstance(self.message, Doubt) and self.rule.severity is Severity.ERROR
-        return Severity.WARNING if doubtful else self.rule.severity
+        return self.rule.severity_of(self.message)
 
 
 def broken_rules(site: Site, *, text: bool = True, lowered: bool = False, covered: bool = False) -> Iterator[Broken]:

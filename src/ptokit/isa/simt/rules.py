@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ptokit.diagnostics import Rule, RuleDecorator
+from ptokit.diagnostics import Doubt, Rule, RuleDecorator
 from ptokit.types.values import element_text
 
 from ..checks.assembler import assembler_rule
@@ -85,12 +85,12 @@ def THR_05(o: Site) -> Message:
     """Accesses past the data cache are of integers, in a kernel and not in a thread, and say nothing of caches."""
     given = shown(o.operands.get("ptr"))
     if "l1cache" in o.attrs or "l2cache" in o.attrs:
-        return "it takes no l1cache and no l2cache"
+        return Doubt("it takes no l1cache and no l2cache")
     if given and _bits(given) not in (8, 16, 32, 64):
         return f"elements of {given} are not loaded or stored past the cache"
     if o.around is None or (o.around.entry and not o.around.threads):
         return None
-    return "it stands among threads" if o.around.threads else "it stands outside of a kernel"
+    return "it stands among threads" if o.around.threads else Doubt("it stands outside of a kernel")
 
 
 _ATOMIC = ("f16", "bf16", "f32", "vector<2xf16>", "vector<2xbf16>")
