@@ -343,5 +343,5 @@ class Expressions:
             raise NotReplayedError(f"function {name}")
         values = [self.value(p) for p in parts]
         if plain == "ReadFile" and parts[1][0] in self.scope:  # taken by reference
-            values[1] = Place(self.scope, parts[1][0])
+            values[1] = self.value(["&", *parts[1]])
         return RUNTIME[plain](self.program, *values)

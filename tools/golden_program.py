@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from golden_run import Run
-from golden_words import ALIASES, QUALIFIERS, Code, Leave, closing, split, tokens
+from golden_words import ALIASES, QUALIFIERS, Code, Leave, cast, closing, split, tokens
 
 
 @dataclass
@@ -125,7 +125,10 @@ class Program:
     def call(self, name: str, args: list[Any]) -> Any:
         """Call a function of the program."""
         code = self.functions[name]
-        scope = {param: arg for (_, param), arg in zip(code.params, args)}
+        scope = {
+            param: cast([kind[:-1], "*"], arg) if kind.endswith("*") else arg
+            for (kind, param), arg in zip(code.params, args)
+        }
         run = Run(self, scope)
         run.kinds = {param: kind for kind, param in code.params}
         try:
@@ -150,7 +153,7 @@ def _joined(words: list[str]) -> list[str]:
 
 
 def _param(words: list[str]) -> tuple[str, str]:
-    words = [w for w in words if w not in QUALIFIERS and w not in ("__gm__", "&")]
+    words = [w for w in words if w not in QUALIFIERS and w != "&"]
     words = words[: words.index("[")] if "[" in words else words
     if "(" in words:  # a pointer to a function
         return "void*", words[words.index("(") + 2]

@@ -30,7 +30,7 @@ SIZES = {
     "long": 8,
 }
 
-QUALIFIERS = frozenset(("const", "constexpr", "static", "inline", "unsigned", "volatile", "extern", "struct"))
+QUALIFIERS = frozenset(("const", "constexpr", "static", "inline", "unsigned", "volatile", "extern", "struct", "__gm__"))
 
 ALIASES: dict[str, str] = {}
 """Types by the names that programs give them."""
@@ -158,7 +158,7 @@ def split(words: list[str], mark: str = ",") -> list[list[str]]:
 
 
 def cast(kind: list[str], value: Any) -> Any:
-    plain = [w for w in kind if w not in QUALIFIERS and w not in ("*", "__gm__")]
+    plain = [w for w in kind if w not in QUALIFIERS and w != "*"]
     name = plain[-1] if plain else ""
     if isinstance(value, Pointer):
         return Pointer(value.memory, value.at, value.kind if name == "void" else name) if "*" in kind else value
