@@ -102,10 +102,11 @@ def test_the_text_says_its_level(ptokit: Run, tmp_path: Path, text: str, level: 
     file.write_text(text.replace("T", "!pto.tile_buf<vec, 16x16xf32>"))
     assert ptokit("check", file, "-t", "a5").out == f"{file}: no findings for a5, level {level}\n"
     asked = 2 if level == 3 else 3
-    ran = ptokit("check", file, "-t", "a5", "--level", asked, "--format", "json")
-    assert ran.status == 1
-    (found,) = json.loads(ran.out)["diagnostics"]
-    assert (found["rule"], found["line"]) == ("LV-1", 1)
+    for rules, severity in (("all", "warning" if level == 3 else "error"), ("assembler", "error")):
+        ran = ptokit("check", file, "-t", "a5", "--level", asked, "--rules", rules, "--format", "json")
+        (found,) = json.loads(ran.out)["diagnostics"]
+        assert (found["rule"], found["line"], found["severity"]) == ("LV-1", 1, severity)
+        assert ran.status == (severity == "error")
 
 
 def test_there_are_three_levels(ptokit: Run) -> None:

@@ -35,7 +35,7 @@ A5 = Target(
     predicate_units=1023,
 )
 
-A5_TEMPLATES = replace(A5, templates=True, lifted=frozenset({"FILL-COM-03", "GEMV-COM-02", "LOAD-A5-06"}))
+A5_TEMPLATES = replace(A5, templates=True, lifted=frozenset({"FILL-COM-03", "GEMV-COM-02", "LOAD-A5-06", "TILE-04"}))
 """A5, where the assembler expands tile operations with templates of its own, which take the place of the library.
 
 What only static_asserts of the library say does not hold for them.

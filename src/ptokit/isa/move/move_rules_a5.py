@@ -149,7 +149,7 @@ def _zz_columns(o: Site, s: TileInfo, d: TileInfo) -> Message:
 def _zz_rows(o: Site, s: TileInfo, d: TileInfo, third: TileInfo) -> Message:
     if d.vc % 2 != 0:
         return f"{o:dst} has {d.vc} valid columns; they must be even"
-    if s.cols != d.vc and known(d.vc):
+    if s.rows != 1 and s.cols != d.vc and known(d.vc):  # exponents in one row lie together
         return f"{o:src} has {s.cols} columns, {o:dst} {d.vc} valid ones; {o:src} must be packed"
     if not known(d.vr, d.vc):
         return None
