@@ -17,10 +17,8 @@ def text(rows: int, kind: str) -> str:
     given, made = rows * 4, whole * 4
     row, zz, flat = ROW.format(given), ZZ.format(whole, rows), FLAT.format(made)
     parts = {"x": given, "z": made}
-    lines = [
-        f'module attributes {{pto.target_arch = "a5"{kind}}} {{',
-        "func.func @f(%x: !pto.ptr<ui8>, %z: !pto.ptr<ui8>) {",
-    ]
+    lines = [f'module attributes {{pto.target_arch = "a5"{kind}}} {{']
+    lines += ["func.func @f(%x: !pto.ptr<ui8>, %z: !pto.ptr<ui8>) {"]
     lines += [f"  %c{n} = arith.constant {n} : index" for n in sorted({0, 1, given, made})]
     for name, n in parts.items():
         view = f"!pto.tensor_view<1x{n}xui8>"
