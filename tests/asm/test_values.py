@@ -286,3 +286,24 @@ def test_a_carried_tile_is_not_the_one_the_next_turn_writes() -> None:
     x, y = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
     compile_program(parse_module(SHIFT, target=A5).module, A5).launch([x, y], 1)
     assert np.array_equal(y, np.ones(256, np.float32))  # (x + 4) - (x + 3)
+
+
+@pytest.mark.parametrize(("rows", "whole"), [("?", False), ("3", False), ("4", True)])
+@pytest.mark.parametrize("kind", ["", " attributes {pto.kernel_kind = #pto.kernel_kind<vector>}"])
+def test_a_comparison_of_fewer_rows_keeps_the_rest_of_its_mask(kind: str, rows: str, whole: bool) -> None:
+    """The library compares the valid rows of src, whatever those of dst are (TCmps.hpp): no whole result of level 1."""
+    mask, src = "!pto.tile_buf<vec, 4x32xui8>", f"!pto.tile_buf<vec, 16x64xf32, valid={rows}x64>"
+    text = f"""func.func @f(%n: index, %s: f32){kind} {{
+  %w = pto.alloc_tile : {mask}
+  %t = pto.alloc_tile : {mask}
+  %u = pto.alloc_tile {"valid_row = %n " * (rows == "?")}: {src}
+  pto.tnot ins(%w : {mask}) outs(%t : {mask})
+  pto.tcmps ins(%u, %s {{cmpMode = #pto<cmp gt>}} : {src}, f32) outs(%t : {mask})
+  pto.tnot ins(%t : {mask}) outs(%t : {mask})
+  return
+}}
+"""
+    converted = convert(parse_module(text, target=A5).module, "ssa")
+    found = [(d.rule, d.location.line) for d in converted.diagnostics]
+    assert found == ([] if whole else [("CONVERT-PARTIAL", 6)])
+    assert (converted.text is not None) is whole

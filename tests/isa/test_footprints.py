@@ -16,7 +16,7 @@ from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import BLayout, SLayout, TileType
 from ptokit.types.tile import TileSpec
 
-from .fake import site
+from .fake import site, spec
 from .rule_cases import F, I
 from .vector.lines import program
 from .vector.programs import read
@@ -68,3 +68,12 @@ def test_registers_have_no_footprint_whether_results_are_known_or_not(line: str)
             assert list(footprint(word, known) or ()) == []
             checked += 1
     assert checked
+
+
+@pytest.mark.parametrize("on", ["cpu", "a2a3", "a5"])
+@pytest.mark.parametrize("name", ["TCMP", "TCMPS"])
+def test_comparisons_write_the_rows_of_their_source(name: str, on: str) -> None:
+    """Of a mask that has more rows the others stay (TCmp.hpp, TCmps.hpp)."""
+    given = dict.fromkeys(("src0", "src1") if name == "TCMP" else ("src",), spec("f32", 16, 64, 2, 64))
+    accesses = TABLE[name].footprint(site(name, on, dst=spec("u8", 4, 32), **given))
+    assert [(a.rows, a.cols, a.kept) for a in accesses if a.write] == [(2, 32, False)]

@@ -152,21 +152,27 @@ class Flow:
     def covers(self, op: Op, operand: str) -> bool:
         """True if the instruction writes the whole valid region of a destination, whatever the sizes at run time are.
 
-        Sizes that only the run knows are tried as numbers, different ones for different values, in both orders.
+        Sizes that only the run knows are tried as numbers, different ones for different values, in both orders: the
+        largest that the tiles have room for, and the least.
         """
-        return all(self._covers(op, operand, order) for order in (1, -1))
+        return all(self._covers(op, operand, order, least) for order in (1, -1) for least in (False, True))
 
-    def _covers(self, op: Op, operand: str, order: int) -> bool:
+    def _covers(self, op: Op, operand: str, order: int, least: bool) -> bool:
         site = self.facts.site(op, self.target, text=True)
         if site is None:
             return False
         sizes = list(dict.fromkeys(self._open_sizes(op)))[::order]
         infos: dict[str, Any] = dict(site.operands)
+
+        def tried(limit: int, size: object) -> int:
+            place = sizes.index(size)
+            return min(1 + place, limit) if least else max(1, limit - place)
+
         for name, value in op.operands.items():
             info = infos.get(name)
             if isinstance(value, Value) and isinstance(info, TileInfo):
                 rows, cols = (
-                    size if known(size) else max(1, limit - sizes.index(self._size(value, dim)))
+                    size if known(size) else tried(limit, self._size(value, dim))
                     for size, limit, dim in (
                         (info.vr, info.spec.rows, "valid_row"),
                         (info.vc, info.spec.cols, "valid_col"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from ..numerics.scalars import element
 from ..operands import BITS, FIRST_SOURCE
 from ..scratch import on_a2a3
 from ..site import Site
-from ..table import Attr, TextForm, dst, scalar, src, tmp
+from ..table import Access, Attr, TextForm, derived_footprint, dst, scalar, src, tmp
 from ..typesets import ASM_8, ASM_16, ASM_I32_F, ASM_INT, BF16, FB, I8, I32_F32, INT16_32, N11, F, types, types_of
 from .compare_rules import EW_A5_03, EW_A5_04, EW_AS_10, SCALAR_RULES, SELECT_RULES, TILE_RULES
 from .scratch_rules import EW_11_SEL, EW_11_SELS
@@ -83,6 +83,12 @@ def _packed_without_gaps(m: Machine, dst: TileOperand, src: TileOperand, scalar:
     raw[:, : packed.shape[1]] = packed[:, : raw.shape[1]]
 
 
+def _rows_of_source(o: Site) -> Iterator[Access]:
+    """The rows of src are compared. Of a mask that has more, bits without gaps leave some as they are."""
+    for a in derived_footprint(o):
+        yield replace(a, kept=o.target.templates and o.src.vr < o.dst.vr) if a.write else a
+
+
 CMP_MODE = (Attr("cmp", CmpMode, CmpMode.EQ, "cmpMode", "cmp"),)
 ASM_SELECT = (ASM_16 | ASM_I32_F, ASM_8 | ASM_16 | ASM_I32_F)
 ASM_SELECT_TILE = (ASM_SELECT[0] | BF16, ASM_SELECT[1] | BF16)
@@ -108,6 +114,7 @@ TCMPS = vector(
     _with_number,
     common=(*SCALAR_RULES, EW_A5_01, EW_07),
     attrs=CMP_MODE,
+    footprint=_rows_of_source,
     form=TextForm("dps-attrs-in"),
 )
 TSEL = computed(

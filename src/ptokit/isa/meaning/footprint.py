@@ -18,7 +18,8 @@ _FRACTAL = 16
 def footprint(word: Word, site: Site) -> Iterator[Access] | None:
     """Reads first, then writes, each in the order of the operands; None where the word does not say.
 
-    Scratch tiles are written in their valid regions. Of matrices behind pointers the machine tells what is touched.
+    Scratch tiles are written in their valid regions, packed masks in the columns of theirs. Of matrices behind pointers
+    the machine tells what is touched.
     """
     match word:
         case Move(behind=behind) | Contract(behind=behind) if behind:
@@ -93,7 +94,9 @@ def _lane(lane: Lane, site: Site) -> Iterator[Access]:
         mine = [w for w in lane.writes if w.name == operand.name]
         if any(not w.packed for w in mine):
             yield Access(operand.name, True, *(sizes[0] if len(lane.writes) == 1 else domain))  # type: ignore[arg-type]
-        elif mine or operand.role == "scratch":
+        elif mine:
+            yield Access(operand.name, True, domain[0], info.vc)  # type: ignore[arg-type]
+        elif operand.role == "scratch":
             yield Access(operand.name, True, info.vr, info.vc)  # type: ignore[arg-type]
 
 
