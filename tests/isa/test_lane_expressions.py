@@ -12,42 +12,31 @@ from hypothesis import strategies as st
 
 import ptokit.isa.all  # noqa: F401  the complete table
 from ptokit.isa.meaning.expressions import Before, Bit, Element, Expr, Folded, Listed, Taken
-from ptokit.isa.meaning.fold import FOLDS
+from ptokit.isa.meaning.fold import reduction
+from ptokit.isa.meaning.orders import Order, Stage
 from ptokit.isa.meaning.rows import Rows
-from ptokit.isa.meaning.words import Lane, Order, Write
+from ptokit.isa.meaning.words import Lane, Write
 from ptokit.isa.site import LanesInfo, PtrInfo, ScalarInfo, VectorInfo, VregInfo
 from ptokit.isa.table import TABLE
 from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES, i32, i64
 
 
-def pairwise(x: list[float]) -> float:
-    """`Order.PAIRWISE` written out."""
-    n = len(x)
-    if n < 8:
-        total = 0.0
-        for value in x:
-            total += value
-        return total
-    if n <= 128:
-        r = list(x[:8])
-        for i in range(8, n - n % 8, 8):
-            for k in range(8):
-                r[k] += x[i + k]
-        total = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]))
-        for value in x[n - n % 8 :]:
-            total += value
-        return total
-    half = n // 2 - n // 2 % 8
-    return pairwise(x[:half]) + pairwise(x[half:])
+def neighbours(x: list[np.float32]) -> np.float32:
+    """`Order.NEIGHBOURS` written out."""
+    if len(x) == 1:
+        return x[0]
+    half = 1 << (len(x) - 1).bit_length() - 1
+    more = [*x[half:], *[np.float32(0)] * (2 * half - len(x))]
+    return neighbours(x[:half]) + neighbours(more)
 
 
 @given(st.integers(1, 300), st.integers(0, 2**32 - 1))
 def test_sums_of_lanes_have_the_stated_order(lanes: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    x = rng.standard_normal(lanes) * 10.0 ** rng.integers(-12, 12, lanes)
-    found = FOLDS["add", Order.PAIRWISE](x.reshape(1, 1, lanes), 2)
-    assert found.item() == pairwise(x.tolist())
+    x = (rng.standard_normal(lanes) * 10.0 ** rng.integers(-12, 12, lanes)).astype(np.float32)
+    found = reduction("add", (Stage(Order.NEIGHBOURS),))(x.reshape(1, 1, lanes), 2)
+    assert found.item() == neighbours([*x])
 
 
 def value_of(e: Expr, *, packed: bool = False, lanes: int = 0, **operands: Any) -> np.ndarray:

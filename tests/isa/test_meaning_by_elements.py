@@ -36,8 +36,9 @@ from ptokit.isa.meaning.expressions import (
     type_of,
 )
 from ptokit.isa.meaning.footprint import size_at
+from ptokit.isa.meaning.orders import Order, Stage
 from ptokit.isa.meaning.primitives import PRIMITIVES
-from ptokit.isa.meaning.words import Fold, Lane, Move, Order, Ordering, Python, Search
+from ptokit.isa.meaning.words import Fold, Lane, Move, Ordering, Python, Search
 from ptokit.isa.numerics.convert import converter
 from ptokit.isa.numerics.rounding import narrow
 from ptokit.isa.numerics.scalars import element
@@ -163,27 +164,83 @@ def expected(word: Any, elements: Elements) -> dict[str, np.ndarray]:
 
 
 def folded(fold: Fold, values: list[Any], dtype: DType) -> Any:
-    combine = PRIMITIVES[fold.op].numpy
-    if fold.order in (Order.ANY, Order.ROUNDED):
-        total = np.array([values[0]])
-        for value in values[1:]:
-            total = combine(total, np.array([value]))
-        return total[0]
-    wide = [np.float64(v) for v in values]
-    if fold.order is Order.FORWARD:
-        total = np.float64(0.0 if fold.op == "add" else 1.0)
-        for value in wide:
+    for stage in fold.stages:
+        values = staged(fold.op, stage, values)
+    (total,) = values
+    return narrow(np.array([total]), dtype)[0] if isinstance(total, np.float64) else total
+
+
+def staged(op: str, stage: Stage, x: list[Any]) -> list[Any]:
+    """The definition of a stage, one operation after the other."""
+    kind, order, run = type(x[0]), stage.order, stage.run or len(x)
+    neutral = kind(0 if op == "add" else 1)
+    wide = {"f64": np.float64, None: kind}.get(stage.accumulator, np.float32)  # type: ignore[arg-type]
+
+    def combine(a: Any, b: Any) -> Any:
+        return PRIMITIVES[op].numpy(np.array([a]), np.array([b]))[0]
+
+    def one(x: list[Any]) -> Any:
+        made = combined(order, [wide(v) for v in x], combine, wide(neutral))
+        return made if stage.accumulator == "f64" else kind(made)
+
+    if not stage.across:
+        return [one(x[k : k + run] + [neutral] * (k + run - len(x))) for k in range(0, len(x), run)]
+    if order is not Order.TREE_OF_REPEATS:
+        return [one(x[lane::run]) for lane in range(min(run, len(x)))]
+    whole = len(x) // run
+    out = []
+    for lane in range(min(run, len(x))):
+        own = x[lane::run]
+        level = own[:whole] if whole < 2 else [combine(own[2 * k], own[2 * k + 1]) for k in range(whole // 2)]
+        if whole > 1 and whole % 2:
+            level[0] = combine(level[0], own[whole - 1])
+        if len(own) > whole:
+            level[:1] = [combine(level[0], own[whole])] if level else [own[whole]]
+        out.append(combined(Order.TREE_ODD_LAST, level, combine, None) if len(level) > 1 else level[0])
+    return out
+
+
+def combined(order: Order, x: list[Any], combine: Any, start: Any) -> Any:
+    if order in (Order.ANY, Order.FORWARD, Order.FROM_FIRST):
+        total = combine(start, x[0]) if order is Order.FORWARD else x[0]
+        for value in x[1:]:
             total = combine(total, value)
-    else:
-        sums = [np.float64(0), np.float64(0)]
-        while len(wide) >= 8:
+        return total
+    if order is Order.PAIRS:
+        total, k = x[0], 1
+        while k + 1 < len(x):
+            total, k = combine(total, combine(x[k], x[k + 1])), k + 2
+        return combine(total, x[k]) if k < len(x) else total
+    if order is Order.NEIGHBOURS:
+        return x[0] if len(x) == 1 else combine(*(combined(order, h, combine, start) for h in halves(x, start)))
+    if order is Order.HALVES:
+        while len(x) > 1:
+            x = [combine(a, b) for a, b in zip(*halves(x, start))]
+        return x[0]
+    if order is Order.TWO_ACCUMULATORS:
+        sums = [start, start]
+        while len(x) >= 8:
             for k in (0, 1):
-                sums[k] = ((wide[k] + wide[k + 2]) + (wide[k + 4] + wide[k + 6])) + sums[k]
-            del wide[:8]
-        for k, value in enumerate(wide):
+                sums[k] = ((x[k] + x[k + 2]) + (x[k + 4] + x[k + 6])) + sums[k]
+            x = x[8:]
+        for k, value in enumerate(x):
             sums[k % 2] = sums[k % 2] + value
-        total = sums[0] + sums[1]
-    return narrow(np.array([total]), dtype)[0]
+        return sums[0] + sums[1]
+    if order is Order.TREE_ODD_LAST and len(x) == 1:
+        return combine(x[0], start)
+    while len(x) > 1:
+        level = [combine(x[k], x[k + 1]) for k in range(0, len(x) - 1, 2)]
+        if len(x) % 2:
+            at = 0 if order is Order.TREE_ODD_FIRST else -1
+            level[at] = combine(level[at], x[-1])
+        x = level
+    return x[0]
+
+
+def halves(x: list[Any], start: Any) -> tuple[list[Any], list[Any]]:
+    """Two of one length, a power of two."""
+    half = 1 << (len(x) - 1).bit_length() - 1
+    return x[:half], x[half:] + [start] * (2 * half - len(x))
 
 
 def numbers_of(rng: np.random.Generator, dtype: DType, spec: TileSpec) -> np.ndarray:

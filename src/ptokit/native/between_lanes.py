@@ -1,7 +1,7 @@
 """What a lane takes from other lanes: folds, counts and lanes by number, as LLVM code.
 
-Folds are combined half by half in registers. Where a lane is chosen by a number, or counts those before it, a function
-goes through the lanes in memory, one after the other.
+Sums of floats add neighbours, other folds are combined half by half in registers. Where a lane is chosen by a number,
+or counts those before it, a function goes through the lanes in memory, one after the other.
 """
 
 from __future__ import annotations
@@ -13,17 +13,13 @@ from typing import TYPE_CHECKING
 from ptokit.isa.meaning.fold import nothing
 from ptokit.types.dtypes import DType
 
-from .code import Code, double
-from .elements import many, narrowed, same, storage
+from .code import Code
+from .elements import many, storage
 from .primitives import Elements, Maker
-from .rounding import round_many
 from .vectors import shuffled
 
 if TYPE_CHECKING:
     from .function import Writer
-
-_SUMS = 8  # that a fold of floats makes side by side
-_BLOCK = 128  # elements of which it does so; of more the halves are added
 
 
 def folded(w: Writer, op: str, x: Elements, on: Elements | None, groups: int) -> Elements:
@@ -33,10 +29,7 @@ def folded(w: Writer, op: str, x: Elements, on: Elements | None, groups: int) ->
         x = _without(w, op, x, on)
     each = n // groups
     if of is not None and of.is_float and op == "add":
-        total = _added(code, n, code.value(f"fpext {many(n, 'float')} {x.wide} to {many(n, 'double')}"), groups, each)
-        plain = code.value(f"fadd {many(groups, 'double')} {same(groups, 'double', double(0.0))}, {total}")
-        exact = round_many(code, w.module.need, groups, plain, of.name)
-        return Elements(code, groups, of, narrow=narrowed(code, groups, of, exact))
+        return _neighbours(w, x, groups, each)
     while each > 1:
         parts, each = (2, each // 2) if each % 2 == 0 else (each, 1)
         m, starts = _maker(w, groups * each), [g * parts * each for g in range(groups)]
@@ -72,34 +65,20 @@ def _some(code: Code, x: Elements, places: list[int]) -> Elements:
     return Elements(code, len(places), x.dtype, narrow=narrow)
 
 
-def _added(code: Code, n: int, x: str, groups: int, each: int) -> str:
-    """Sums of doubles in the order `Order.PAIRWISE`, one for each group."""
-
-    def part(y: str, lanes: int, first: int, count: int, step: int = 1) -> str:
-        """Of the `lanes` lanes of each group of a vector `count` ones."""
-        places = [g * lanes + first + step * k for g in range(groups) for k in range(count)]
-        return shuffled(code, "double", groups * lanes, y, places)
-
-    def sum_of(count: int, a: str, b: str) -> str:
-        return code.value(f"fadd {many(groups * count, 'double')} {a}, {b}")
-
-    if each > _BLOCK:
-        half = each // 2 - each // 2 % 8
-        parts = [(part(x, each, first, count), count) for first, count in ((0, half), (half, each - half))]
-        return sum_of(1, *(_added(code, groups * count, y, groups, count) for y, count in parts))
-    done = 1
-    out = part(x, each, 0, 1)
-    if each >= _SUMS:
-        done = each - each % _SUMS
-        sums = part(x, each, 0, _SUMS)
-        for first in range(_SUMS, done, _SUMS):
-            sums = sum_of(_SUMS, sums, part(x, each, first, _SUMS))
-        for width in (_SUMS, _SUMS // 2, _SUMS // 4):
-            sums = sum_of(width // 2, *(part(sums, width, first, width // 2, 2) for first in (0, 1)))
-        out = sums
-    for k in range(done, each):
-        out = sum_of(1, out, part(x, each, k, 1))
-    return out
+def _neighbours(w: Writer, x: Elements, groups: int, each: int) -> Elements:
+    """Sums in the order `Order.NEIGHBOURS`, each rounded."""
+    of, n = x.dtype, 1 << (each - 1).bit_length()
+    assert of is not None
+    if n != each:
+        places = ", ".join(f"i32 {g * each + k if k < each else x.n}" for g in range(groups) for k in range(n))
+        t = many(x.n, storage(of))
+        filled = w.code.value(f"shufflevector {t} {x.narrow}, {t} zeroinitializer, <{groups * n} x i32> <{places}>")
+        x = Elements(w.code, groups * n, of, narrow=filled)
+    while n > 1:
+        pairs = groups * n // 2
+        both = [_some(w.code, x, [2 * k + first for k in range(pairs)]) for first in (0, 1)]
+        x, n = _maker(w, pairs).apply("add", of, both), n // 2
+    return x
 
 
 def front(w: Writer, lanes: int, count: int, values: list[Elements]) -> Elements:

@@ -11,11 +11,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ptokit.isa.meaning.expressions import OWN, Element, leaves, type_of
-from ptokit.isa.meaning.words import Fold, Order
+from ptokit.isa.meaning.orders import Order, combined
+from ptokit.isa.meaning.words import Fold
 from ptokit.run.planning.plan import Step
 from ptokit.types.dtypes import DType
+from ptokit.types.tile import DYNAMIC, TileSpec
 
-from . import primitives
+from . import primitives, staged_folds
 from .code import Num, double
 from .elements import many, narrowed, same, spread, storage
 from .expressions import writable
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 _WIDE = 16  # elements of a row at a time
 _START = {"add": 0, "mul": 1}
 _TREES = (Order.TREE_ODD_FIRST, Order.TREE_ODD_LAST)
+_ROWS_OF_TREES = 64  # their code has no loop along the column
+_FROM_FIRST = (Order.FROM_FIRST, Order.PAIRS)
+_ONE_BY_ONE = (Order.FORWARD, *_FROM_FIRST, *_TREES)
 
 
 def supported(word: Fold, operands: dict[str, Any], types: dict[str, DType]) -> bool:
@@ -44,10 +49,7 @@ def supported(word: Fold, operands: dict[str, Any], types: dict[str, DType]) -> 
     of = type_of(word.value, types)
     if not isinstance(of, DType) or not primitives.known(word.op, of):
         return False
-    if word.accumulator == "f64":
-        if not of.is_float or word.op not in _START:
-            return False
-    elif word.accumulator is not None or of is not types[word.dst] or word.order in _TREES:
+    if not _has_form(word, of, types[word.dst], over):
         return False
     for leaf in leaves(word.value):
         if not isinstance(leaf, Element) or leaf.at != OWN:
@@ -56,6 +58,23 @@ def supported(word: Fold, operands: dict[str, Any], types: dict[str, DType]) -> 
         if not isinstance(tile, Tile) or pitches(tile) is None or meets(dst, tile):
             return False
     return True
+
+
+def _has_form(word: Fold, of: DType, to: DType, over: Tile) -> bool:
+    """True if there is code for the order, of elements of a type into elements of another."""
+    stage, *more = word.stages
+    if stage.accumulator == "f64":
+        return of.is_float and word.op in _START and not more
+    if of is not to:
+        return False
+    by_row, pitch = word.axis == "row", pitches(over)
+    length = over.spec.valid_col if by_row else over.spec.valid_row
+    if not more:
+        if stage.order in _TREES:
+            return word.op == "add" and length != DYNAMIC and length <= _ROWS_OF_TREES
+        return stage.order is Order.ANY or stage.order in _FROM_FIRST
+    side_by_side = pitch is not None and pitch[by_row] == 1
+    return side_by_side and staged_folds.supported(word, None if length == DYNAMIC else length)
 
 
 def write(w: Writer, step: Step, word: Fold, operands: dict[str, Any], types: dict[str, DType]) -> None:
@@ -73,7 +92,7 @@ def write(w: Writer, step: Step, word: Fold, operands: dict[str, Any], types: di
     for tile in read.values():
         w.touch(tile)
     part = Part(dst, word.value, read, {}, types)
-    _Folding(w, part, word, (rows, cols)).call()
+    Folding(w, part, word, (rows, cols), over.spec).call()
     whole = (dst.spec.rows, 1) if word.axis == "row" else (1, dst.spec.cols)
     if (rows, cols) == (over.spec.valid_row, over.spec.valid_col) and cols and rows:
         kept = (rows, 1) if word.axis == "row" else (1, cols)
@@ -81,17 +100,19 @@ def write(w: Writer, step: Step, word: Fold, operands: dict[str, Any], types: di
             w.overwrite(dst, *kept)
 
 
-class _Folding(Loop):
+class Folding(Loop):
     """The loops of one reduction."""
 
-    def __init__(self, w: Writer, part: Part, word: Fold, domain: tuple[Num, Num]) -> None:
+    def __init__(self, w: Writer, part: Part, word: Fold, domain: tuple[Num, Num], over: TileSpec) -> None:
         super().__init__(w, [part], domain)
         self.part, self.word = part, word
         self.by_row = word.axis == "row"
+        self.longest = over.cols if self.by_row else over.rows
+        self.order = word.stages[0].order
         of = type_of(word.value, part.types)
         assert isinstance(of, DType)
         self.of = of
-        self.wide = word.accumulator == "f64"
+        self.wide = word.stages[0].accumulator == "f64"
         self.kind = "double" if self.wide else storage(of)
 
     def call(self) -> None:
@@ -105,8 +126,10 @@ class _Folding(Loop):
             code.place(some)
         side_by_side = all(self._along(t) == 1 for t in self.part.operands.values())
         across = all(self._across(t) == 1 for t in self.part.operands.values())
-        in_order = self.word.order in (Order.FORWARD, Order.ROUNDED)
-        if (across and not side_by_side and not in_order) or (across and self._any()):
+        if len(self.word.stages) > 1:
+            with code.loop(kept) as k:
+                self._result(1, staged_folds.StagedRow(self, k, folded).result().narrow, k)
+        elif (across and not side_by_side and self.order not in _ONE_BY_ONE) or (across and self._any()):
             self._along_rows(kept, folded)
         else:
             self._next_to_each_other(kept, folded, side_by_side)
@@ -130,14 +153,14 @@ class _Folding(Loop):
         row, col = pitches(tile) or (0, 0)
         return col if self.by_row else row
 
-    def _maker(self, n: int) -> Maker:
+    def maker(self, n: int) -> Maker:
         return Maker(self.code, n, self.w.module.need, self.table)
 
-    def _load(self, n: int, kept: Num, folded: Num, *, along: bool) -> str:
+    def load(self, n: int, kept: Num, folded: Num, *, along: bool) -> str:
         """`n` values in the accumulator's type: of neighbouring folds if `along`, else of one fold."""
         turned = self.by_row == along
         i, j = (folded, kept) if along else (kept, folded)
-        value = self.value(self.part, self.word.value, self._maker(n), {}, i, j, turned)
+        value = self.value(self.part, self.word.value, self.maker(n), {}, i, j, turned)
         if not self.wide:
             return value.narrow
         return self.code.value(f"fpext {many(n, 'float')} {value.wide} to {many(n, 'double')}")
@@ -145,15 +168,15 @@ class _Folding(Loop):
     def _combined(self, n: int, a: str, b: str) -> str:
         if self.wide:
             return self.code.value(f"{'fadd' if self.word.op == 'add' else 'fmul'} {many(n, 'double')} {a}, {b}")
-        m = self._maker(n)
+        m = self.maker(n)
         return m.apply(self.word.op, self.of, [m.narrow(self.of, a), m.narrow(self.of, b)]).narrow
 
     def _start(self, n: int) -> str | None:
         """What an accumulator starts with; None: with the first element."""
-        if self.word.op not in _START or self.word.order is Order.ROUNDED:
+        if self.word.op not in _START or self.order in _FROM_FIRST:
             return None
         first = _START[self.word.op]
-        return same(n, self.kind, double(float(first)) if self.wide else first)
+        return same(n, self.kind, double(float(first)) if self.kind in ("double", "float") else first)
 
     def _result(self, n: int, value: str, kept: Num) -> None:
         """Round and store results of `n` neighbouring folds."""
@@ -188,16 +211,41 @@ class _Folding(Loop):
                 self._folds(1, k, folded)
 
     def _folds(self, n: int, k: Num, folded: Num) -> None:
-        if self.word.order is Order.TWO_ACCUMULATORS and self.wide:
+        if self.order is Order.TWO_ACCUMULATORS:
             self._result(n, self._two(n, k, folded), k)
+            return
+        if self.order in _TREES:
+            self._result(n, self._tree(n, k, folded), k)
             return
         code, kind = self.code, many(n, self.kind)
         acc = code.slot(kind, 32)
         first = self._start(n)
-        code.store(kind, self._load(n, k, 0, along=True) if first is None else first, acc)
-        with code.loop(folded, 1, 1 if first is None else 0) as f:
-            code.store(kind, self._combined(n, code.load(kind, acc), self._load(n, k, f, along=True)), acc)
+        code.store(kind, self.load(n, k, 0, along=True) if first is None else first, acc)
+
+        def add(x: str) -> None:
+            code.store(kind, self._combined(n, code.load(kind, acc), x), acc)
+
+        done: Num = 1 if first is None else 0
+        if self.order is Order.PAIRS:
+            last = code.sub(folded, 1)
+            with code.loop(last, 2, 1) as f:
+                pair = (self.load(n, k, code.add(f, e), along=True) for e in (0, 1))
+                add(self._combined(n, *pair))
+            done = last | 1 if isinstance(last, int) else code.value(f"or i64 {last}, 1")
+        with code.loop(folded, 1, done) as f:
+            add(self.load(n, k, f, along=True))
         self._result(n, code.load(kind, acc), k)
+
+    def _tree(self, n: int, k: Num, folded: Num) -> str:
+        """Of a number of rows that the text says."""
+        assert isinstance(folded, int)
+        rows = [self.load(n, k, f, along=True) for f in range(folded)]
+
+        def op(a: Any, b: Any) -> Any:
+            return self._combined(n, a, b) if isinstance(a, str) else [*map(op, a, b)]
+
+        found: str = combined(self.order, rows, op, self._start(n))
+        return found
 
     def _two(self, n: int, k: Num, folded: Num) -> str:
         """Two accumulators, each with its own vector of folds."""
@@ -211,12 +259,12 @@ class _Folding(Loop):
 
         whole = folded - folded % 8 if isinstance(folded, int) else code.value(f"and i64 {folded}, -8")
         with code.loop(whole, 8) as f:
-            x = [self._load(n, k, code.add(f, e), along=True) for e in range(8)]
+            x = [self.load(n, k, code.add(f, e), along=True) for e in range(8)]
             for lane, slot in enumerate(acc):
                 pairs = added(x[lane], x[lane + 2]), added(x[lane + 4], x[lane + 6])
                 code.store(d, added(added(*pairs), code.load(d, slot)), slot)
         with code.loop(folded, 1, whole) as f:
-            x_now = self._load(n, k, f, along=True)
+            x_now = self.load(n, k, f, along=True)
             odd = code.compare("ne", self._and_one(f), 0)
             even = code.compare("eq", self._and_one(f), 0)
             for slot, here in zip(acc, (even, odd)):
@@ -248,7 +296,7 @@ class _Folding(Loop):
         whole = folded - folded % 8 if isinstance(folded, int) else code.value(f"and i64 {folded}, -8")
         with code.loop(whole, 8) as f:
             for row, slot in zip(rows, acc):
-                x = self._load(8, row, f, along=False)
+                x = self.load(8, row, f, along=False)
                 parts = [
                     code.value(
                         f"shufflevector <8 x double> {x}, <8 x double> poison, <2 x i32> <i32 {2 * p}, i32 {2 * p + 1}>"
@@ -262,7 +310,7 @@ class _Folding(Loop):
         with code.loop(folded, 1, whole) as f:
             lane = self._and_one(f)
             for row, slot in zip(rows, acc):
-                x = self._load(1, row, f, along=False)
+                x = self.load(1, row, f, along=False)
                 now = code.load(pair, slot)
                 old = code.value(f"extractelement {pair} {now}, i64 {lane}")
                 new = code.value(f"fadd double {old}, {x}")
@@ -280,7 +328,7 @@ class _Folding(Loop):
         single = [code.slot(kind, 8) for _ in rows]
         first = self._start(1)
         for row, slot in zip(rows, single):
-            code.store(kind, self._load(1, row, 0, along=False) if first is None else first, slot)
+            code.store(kind, self.load(1, row, 0, along=False) if first is None else first, slot)
         done: Num = 0 if first is not None else 1
         if not isinstance(folded, int) or folded >= n:
             vector = many(n, kind)
@@ -291,7 +339,7 @@ class _Folding(Loop):
                 code.store(vector, start, slot)
             with code.loop(whole, n) as f:
                 for row, slot in zip(rows, acc):
-                    x = self._load(n, row, f, along=False)
+                    x = self.load(n, row, f, along=False)
                     code.store(vector, self._combined(n, code.load(vector, slot), x), slot)
             for slot, own in zip(acc, single):
                 code.store(kind, self._halved(n, code.load(vector, slot)), own)
@@ -299,7 +347,7 @@ class _Folding(Loop):
         if done != folded:
             with code.loop(folded, 1, done) as f:
                 for row, slot in zip(rows, single):
-                    x = self._load(1, row, f, along=False)
+                    x = self.load(1, row, f, along=False)
                     code.store(kind, self._combined(1, code.load(kind, slot), x), slot)
         return [code.load(kind, slot) for slot in single]
 

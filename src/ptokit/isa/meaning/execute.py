@@ -17,7 +17,7 @@ from .bursts import bursts, levels
 from .contract import product, scaled, total_of
 from .drains import drain
 from .expressions import OWN, Apply, Count, Element, Expr, leaves
-from .fold import FOLDS
+from .fold import reduction
 from .indexed import gather_tile, scatter_tile
 from .primitives import PRIMITIVES
 from .source import Source, count
@@ -200,12 +200,12 @@ def _several(lane: Lane, source: Source) -> list[str]:
 
 def _fold(fold: Fold, source: Source) -> list[str]:
     axis, size = _AXES[fold.axis]
-    reduction = source.object(FOLDS[fold.op, fold.order])
+    fold_axis = source.object(reduction(fold.op, fold.stages))
     lines = _valid(fold.over) + source.read(fold.value)
     dtype = source.object(source.types[fold.dst])
     return [
         *lines,
-        f"r = {reduction}({source.value(fold.value)}, {axis})",
+        f"r = {fold_axis}({source.value(fold.value)}, {axis})",
         f"{fold.dst}.write(rounded(r, {dtype}), {size})",
     ]
 

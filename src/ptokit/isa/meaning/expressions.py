@@ -378,9 +378,10 @@ class Folded(Expr):
     """The lanes of each of `groups` groups folded to one value by the primitive `op`: lane g has that of group g.
 
     Lanes where `where` does not hold take no part; of none the value is 0, or the least or greatest number of the type.
-    Sums of floats are made in binary64 and rounded once, in the order `words.Order.PAIRWISE`; in other folds the order
-    does not matter. Conditions are folded by ``and`` and ``or``. One group has its value in every lane. Of threads the
-    groups are warps, and all of one have its value. ``lanes``: of `value`, where the domain has another number of them.
+    Sums of floats have the order `orders.Order.NEIGHBOURS`, each rounded to their type, with +0 from lanes that take no
+    part; in other folds the order does not matter. Conditions are folded by ``and`` and ``or``. One group has its value
+    in every lane. Of threads the groups are warps, and all of one have its value. ``lanes``: of `value`, where the
+    domain has another number of them.
     """
 
     op: str

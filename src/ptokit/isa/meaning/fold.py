@@ -1,6 +1,6 @@
 """NumPy forms of the folds: arrays (blocks, rows, columns) along an axis that is kept with length 1.
 
-Orders are those of `words.Order`. NumPy's own sums have no stated order; where one of its functions happens to add in
+Orders are those of `orders.Order`. NumPy's own sums have no stated order; where one of its functions happens to add in
 the stated one it is used, and the tests compare it with the order written out.
 """
 
@@ -15,8 +15,7 @@ import numpy as np
 from ptokit.types.dtypes import DType
 
 from ..numerics import arith
-from ..numerics.rounding import narrow
-from .words import Order
+from .orders import Op, Order, Stage, combined, of_repeats
 
 Reduction = Callable[[np.ndarray, int], np.ndarray]
 
@@ -68,30 +67,6 @@ def _forward(ufunc: np.ufunc) -> Reduction:
     return apply
 
 
-def _rounded(ufunc: np.ufunc) -> Reduction:
-    def apply(x: np.ndarray, axis: int) -> np.ndarray:
-        return ufunc.accumulate(x, axis=axis).take([-1], axis=axis)  # reduce would go by the order of the memory
-
-    return apply
-
-
-def _tree(odd: int) -> Reduction:
-    """``odd``: the sum that the last one of an odd number is added to, 0 or -1."""
-
-    def apply(x: np.ndarray, axis: int) -> np.ndarray:
-        x = np.moveaxis(x, axis, 0)
-        if len(x) == 1:
-            x = x + x.dtype.type(0) if odd else x
-        while len(x) > 1:
-            sums = x[:-1:2] + x[1::2]
-            if len(x) % 2:
-                sums[odd] = sums[odd] + x[-1]
-            x = sums
-        return np.moveaxis(x, 0, axis)
-
-    return apply
-
-
 def _wrapping(ufunc: np.ufunc) -> Reduction:
     return lambda x, axis: ufunc.reduce(x, axis=axis, dtype=x.dtype, keepdims=True)
 
@@ -126,15 +101,112 @@ FOLDS: dict[tuple[str, Order], Reduction] = {
     ("max", Order.ANY): _extreme(np.maximum, 0.0),
     ("min", Order.ANY): _extreme(np.minimum, -0.0),
     ("add", Order.TWO_ACCUMULATORS): _row_sums,
-    ("add", Order.PAIRWISE): lambda x, axis: x.astype(np.float64).sum(axis=axis, keepdims=True),
     ("add", Order.FORWARD): _forward(np.add),
     ("mul", Order.FORWARD): _forward(np.multiply),
-    ("add", Order.ROUNDED): _rounded(np.add),
-    ("mul", Order.ROUNDED): _rounded(np.multiply),
-    ("add", Order.TREE_ODD_FIRST): _tree(0),
-    ("add", Order.TREE_ODD_LAST): _tree(-1),
 }
-"""By primitive and order. `FORWARD`, `TWO_ACCUMULATORS` and `PAIRWISE` accumulate floats in float64."""
+"""By primitive and order: what is exact in every order, and sums and products of floats in float64."""
+
+
+# Rounded at every step -----------------------------------------------------------------------------------------------
+
+
+def reduction(op: str, stages: tuple[Stage, ...]) -> Reduction:
+    """The fold of a row or column, by stages."""
+    first = stages[0]
+    if len(stages) == 1 and (first.accumulator == "f64" or first.order is Order.ANY):
+        return FOLDS[op, first.order]
+    return lambda x, axis: staged(op, stages, x, axis)
+
+
+def staged(op: str, stages: tuple[Stage, ...], x: np.ndarray, axis: int) -> np.ndarray:
+    """Floats folded along an axis, which is kept with length 1; f32, of 16-bit types, too, rounded as they ask for."""
+    steps, exact = _STEPS[op, x.dtype.name], _EXACT[op]
+    x = np.moveaxis(x.astype(np.float32, copy=False), axis, 0)
+    for stage in stages:
+        x = _stage(op, stage, x, exact if stage.accumulator is not None else steps)
+    return np.moveaxis(x, 0, axis)
+
+
+def _stage(op: str, stage: Stage, x: np.ndarray, step: Op) -> np.ndarray:
+    """One stage along the first axis."""
+    run = stage.run or len(x)
+    if stage.across:
+        whole, left = divmod(len(x), run)
+        if whole == 0:
+            return x
+        runs, rest = x[: whole * run].reshape(whole, run, *x.shape[1:]), x[whole * run :]
+        if stage.order is Order.TREE_OF_REPEATS:
+            return of_repeats(runs, step, _filled(rest, run, -0.0) if left else None)
+        out: np.ndarray = combined(stage.order, runs, step)
+        if left:
+            out = np.concatenate([step(out[:left], rest), out[left:]])
+        return out
+    neutral = np.float32(_START[op])
+    if stage.order is Order.NEIGHBOURS:
+        return _neighbours(x, run, step, neutral)
+    if len(x) < run:
+        x = _filled(x, run, neutral)
+    return combined(stage.order, x, step, neutral)[None]  # type: ignore[no-any-return]
+
+
+def _neighbours(x: np.ndarray, run: int, step: Op, neutral: np.float32) -> np.ndarray:
+    """Every run added up at once, level by level."""
+    lanes = 1
+    while lanes < min(run, len(x)):
+        lanes *= 2
+    x = _filled(x, -(-len(x) // lanes) * lanes, neutral)
+    for _ in range(lanes.bit_length() - 1):
+        x = step(x[::2], x[1::2])
+    return step(x, neutral) if lanes < run else x
+
+
+def _filled(x: np.ndarray, count: int, value: float | np.float32) -> np.ndarray:
+    """`count` elements along the first axis."""
+    if len(x) == count:
+        return x
+    more = np.full((count - len(x), *x.shape[1:]), value, np.float32)
+    return np.concatenate([x, more])
+
+
+_START = {"add": 0.0, "mul": 1.0}
+
+
+def _nearest_f16(x: np.ndarray) -> np.ndarray:
+    """Sums of two halves, rounded to halves in place: those below the normal numbers are exact."""
+    _nearest(x, 13)
+    large = np.abs(x) >= 65536
+    if large.any():
+        x[large] = np.copysign(np.float32(np.inf), x[large])
+    return x
+
+
+def _nearest(x: np.ndarray, bits: int) -> np.ndarray:
+    """Numbers rounded in place, ties to even, without their last bits; those of a NaN are 0."""
+    image = x.view(np.uint32)
+    image += (image >> np.uint32(bits)) & np.uint32(1)
+    image += np.uint32((1 << bits - 1) - 1)
+    image &= np.uint32(-1 << bits & 0xFFFFFFFF)
+    return x
+
+
+def _by_cast(kind: Any) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda x: x.astype(kind).astype(np.float32)
+
+
+def _step(ufunc: np.ufunc, near: Callable[[np.ndarray], np.ndarray]) -> Op:
+    return lambda a, b: near(ufunc(a, b))
+
+
+_EXACT: dict[str, Op] = {"add": np.add, "mul": np.multiply}
+_STEPS: dict[tuple[str, str], Op] = {
+    ("add", "float32"): np.add,
+    ("mul", "float32"): np.multiply,
+    ("add", "float16"): _step(np.add, _nearest_f16),
+    ("mul", "float16"): _step(np.multiply, _by_cast(np.float16)),
+    ("add", "bfloat16"): _step(np.add, lambda x: _nearest(x, 16)),
+    ("mul", "bfloat16"): _step(np.multiply, lambda x: _nearest(x, 16)),
+}
+"""One operation on f32, rounded to the type of the elements."""
 
 
 def first_extreme(x: np.ndarray, axis: int, largest: bool) -> np.ndarray:
@@ -164,13 +236,13 @@ def folding(op: str, kind: DType | str, groups: int) -> Folding:
         return conditions
     assert kind.value is not None
     exact = kind.is_integer or op != "add"
-    fold, none = FOLDS[op, Order.ANY if exact else Order.PAIRWISE], nothing(op, kind.value)
+    fold, none = reduction(op, (Stage() if exact else Stage(Order.NEIGHBOURS),)), nothing(op, kind.value)
 
     def numbers(x: np.ndarray, on: np.ndarray | None) -> np.ndarray:
         if on is not None:
             x = np.where(on, x, none)
         out = fold(x.reshape(len(x), groups, -1), 2)[:, :, 0]
-        return out if exact else narrow(out, kind)
+        return out if exact else out.astype(kind.value)
 
     return numbers
 

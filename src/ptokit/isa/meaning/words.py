@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
@@ -19,6 +19,7 @@ from ptokit.types.enums import AccToVecMode, AtomicType, ReluPreMode
 
 from .expressions import OWN, Count, Element, Expr, Index
 from .matrices import FixPipe, Matrix
+from .orders import Stage
 
 if TYPE_CHECKING:
     from ..site import Site
@@ -124,49 +125,19 @@ class Lane:
     needs: tuple[Need, ...] = ()
 
 
-class Order(Enum):
-    """In which order a fold combines elements x[0] … x[n-1] of a row or column."""
-
-    ANY = "any"
-    """The result does not depend on it: integers wrap, a maximum or minimum is the same in every order."""
-    FORWARD = "forward"
-    """((x[0] op x[1]) op x[2]) op …; a sum starts with +0, so that it is never -0."""
-    ROUNDED = "rounded"
-    """((x[0] op x[1]) op x[2]) op …, each result rounded to the type of the elements."""
-    TREE_ODD_FIRST = "tree, odd to the first"
-    """Neighbours x[0] + x[1], x[2] + x[3], … until one is left, each sum rounded to the type of the elements. Where
-    their number is odd, the last one is added to the first sum.
-    """
-    TREE_ODD_LAST = "tree, odd to the last"
-    """The same, but for an odd number the last one is added to the last sum; a single element to +0."""
-    TWO_ACCUMULATORS = "two accumulators"
-    """Sums with two accumulators a[0] and a[1], which start as +0, for l = 0 and 1.
-
-    While eight or more elements are left, x the next of them: ``a[l] = ((x[l] + x[l+2]) + (x[l+4] + x[l+6])) + a[l]``.
-    Then, while any are left, x the next two (+0 for a missing one): ``a[l] = a[l] + x[l]``. The sum is ``a[0] + a[1]``.
-    """
-    PAIRWISE = "pairwise"
-    """Fewer than 8 elements from the first one on. Up to 128: eight sums r[k], each of every eighth element, then
-    ``((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]))``, then the rest one by one. More: those of the
-    first half, rounded down to a multiple of 8, and those of the second, added.
-    """
-
-
 @dataclass(frozen=True, slots=True)
 class Fold:
     """A row or column folded to one element: ``dst[i,0] = fold over j of value[i,j]``, or ``dst[0,j]`` over i.
 
     ``axis`` "row" folds the elements of each row, "column" those of each column, over the valid region of operand
-    `over`; nothing happens if that is empty. Each value is converted to `accumulator` (``"f64"`` is binary64, None its
-    own type), the primitive `op` combines them there in the stated order, and the result is rounded once to the type
-    of `dst`.
+    `over`; nothing happens if that is empty. The primitive `op` combines them stage by stage, and the result is
+    rounded once to the type of `dst`.
     """
 
     op: str
     value: Expr
     axis: str
-    accumulator: DType | Literal["f64"] | None = None
-    order: Order = Order.ANY
+    stages: tuple[Stage, ...] = (Stage(),)
     over: str = "src"
     dst: str = "dst"
 

@@ -200,13 +200,19 @@ vmi("mask_not", "Where it does not hold.", "source:m", "result:m", meaning=predi
 
 # Reductions --------------------------------------------------------------------------------------------------------
 
+_SUMS = (
+    "Floats: neighbours are added, then neighbours of the sums, each rounded to the type; an inactive lane is +0. The "
+    "assembler's order depends on the registers it chooses, which `reassoc` allows."
+)
 for _name in ("reduce_addi", "reduce_maxf", "reduce_minf", "reduce_maxi", "reduce_mini", "reduce_addf"):
     _meaning, _what = _reduction(_name[7:10]), FOLDED[_name[7:10]]
-    vmi(_name, f"The {_what} of the active lanes.", "source:v mask:m", "result:v", meaning=_meaning)
-    vmi(f"group_{_name}", f"The {_what} of each group.", "source:v mask:m", "result:v", GROUPS, meaning=_meaning)
+    _more = {"meaning": _meaning, "decision": _SUMS * (_name == "reduce_addf")}
+    vmi(_name, f"The {_what} of the active lanes.", "source:v mask:m", "result:v", **_more)
+    vmi(f"group_{_name}", f"The {_what} of each group.", "source:v mask:m", "result:v", GROUPS, **_more)
 for _name in ("vcadd", "vcmax", "vcmin"):
     _what = f"The {FOLDED[_name[2:]]} of the active lanes, or of each group."
-    vmi(_name, _what, "source:v mask:m", "result:v", GROUP, PMODE, meaning=_reduction(_name[2:]))
+    _more = {"meaning": _reduction(_name[2:]), "decision": _SUMS * (_name == "vcadd")}
+    vmi(_name, _what, "source:v mask:m", "result:v", GROUP, PMODE, **_more)
 for _name in ("vdhist", "vchist"):
     vmi(_name, "A histogram, added to one.", "acc:v source:v mask:m", "result:v", meaning=_histogram(_name))
 

@@ -1,13 +1,13 @@
 """Reductions of a register (vector-path 6.7).
 
-Lanes that are not active contribute nothing. Float sums are made in binary64 and rounded once.
+Lanes that are not active contribute nothing. Sums of floats are rounded at every step.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ptokit.types.dtypes import dtype, from_numpy
+from ptokit.types.dtypes import dtype
 
 from ...meaning.expressions import (
     Bit,
@@ -26,7 +26,6 @@ from ...meaning.expressions import (
     unequal,
 )
 from ...meaning.words import Lane, Meaning, Python, Word, Write
-from ...numerics.rounding import narrow
 from ...site import Site
 from ...table import Instr
 from ..lanes import VREG_BYTES, Predicate, active
@@ -39,7 +38,11 @@ from .typesets import I8_32_F, I16_32_F, F
 GROUPS = 8
 """32-byte groups of a register."""
 
-_ORDER = "Float sums are exact to binary64 and rounded once; the order of the additions on a device is not published."
+_ORDER = (
+    "Floats: neighbours are added, then neighbours of the sums, until one is left, each sum rounded to the type; an "
+    "inactive lane is +0. The vendor's documentation has this order for the sums of a repeat and of its blocks. Open: "
+    "f16 sums beyond 65504, which are 65504 there and infinite here; the sign of a sum of -0 and inactive lanes."
+)
 _LANE = "The result of group g lies in lane g, as published results have it; the manual puts it at each group's start."
 _ON = Bit("mask")
 
@@ -158,12 +161,10 @@ VCBMIN = _extremum("vcbmin", "min", "minimum")
 
 
 def _prefix_sums(x: np.ndarray, mask: Predicate) -> np.ndarray:
-    """Lane i holds the sum of the active lanes 0..i, rounded once (C-11)."""
+    """Lane i holds the sum of lane i - 1 and the active lane i, rounded (C-11)."""
     on = active(mask, x.dtype.itemsize)
     x = x if on is None else np.where(on, x, x.dtype.type(0))
-    own = from_numpy(x.dtype)
-    assert own is not None, x.dtype
-    return narrow(np.cumsum(x, axis=1, dtype=np.float64), own)
+    return np.add.accumulate(x, axis=1)
 
 
 def _pairs(o: Site) -> Word:
