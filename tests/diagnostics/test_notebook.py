@@ -44,7 +44,7 @@ def test_the_findings_have_the_lines_of_the_cell() -> None:
         "    9 | core.TADD(t, t, half)",
         "      |                 ^^^^",
     ]
-    assert "<cell 1>:4:8: note: half is !pto.tile_buf<vec, 16x64xf16>" in lines
+    assert "<cell 1>:4:8: note: half: Tile(Vec, f16, 16, 64)" in lines
     assert not any("core_execute" in line for line in lines)
 
 

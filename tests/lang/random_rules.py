@@ -144,15 +144,19 @@ class PythonSample:
             ]
         )
 
-    def module(self, given: frozenset[str]) -> tuple[Module, int] | None:
-        """What is compiled, and the last line; None if Python itself refuses the kernel."""
+    def kernel(self, given: frozenset[str]) -> pto.Kernel:
+        """The kernel, where those numbers are parameters."""
         source = self.text(given)
         file = Path(_folder().name) / "kernel.py"
         file.write_text(source, encoding="utf-8")
         space: dict[str, Any] = {"pto": pto, "__name__": "kernels"}
         exec(compile(source, str(file), "exec"), space)
+        return space["k"]
+
+    def module(self, given: frozenset[str]) -> tuple[Module, int] | None:
+        """What is compiled, and the last line; None if Python itself refuses the kernel."""
         try:
-            return space["k"].trace(), source.count("\n")
+            return self.kernel(given).trace(), self.text(given).count("\n")
         except pto.DiagnosticError:
             return None
 

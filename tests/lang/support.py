@@ -1,7 +1,8 @@
 """Helpers of the tests of the Python front end."""
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -63,3 +64,15 @@ def check(function: Callable[..., None], rule: str, words: str, *args: Any) -> D
     assert finding.location.line == marked(function)
     assert finding.location.file == function.__code__.co_filename
     return finding
+
+
+_TEXT = re.compile(
+    r"%[A-Za-z_?]|!pto\.|memref<|tensor_view|alloc_tile|\b(scf|arith|func)\.|row_major|col_major|EVENT_ID"
+)
+_NAME = re.compile(r"\bpto\.([a-z]\w*)")
+
+
+def words_of_text(diagnostics: Iterable[Diagnostic]) -> list[str]:
+    """What findings say in the language of `.pto` text: names with %, types, operations that Python does not have."""
+    said = [text for d in diagnostics for text in (d.message, d.hint or "", *(note.message for note in d.notes))]
+    return [t for t in said if _TEXT.search(t) or not all(hasattr(pto, name) for name in _NAME.findall(t))]

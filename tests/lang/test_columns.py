@@ -60,9 +60,9 @@ def kernel(part: Callable[[pto.Tile, pto.Tile], None]) -> pto.Kernel:
 @pytest.mark.parametrize(
     ("part", "rule", "hint"),
     [
-        (first, "TILE-05", "is col_major"),
-        (second, "RRED-COM-03", "16x1, col_major"),
-        (third, "REXP-COM-11", "is col_major and has one column"),
+        (first, "TILE-05", "is pto.BLayout.ColMajor"),
+        (second, "RRED-COM-03", "16x1, ColMajor"),
+        (third, "REXP-COM-11", "is ColMajor and has one column"),
         (fourth, "EW-02", "TROWEXPANDMUL"),
         (fifth, "EW-02", "a reshape to 1x16"),
     ],

@@ -297,7 +297,7 @@ def test_a_column_by_rows_is_told_to_be_col_major() -> None:
         pto.Tile(pto.TileType.Vec, pto.f32, 16, 1)
 
     (found,) = f.check().errors
-    assert (found.rule, "col_major" in (found.hint or "")) == ("TILE-05", True)
+    assert (found.rule, "ColMajor" in (found.hint or "")) == ("TILE-05", True)
 
 
 @pytest.mark.parametrize("open_", [(True, False), (False, True), (True, True), (False, False)])

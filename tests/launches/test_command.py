@@ -41,7 +41,7 @@ def test_a_launch_that_cannot_be_divided_says_so(ptokit: Run, tmp_path: Path) ->
     given = [text for arg in args for text in ("-a", arg)]
     ran = ptokit("run", tmp_path / "k.pto", "-t", "a5", "-b", made.blocks, *given, "-j", "1")
     assert ran.status == 0
-    assert "one worker runs all blocks of k: blocks 0 and 1 use the same bytes of %" in ran.out
+    assert "one worker runs all blocks of k: blocks 0 and 1 use the same bytes of argument " in ran.out
 
 
 def test_an_executor_that_there_is_not(ptokit: Run) -> None:

@@ -155,9 +155,9 @@ def last_wins(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int) -> None:
 @pytest.mark.parametrize(
     ("kernel", "why"),
     [
-        (in_line, "blocks 0 and 1 use the same bytes of %x, and one of them writes"),
-        (adds, "blocks 0 and 1 use the same bytes of %y, and one of them writes"),
-        (last_wins, "blocks 0 and 1 use the same bytes of %y, and one of them writes"),
+        (in_line, "blocks 0 and 1 use the same bytes of argument x, and one of them writes"),
+        (adds, "blocks 0 and 1 use the same bytes of argument y, and one of them writes"),
+        (last_wins, "blocks 0 and 1 use the same bytes of argument y, and one of them writes"),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
@@ -210,7 +210,10 @@ func.func @k(%x: !pto.ptr<i32>, %y: !pto.ptr<i32>) attributes {{pto.entry}} {{
             f"pto.comm.tbroadcast(%s, recv(%t), group(%p, %p) : {ONE}, {SHORT}, {ONE}, {ONE})",
             "they talk to each other by comm.tbroadcast",
         ),
-        ("%old = pto.load_scalar %y[%b] : !pto.ptr<i32> -> i32", "they read numbers from %y, which the kernel writes"),
+        (
+            "%old = pto.load_scalar %y[%b] : !pto.ptr<i32> -> i32",
+            "they read numbers from argument y, which the kernel writes",
+        ),
         ("", ""),
     ],
 )
@@ -251,7 +254,7 @@ def test_arguments_that_overlap_stay_together() -> None:
     program = rows.compile(x, x, 40, 1.5)
     said: list[str] = []
     launch(program, [x[:40], x[20:60], 40, 1.5], 10, executor=Inline(), jobs=2, say=said.append)
-    assert said == ["this process runs all blocks of rows: arguments %x and %y overlap"]
+    assert said == ["this process runs all blocks of rows: arguments x and y overlap"]
 
 
 # --- what goes wrong, what is printed --------------------------------------------------------------------------------

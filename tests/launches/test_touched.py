@@ -139,7 +139,7 @@ def test_places_that_only_the_run_knows() -> None:
     told: list[str] = []
     one, other, _ = both(scattered.compile(*arrays), arrays, 16, say=told.append)
     same(one, other)
-    assert told[0].endswith("blocks 0 and 1 use the same bytes of %y, and one of them writes")
+    assert told[0].endswith("blocks 0 and 1 use the same bytes of argument y, and one of them writes")
     assert (other[2].reshape(16, 64)[:, i] == x.reshape(16, 64)).all()
 
 

@@ -101,7 +101,7 @@ def test_operands_are_there_before_and_after() -> None:
 
         def after(self, moment: Moment) -> None:
             if moment.name == "TADD":
-                assert moment.given["dst"].name == "t"
+                assert moment.given["dst"].name == "%t"
                 assert np.array_equal(moment.contents("dst"), 2 * self.before_it[-1])
                 self.times += 1
             if moment.name == "TSTORE":
@@ -278,7 +278,7 @@ def test_tiles_and_views_are_told_when_they_are_made() -> None:
     observer = Made()
     compiled(PTRS, LOOPS, more=INNER).launch([floats(16), floats(16), 16], 1, observer=observer)
     assert [word for word, _ in observer.made] == ["tile", "view", "view", *["slice"] * 4]
-    assert observer.made[0][1].name == "t"
+    assert observer.made[0][1].name == "%t"
     assert observer.made[-1][1].dims == (8, 16)
 
 

@@ -188,7 +188,7 @@ def test_nan_and_infinity(capsys: pytest.CaptureFixture[str]) -> None:
 
     show(np.array([np.nan, np.inf, -np.inf, 0, 1, 2, 3, 4], np.float32))
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("%t, block 0, test_printing.py:")
+    assert lines[0].startswith("t, block 0, test_printing.py:")
     assert lines[3].split()[:3] == ["nan", "inf", "-inf"]
     assert lines[4] == "nan"
 

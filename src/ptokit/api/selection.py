@@ -87,7 +87,8 @@ def reported(
 def _useless(ignore: Ignore, chosen: Selection, ran: bool) -> Iterator[Diagnostic]:
     if not ignore.rules and chosen.allows(IGNORE_FORM.id):
         message = "this comment ignores no rule: it names none"
-        example = "// ptokit: ignore[RULE-ID] reason"
+        comment = "//" if ignore.text else "#"
+        example = f"{comment} ptokit: ignore[RULE-ID] reason"
         yield Diagnostic(IGNORE_FORM.id, Severity.WARNING, message, ignore.at, example)
     for rule in ignore.rules:
         if rule in ignore.used or not chosen.allows(UNUSED_IGNORE.id):

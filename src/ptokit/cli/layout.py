@@ -65,7 +65,7 @@ def read_type(text: str) -> tuple[TileSpec | None, list[Diagnostic]]:
         return None, [Diagnostic(fault.rule, Severity.ERROR, fault.message, at, fault.hint)]
     broken: dict[tuple[str, str, str | None], list[str]] = {}
     for name, target in TARGETS.items():
-        for rule, message, hint, _ in check_tile(spec, target, placement=False):
+        for rule, message, hint, _ in check_tile(spec, target, placement=False, text=True):
             broken.setdefault((rule.id, message, hint), []).append(name)
     at = Location(_NAME, 1, start + 1, max(1, len(body)))
     findings = []

@@ -11,6 +11,9 @@ from .location import Location
 Argument = int | str
 """An argument of a call: its position, or its keyword."""
 
+_SHORT = 24
+"""Characters of an expression that findings quote in place of a name."""
+
 
 def place_of(file: str, positions: tuple[int | None, int | None, int | None, int | None]) -> Location:
     """A place from Python's own: first and last line, first and last column in bytes from 0."""
@@ -25,6 +28,16 @@ def place_of(file: str, positions: tuple[int | None, int | None, int | None, int
 def characters(text: str, offset: int) -> int:
     """Characters in the first `offset` UTF-8 bytes, the unit in which Python counts columns."""
     return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
+
+
+def expression_at(place: Location) -> str:
+    """A short expression of a Python source, as it is written; empty for one that is long or of several lines."""
+    if place.file is None or not place.line or place.length > _SHORT:
+        return ""
+    line = linecache.getline(place.file, place.line)
+    text = line[place.column - 1 : place.column - 1 + place.length]
+    cut = place.length == 1 and line[place.column : place.column + 1].isidentifier()  # the first of several lines
+    return "" if cut or text.startswith("@") else text
 
 
 def argument_place(call: Location, argument: Argument) -> Location | None:

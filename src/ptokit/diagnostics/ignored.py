@@ -22,6 +22,7 @@ class Ignore:
     at: Location
     line: int
     rules: tuple[str, ...]
+    text: bool  # in `.pto` text, not in Python
     used: set[str] = field(default_factory=set)
 
     def hides(self, found: Diagnostic) -> bool:
@@ -35,7 +36,7 @@ class Ignore:
 
 def ignores_of_text(file: str, text: str) -> list[Ignore]:
     """The comments of `.pto` text."""
-    return list(_made(file, text.split("\n"), _comments_of_text(text)))
+    return list(_made(file, text.split("\n"), _comments_of_text(text), text=True))
 
 
 def ignores_of_python(file: str) -> list[Ignore]:
@@ -43,10 +44,10 @@ def ignores_of_python(file: str) -> list[Ignore]:
     lines = [] if file.endswith(".pto") else [line.rstrip("\n") for line in source_lines(file)]
     if not any("ptokit:" in line for line in lines):
         return []
-    return list(_made(file, lines, _comments_of_python("\n".join(lines))))
+    return list(_made(file, lines, _comments_of_python("\n".join(lines)), text=False))
 
 
-def _made(file: str, lines: list[str], comments: Iterable[tuple[int, int, str]]) -> Iterator[Ignore]:
+def _made(file: str, lines: list[str], comments: Iterable[tuple[int, int, str]], *, text: bool) -> Iterator[Ignore]:
     for line, column, comment in comments:
         found = _WORD.match(comment.lstrip("/# \t"))
         if found is None:
@@ -54,9 +55,9 @@ def _made(file: str, lines: list[str], comments: Iterable[tuple[int, int, str]])
         rules = tuple(word.strip().upper() for word in (found[1] or "").split(",") if word.strip())
         about = line
         if not lines[line - 1][:column].strip():  # in a line of its own: about the next one that is none
-            following = (n for n, text in enumerate(lines[line:], line + 1) if text.strip(" \t\r/#"))
+            following = (n for n, code in enumerate(lines[line:], line + 1) if code.strip(" \t\r/#"))
             about = next((n for n in following if not lines[n - 1].lstrip().startswith(("//", "#"))), line)
-        yield Ignore(Location(file, line, column + 1, len(comment.rstrip())), about, rules)
+        yield Ignore(Location(file, line, column + 1, len(comment.rstrip())), about, rules, text)
 
 
 def _comments_of_text(text: str) -> Iterator[tuple[int, int, str]]:

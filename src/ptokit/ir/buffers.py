@@ -83,10 +83,10 @@ def _planned(survey: Survey, reserved: list[Op], found: Diagnostics) -> None:
         if op.name == "memref.alloc" or (op.name == "pto.alloc_tile" and op.get("addr") is None):
             found.error(
                 "PM-1",
-                f"the buffer is placed by the program (auto = false), but %{op.result.name} by the assembler",
+                f"the buffer is placed by the program (auto = false), but {op.result.shown} by the assembler",
                 fixed.location,
                 hint="place all tiles, or write auto = true",
-                notes=[Note(f"%{op.result.name} has no address", op.location)],
+                notes=[Note(f"{op.result.shown} has no address", op.location)],
             )
             return
 

@@ -29,5 +29,5 @@ def check_copy_loops(survey: Survey, facts: Facts, target: Target, found: Diagno
         site = facts.site(op, target)
         if site is not None and any(known(count) and count != 1 for count in loop_counts(site)):
             message = "the counts are still set when the kernel ends"
-            hint = f"{op.name} 1, 1 behind the copies"
+            hint = f"{op.name} with 1, 1 after the copies"
             found.add(Diagnostic("DMA-A5-11", Severity.WARNING, message, op.location, hint))

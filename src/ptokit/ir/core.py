@@ -11,15 +11,22 @@ from dataclasses import field
 from typing import Any, NamedTuple
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Location
-from ptokit.diagnostics.calls import Argument, argument_place
+from ptokit.diagnostics.calls import Argument, argument_place, expression_at
 from ptokit.records import dataclass
-from ptokit.types.values import Type
+from ptokit.types.in_python import in_python
+from ptokit.types.tile import TileSpec
+from ptokit.types.values import PartitionView, Ptr, TensorView, Type
+
+_UNNAMED = {TileSpec: "a tile", TensorView: "a tensor", PartitionView: "a slice", Ptr: "a pointer"}
 
 
 class Value:
-    """An SSA value. ``name`` is its text without ``%``; empty if the author gave none."""
+    """An SSA value. ``name`` is its text without ``%``; empty if the author gave none.
 
-    __slots__ = ("name", "type", "owner", "location")
+    ``called``: of a kernel in Python, what the source calls it: ``bufs[1]``, or nothing; None in `.pto` text.
+    """
+
+    __slots__ = ("name", "type", "owner", "location", "called")
 
     def __init__(
         self,
@@ -27,14 +34,33 @@ class Value:
         name: str = "",
         owner: Op | Block | None = None,
         location: Location = UNKNOWN_LOCATION,
+        called: str | None = None,
     ) -> None:
         self.type = type
         self.name = name
         self.owner = owner
         self.location = location
+        self.called = called
+
+    @property
+    def shown(self) -> str:
+        """What findings call it: ``%t``; in Python its variable, or the expression that made it."""
+        if self.called is None:
+            return f"%{self.name or '?'}"
+        return self.called or expression_at(self.location) or _UNNAMED.get(type(self.type), "a value")
+
+    @property
+    def shown_type(self) -> str:
+        """Its type, in the language of its program."""
+        return str(self.type) if self.called is None else in_python(self.type)
+
+    @property
+    def described(self) -> str:
+        """Its name and type: ``%t is !pto.tile_buf<vec, 16x1xf32>``, or ``t: Tile(Vec, f32, 16, 1)``."""
+        return f"{self.shown}{' is ' if self.called is None else ': '}{self.shown_type}"
 
     def __repr__(self) -> str:
-        return f"%{self.name or '?'}: {self.type}"
+        return self.described
 
 
 @dataclass(eq=False, slots=True)
@@ -85,7 +111,8 @@ class Op:
     A variadic operand is a list of values; an absent optional one is missing or None. Attribute values are Python
     values: enumeration members, bool, int, float, str, or `RawAttr` for what ptokit only carries. ``successors`` are
     the blocks a branch may lead to; its operands have a group for the arguments of each (`ptokit.ir.graph.passed`).
-    ``arguments`` says of an operation of a Python kernel which argument of the call at its location an operand is.
+    ``arguments`` says of an operation of a Python kernel which argument of the call at its location an operand is;
+    None in `.pto` text.
     """
 
     name: str
@@ -100,6 +127,11 @@ class Op:
     def __post_init__(self) -> None:
         for result in self.results:
             result.owner = self
+
+    @property
+    def in_python(self) -> bool:
+        """True for an operation of a kernel in Python."""
+        return self.arguments is not None
 
     def place(self, operands: Sequence[str]) -> Location:
         """Where the first of these arguments of a call in Python stands, if the source tells; else the call."""
@@ -192,6 +224,11 @@ class Function:
         """Kind of core it is for: ``vector`` or ``cube``, by its own attribute or the module's; else empty."""
         kind = self.attrs.get("pto.kernel_kind", self.module_kind)
         return kind if isinstance(kind, str) else ""
+
+    @property
+    def argument_names(self) -> list[str]:
+        """What findings call the arguments of a launch: by their parameters, or by position where text has no names."""
+        return [p.shown if p.name else f"%arg{i}" for i, p in enumerate(self.params)]
 
     @property
     def is_entry(self) -> bool:

@@ -95,7 +95,7 @@ def supplied(kernel: Function, given: Mapping[int, Query]) -> Function:
             args.append(params[-1])
             continue
         if not isinstance(param.type, Scalar) or param.type.name not in _INTEGERS:
-            raise ValueError(f"parameter %{param.name} of type {param.type} cannot be {query.value}")
+            raise ValueError(f"parameter {param.shown} of type {param.type} cannot be {query.value}")
         asked = Op(query.operation, results=[Value(Scalar("i64"))], location=kernel.location)
         ops.append(asked)
         if param.type.name != "i64":

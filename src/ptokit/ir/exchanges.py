@@ -8,7 +8,7 @@ from typing import Any
 from ptokit.diagnostics import Doubt, Scope, define
 from ptokit.types.enums import SyncAllMode, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import PartitionView, Ptr, Scalar, TensorView, Type, is_memref
+from ptokit.types.values import PartitionView, Ptr, Scalar, TensorView, is_memref
 
 from .core import Op, Value
 from .facts import Facts
@@ -72,16 +72,17 @@ def _memory(op: Op, name: str, *, open_slices: bool = False) -> Breaches:
     type = op[name].type
     if is_memref(type):
         return
-    yield from _dims(name, type, op[name], open_slices)
+    yield from _dims(name, op[name], open_slices)
 
 
-def _dims(name: str, type: Type, value: Value, open_slices: bool, rule: str = "CM-1") -> Breaches:
+def _dims(name: str, value: Value, open_slices: bool, rule: str = "CM-1") -> Breaches:
+    type = value.type
     if not isinstance(type, View):
-        yield Breach(rule, f"{name} has type {type}, which is no view", value=value)
+        yield Breach(rule, f"{name} has type {value.shown_type}, which is no view", value=value)
         return
     for size in type.dims:
         if size == DYNAMIC and not (open_slices and isinstance(type, PartitionView)):
-            yield Breach(rule, Doubt(f"{name} has an open dimension: {type}"), value=value)
+            yield Breach(rule, Doubt(f"{name} has an open dimension: {value.shown_type}"), value=value)
             return
         if size != DYNAMIC and size <= 0:
             yield Breach(rule, f"{name} has a dimension of {size}", value=value)
@@ -89,7 +90,7 @@ def _dims(name: str, type: Type, value: Value, open_slices: bool, rule: str = "C
 
 
 def _tiles(op: Op, memory: str, *names: str) -> Breaches:
-    like, first = op[memory].type, op[names[0]].type
+    like, first = op[memory].type, op[names[0]]
     for name in names:
         value = op.get(name)
         if value is None or not isinstance(value.type, TileSpec):
@@ -98,8 +99,8 @@ def _tiles(op: Op, memory: str, *names: str) -> Breaches:
             yield Breach("CM-2", f"{name} lies in {value.type.loc.text}, not vec", value=value)
         elif isinstance(like, View) and value.type.dtype is not like.dtype:
             yield Breach("CM-2", f"{name} has element type {value.type.dtype}, {memory} {like.dtype}", value=value)
-        elif value.type != first:
-            yield Breach("CM-2", f"{name} is {value.type}, {names[0]} {first}", value=value)
+        elif value.type != first.type:
+            yield Breach("CM-2", f"{name} is {value.shown_type}, {names[0]} {first.shown_type}", value=value)
 
 
 def _pair(op: Op, facts: Facts) -> Breaches:
@@ -107,7 +108,7 @@ def _pair(op: Op, facts: Facts) -> Breaches:
         yield from _memory(op, name, open_slices=True)
     dst, src = op["dst"].type, op["src"].type
     if isinstance(dst, View) and isinstance(src, View) and (dst.dtype is not src.dtype or dst.dims != src.dims):
-        yield Breach("CM-1", f"dst is {dst}, src {src}")
+        yield Breach("CM-1", f"dst is {op['dst'].shown_type}, src {op['src'].shown_type}")
     yield from _tiles(op, "src", "ping", "pong")
 
 
@@ -117,16 +118,19 @@ def _collective(memory: str, *tiles: str) -> Callable[[Op, Facts], Breaches]:
         yield from _tiles(op, memory, *tiles)
         members, root = op.group("members"), op.attrs.get("root", 0)
         for k, member in enumerate(members):
-            yield from _dims(f"member {k}", member.type, member, False)
+            yield from _dims(f"member {k}", member, False)
             if member.type != members[0].type:
-                yield Breach("CM-3", f"member {k} has type {member.type}, the first {members[0].type}", value=member)
+                first = members[0].shown_type
+                yield Breach("CM-3", f"member {k} has type {member.shown_type}, the first {first}", value=member)
         if isinstance(root, int) and root >= len(members):
             yield Breach("CM-3", f"root {root} of {len(members)}")
         mine, theirs = op[memory].type, members[0].type if members else None
         if isinstance(mine, View) and isinstance(theirs, View):
             same = mine == theirs if op.name == "pto.comm.tbroadcast" else mine.dtype is theirs.dtype
             if not same:
-                yield Breach("CM-3", f"{memory} is {mine}, the members' memory {theirs}")
+                yield Breach(
+                    "CM-3", f"{memory} is {op[memory].shown_type}, the members' memory {members[0].shown_type}"
+                )
 
     return check
 
@@ -135,11 +139,11 @@ def _signal(op: Op, facts: Facts) -> Breaches:
     signal, value = op["signal"], op["value"]
     if not isinstance(signal.type, View):
         return
-    yield from _dims("the signal", signal.type, signal, False, "CM-4")
+    yield from _dims("the signal", signal, False, "CM-4")
     if signal.type.dtype.name != "i32":
         yield Breach("CM-4", f"the signal holds {signal.type.dtype}", value=signal)
     if isinstance(value.type, Scalar) and value.type.name not in ("i32", "ui32", "si32"):
-        yield Breach("CM-4", f"%{value.name} has type {value.type}", value=value)
+        yield Breach("CM-4", f"{value.shown} has type {value.shown_type}", value=value)
 
 
 _CELLS = 16
@@ -158,13 +162,13 @@ def _syncall(op: Op, facts: Facts) -> Breaches:
         return
     yield from _cells(workspace)
     if used is not None and isinstance(used.type, Scalar) and used.type.name != "i32":
-        yield Breach("SYNCALL-1", f"the number of cores has type {used.type}", value=used)
+        yield Breach("SYNCALL-1", f"the number of cores has type {used.shown_type}", value=used)
 
 
 def _cells(workspace: Value) -> Breaches:
     type = workspace.type
     if not isinstance(type, Ptr | View):
-        yield Breach("SYNCALL-1", f"the workspace has type {type}", value=workspace)
+        yield Breach("SYNCALL-1", f"the workspace has type {workspace.shown_type}", value=workspace)
         return
     if isinstance(type, Ptr) and (type.space or "gm") != "gm":
         yield Breach("SYNCALL-1", f"the workspace lies in {type.space}", value=workspace)
@@ -182,7 +186,7 @@ def _cells(workspace: Value) -> Breaches:
 def _lines(op: Op, facts: Facts) -> Breaches:
     addr = op.get("addr")
     if addr is not None and isinstance(addr.type, Ptr) and (addr.type.space or "gm") != "gm":
-        yield Breach("CMO-1", f"%{addr.name} points into {addr.type.space}", value=addr)
+        yield Breach("CMO-1", f"{addr.shown} points into {addr.type.space}", value=addr)
 
 
 CHECKS: dict[str, Callable[[Op, Facts], Breaches]] = {

@@ -147,8 +147,8 @@ class Facts:
         if found is not None:
             return found
         if isinstance(value.type, Scalar):
-            return ScalarInfo(value.name, value.type.name, self.size(value), value.type.signed)
-        return ScalarInfo(value.name, str(value.type), self.size(value))
+            return ScalarInfo(value.shown, value.type.name, self.size(value), value.type.signed)
+        return ScalarInfo(value.shown, str(value.type), self.size(value))
 
     # --- the walk ------------------------------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class Facts:
             case Scalar():
                 pass
             case TileSpec():
-                self.infos[value] = TileInfo.static(value.name, value.type)
+                self.infos[value] = TileInfo.static(value.shown, value.type)
             case TensorView() | PartitionView():
                 dims: tuple[Size, ...] = tuple(UNKNOWN if d == DYNAMIC else d for d in value.type.dims)
                 self._view(value, dims, (UNKNOWN,) * len(dims), None, value.type.dtype)
@@ -184,23 +184,23 @@ class Facts:
                 self._memref(value, value.type)
             case Opaque() if (m := _LOWERED.match(value.type.text)) and is_dtype(m[3]):
                 rows, cols = (DYNAMIC if n == "?" else int(n) for n in (m[1], m[2]))
-                self.infos[value] = LoweredInfo(value.name, _SPACES[m[4]], dtype(m[3]), rows, cols)
+                self.infos[value] = LoweredInfo(value.shown, _SPACES[m[4]], dtype(m[3]), rows, cols)
             case Ptr():
                 self.infos[value] = PtrInfo(
-                    value.name, value.type.dtype, value.type.space or "gm", signed=value.type.signed
+                    value.shown, value.type.dtype, value.type.space or "gm", signed=value.type.signed
                 )
             case VReg():
-                self.infos[value] = VregInfo(value.name, value.type.dtype, value.type.lanes, value.type.signed)
+                self.infos[value] = VregInfo(value.shown, value.type.dtype, value.type.lanes, value.type.signed)
             case Mask():
-                self.infos[value] = MaskInfo(value.name, value.type.bits)
+                self.infos[value] = MaskInfo(value.shown, value.type.bits)
             case Align():
-                self.infos[value] = AlignInfo(value.name)
+                self.infos[value] = AlignInfo(value.shown)
             case LogicalVector():
                 self.infos[value] = VectorInfo(
-                    value.name, value.type.dtype, value.type.lanes, value.type.layout, value.type.signed
+                    value.shown, value.type.dtype, value.type.lanes, value.type.layout, value.type.signed
                 )
             case LogicalMask():
-                self.infos[value] = LanesInfo(value.name, value.type.lanes, value.type.granularity, value.type.layout)
+                self.infos[value] = LanesInfo(value.shown, value.type.lanes, value.type.granularity, value.type.layout)
             case _:
                 pass
 
@@ -215,7 +215,7 @@ class Facts:
         if op.name == "pto.addptr":
             address = address + self.size(op.get("offset")) * result.type.dtype.size
         self.infos[result] = PtrInfo(
-            result.name, result.type.dtype, result.type.space or "gm", address, result.type.signed
+            result.shown, result.type.dtype, result.type.space or "gm", address, result.type.signed
         )
 
     def _memref(self, value: Value, type: MemRef) -> None:
@@ -280,7 +280,7 @@ class Facts:
         else:
             source = self.infos.get(op["src"])
             addr, origin = (source.addr, source.origin) if isinstance(source, TileInfo) else (UNKNOWN, UNKNOWN)
-        self.infos[result] = TileInfo.static(result.name, result.type, addr, origin)
+        self.infos[result] = TileInfo.static(result.shown, result.type, addr, origin)
 
     def _tensor_view(self, op: Op) -> None:
         result = op.result
@@ -332,7 +332,7 @@ class Facts:
         missing = 5 - len(dims)
         if dims and missing >= 0:
             self.infos[value] = ViewInfo(
-                value.name,
+                value.shown,
                 dtype,
                 (*(1,) * missing, *dims),  # type: ignore[arg-type]
                 (*(dims[0] * strides[0],) * missing, *strides),  # type: ignore[arg-type]
@@ -348,13 +348,13 @@ class Facts:
         spec = result.type
         addr = self.size(op.get("addr"))
         origin: Any = result if op.get("addr") is None else (spec.loc, addr) if known(addr) else UNKNOWN
-        info = TileInfo.static(result.name, spec, addr, origin)
+        info = TileInfo.static(result.shown, spec, addr, origin)
         vr = self.size(op.get("valid_row")) if spec.valid_row == DYNAMIC else info.vr
         vc = self.size(op.get("valid_col")) if spec.valid_col == DYNAMIC else info.vc
         # set_validshape may change dynamic valid dimensions later, so they count as known only where static.
         if _resized(result) or not self.fold:
             vr, vc = info.vr, info.vc
-        self.infos[result] = TileInfo(result.name, spec, vr, vc, info.addr, None, origin)
+        self.infos[result] = TileInfo(result.shown, spec, vr, vc, info.addr, None, origin)
 
 
 def _resized(value: Value) -> bool:

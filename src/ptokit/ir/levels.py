@@ -36,11 +36,11 @@ def check_level(survey: Survey, level: int | None, auto_sync: bool, found: Diagn
         for op in allocations:
             if op.get("addr") is None:
                 found.broken(
-                    "LV-1", f"%{op.result.name} has no address; level 3 asks for one", op.location, hint=_ADDRESS
+                    "LV-1", f"{op.result.shown} has no address; level 3 asks for one", op.location, hint=_address(op)
                 )
     else:
         for op in placed:
-            message = Doubt(f"%{op.result.name} has an address; at level {level} the assembler places tiles")
+            message = Doubt(f"{op.result.shown} has an address; at level {level} the assembler places tiles")
             found.broken("LV-1", message, op.location, hint="remove `addr`, or check with level 3")
     for op in survey.named("pto.reserve_buffer") if level is not None else ():
         _reserved(op, level == 3, found)
@@ -66,12 +66,15 @@ def _reserved(op: Op, placed: bool, found: Diagnostics) -> None:
         found.broken("RB-3", message, op.location)
 
 
-_ADDRESS = "add `addr = %address`, the number of the tile's first byte as an i64"
+def _address(op: Op) -> str:
+    if op.result.called is not None:
+        return "give it addr=, the number of its first byte"
+    return "add `addr = %address`, the number of the tile's first byte as an i64"
 
 
 def _mixed(allocations: list[Op], placed: list[Op], found: Diagnostics) -> None:
     for op in allocations if placed else []:
         if op.get("addr") is None:
-            note = Note(f"%{placed[0].result.name} is placed by the program", placed[0].location)
-            message = f"%{op.result.name} has no address, but other tiles do"
-            found.broken("AL-5", message, op.location, hint=_ADDRESS, notes=[note])
+            note = Note(f"{placed[0].result.shown} is placed by the program", placed[0].location)
+            message = f"{op.result.shown} has no address, but other tiles do"
+            found.broken("AL-5", message, op.location, hint=_address(op), notes=[note])

@@ -61,19 +61,19 @@ def _structs(survey: Survey, found: Diagnostics) -> None:
     for op in survey.ops:
         made = next((v for v in op.results if isinstance(v.type, Struct)), None)
         if made is not None and op.name != _MAKES:
-            found.error("STRUCT-2", f"{op.name} gives %{made.name}, a struct", op.location)
+            found.error("STRUCT-2", f"{op.name} gives {made.shown}, a struct", op.location)
         if op.name in TERMINATORS:
             out = next((v for v in op.values if isinstance(v.owner, Op) and v.owner.name == _MAKES), None)
             if out is not None:
-                note = Note(f"%{out.name} is declared here", out.location)
-                found.error("STRUCT-2", f"{op.name} hands %{out.name} on", op.location, notes=[note])
+                note = Note(f"{out.shown} is declared here", out.location)
+                found.error("STRUCT-2", f"{op.name} hands {out.shown} on", op.location, notes=[note])
 
 
 def _pointer(survey: Survey, op: Op, found: Diagnostics) -> None:
     address, made = op["addr"], op.results[0]
     if isinstance(address.type, Scalar) and address.type.name not in ("i64", "ui64", "si64"):
-        found.error("IP-1", f"%{address.name} has type {address.type}", op.location)
+        found.error("IP-1", f"{address.shown} has type {address.type}", op.location)
     for user in survey.ops:
         if made in user.values and not (user.name in _ACCESSES and user.get("ptr") is made):
-            note = Note(f"%{made.name} is made here", op.location)
+            note = Note(f"{made.shown} is made here", op.location)
             found.error("IP-2", f"{user.name} takes a pointer made of a number", user.location, notes=[note])

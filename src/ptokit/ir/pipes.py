@@ -204,8 +204,8 @@ class _Function:
             if (wrong := entry_misfit(op, slots)) is not None:
                 self.error("PI-9", op, wrong)
         else:
-            note = Note(f"%{op['pipe'].name} is no result of an initialize op", op["pipe"].location)
-            self.error("PI-6", op, f"%{op['pipe'].name} is no pipe that this function initializes", note)
+            note = Note(f"{op['pipe'].shown} is no result of an initialize op", op["pipe"].location)
+            self.error("PI-6", op, f"{op['pipe'].shown} is no pipe that this function initializes", note)
 
     def split(self, op: Op) -> None:
         if op.attrs.get("split") not in range(5):
@@ -241,7 +241,7 @@ class _Function:
                 if tile in use.values and _frontend(use.name) is None and use.name not in _USERS:
                     note = Note("its slot is freed here", block.ops[free].location)
                     self.found.warning(
-                        "PI-7", f"%{tile.name} is used after its slot is free", use.location, notes=[note]
+                        "PI-7", f"{tile.shown} is used after its slot is free", use.location, notes=[note]
                     )
                     return
 
@@ -265,5 +265,5 @@ def pointer_uses(survey: Survey, found: Diagnostics) -> None:
             continue
         for value in op.values:
             if value in moved:
-                note = Note(f"%{value.name} is moved here", moved[value].location)
-                found.broken("AP-2", f"{op.name} takes the moved pointer %{value.name}", op.location, notes=[note])
+                note = Note(f"{value.shown} is moved here", moved[value].location)
+                found.broken("AP-2", f"{op.name} takes the moved pointer {value.shown}", op.location, notes=[note])

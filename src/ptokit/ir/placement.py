@@ -40,11 +40,11 @@ def check_placement(survey: Survey, facts: Facts, target: Target, marks: Marks) 
             automatic.append(op)
         if op.get("addr") is None:
             address = 0
-        result = f"%{op.result.name}"
+        result = op.result.shown
         for rule, message in broken_placement(spec, address, target):
             of_type = (rule, message) in broken_placement(spec, 0, target)
             found = Diagnostic(rule, Severity.ERROR, f"{result}: {message}", op.location)
-            marks.report(found, op, result if of_type else "addr", type=of_type)
+            marks.report(found, op, f"%{op.result.name}" if of_type else "addr", type=of_type)
         doubt = doubtful_placement(spec, address, target)
         if doubt is not None and op.get("addr") is not None:
             marks.report(Diagnostic("UB-USER", Severity.WARNING, f"{result}: {doubt}", op.location), op, "addr")
@@ -93,7 +93,7 @@ def _peak(ranges: dict[Value, tuple[int, int]], tiles: list[Op], target: Target,
         if most > capacity:
             best = [op for first, last, op in live if first <= start <= last]
             largest = sorted(best, key=_bytes, reverse=True)
-            notes = [Note(f"%{op.result.name}: {_bytes(op)} bytes", op.location) for op in largest[:4]]
+            notes = [Note(f"{op.result.shown}: {_bytes(op)} bytes", op.location) for op in largest[:4]]
             found.error(
                 capacity_rule(loc),
                 f"tiles in use at the same time need {most} bytes of {buffer_name(loc)}, "

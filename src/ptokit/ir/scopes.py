@@ -54,7 +54,7 @@ def check_scopes(survey: Survey, found: Diagnostics) -> None:
         _outside(body, found, inside=False)
     elif (first := next((op for op in survey.ops if _on_registers(op)), None)) is not None:  # a cast is none
         message = f"{first.name} works on registers, and the function has no vector scope"
-        _report(found, "VEC-A5-02-LINT", message, first, "put it into pto.vecscope { … }")
+        _report(found, "VEC-A5-02-LINT", message, first, "put it into a pto.vecscope")
     for value in _stores(survey):
         _linear(value, body, found)
 
@@ -99,7 +99,7 @@ def _stores(survey: Survey) -> Iterator[Value]:
 def _linear(value: Value, body: Block, found: Diagnostics) -> None:
     """A state is handed on once, in the block that has it, and a stream ends with a flush."""
     uses = [(op, path) for op, path in _paths(body, ()) if value in op.values]
-    name = f"%{value.name}"
+    name = value.shown
     made = next((path for op, path in _paths(body, ()) if value in op.results), None)
     if made is None:
         made = next((path for _, path in _paths(body, ()) if path and _argument(value, path[-1][1])), ())

@@ -20,7 +20,7 @@ from ptokit.types.dtypes import DType, dtype
 
 from .core import Block, Function, Module, Op, Part, Value
 
-FORMAT = 1
+FORMAT = 2
 """Of the string; another one is refused."""
 
 _PLAIN = (type(None), bool, int, str)
@@ -87,7 +87,7 @@ class _Writer:
 
     def _value(self, value: Value) -> list[Any]:
         owner = self._blocks.get(value.owner) if isinstance(value.owner, Block) else None
-        return [self._type(value.type), value.name, self._place(value.location), owner]
+        return [self._type(value.type), value.name, self._place(value.location), owner, value.called]
 
     def _op(self, op: Op) -> list[Any]:
         operands = {name: self._operand(value) for name, value in op.operands.items()}
@@ -141,8 +141,9 @@ class _Reader:
     def _place(self, place: list[int]) -> Location:
         return Location(self.files[place[0]], *place[1:])
 
-    def _value(self, type: int, name: str, place: list[int], owner: int | None) -> Value:
-        return Value(self.types[type], name, None if owner is None else self.blocks[owner], self._place(place))
+    def _value(self, type: int, name: str, place: list[int], owner: int | None, called: str | None) -> Value:
+        block = None if owner is None else self.blocks[owner]
+        return Value(self.types[type], name, block, self._place(place), called)
 
     def _op(
         self,

@@ -182,9 +182,11 @@ class _Checker:
             if isinstance(result.type, TileSpec):
                 broken = self.types.get(result.type)
                 if broken is None:
-                    broken = self.types[result.type] = list(check_tile(result.type, self.target, placement=False))
+                    broken = self.types[result.type] = list(
+                        check_tile(result.type, self.target, placement=False, text=self.text)
+                    )
                 for b in broken:
-                    message = f"%{result.name}: {b.message}"
+                    message = f"{result.shown}: {b.message}"
                     found = Diagnostic(b.rule.id, b.severity, message, op.location, b.hint)
                     self.marks.report(found, op, f"%{result.name}", type=True)
 
@@ -192,7 +194,7 @@ class _Checker:
         """Report TL-1 and AL-8, which rules of the instruction set say, too."""
         for result in op.results:
             if isinstance(result.type, TileSpec) and (wrong := wrong_type(result.type)):
-                self.found.broken("TL-1", f"%{result.name}: {wrong}", op.location)
+                self.found.broken("TL-1", f"{result.shown}: {wrong}", op.location)
         spec = tile_of(op) if op.name in ALLOCATIONS else None
         if spec is not None and not wrong_type(spec) and (wrong := wrong_layout(spec)):
             self.found.broken("AL-8", wrong, op.location)
@@ -246,7 +248,7 @@ class _Checker:
         """Report TC-3, which TILE-01 says of the operation that makes the tile; True if there is something."""
         wrong = [t for t in site.tiles if t.spec.valid_row > t.rows or t.spec.valid_col > t.cols]
         for tile in () if lowered else wrong:
-            self.found.broken("TC-3", f"%{tile.name} is {tile.spec}", op.location, notes=_defined(op))
+            self.found.broken("TC-3", f"{tile.name} is {tile.spec}", op.location, notes=_defined(op))
         return bool(wrong)
 
     def kinds(self, op: Op, site: Site, lowered: bool) -> tuple[bool, bool]:
@@ -288,7 +290,7 @@ class _Checker:
 
     def wrong_kind(self, rule: str, op: Op, operand: Operand, taken: str, severity: Severity = Severity.ERROR) -> None:
         given = _value(op, operand)
-        message = f"{operand.name} of {op.name} is {taken}, %{given.name} has type {given.type}"
+        message = f"{operand.name} of {op.name} is {taken}, {given.shown} has type {given.shown_type}"
         found = Diagnostic(rule, severity, message, op.location, notes=_defined_at([given]))
         self.marks.report(found, op, operand.name if operand.name in op.operands else f"%{given.name}", type=True)
 
@@ -331,8 +333,7 @@ def _defined(op: Op) -> tuple[Note, ...]:
 
 
 def _defined_at(values: list[Value]) -> tuple[Note, ...]:
-    unique = {v.name: v for v in values if v.location.line}
-    return tuple(Note(f"%{name} is {v.type}", v.location) for name, v in unique.items())
+    return tuple(Note(v.described, v.location) for v in dict.fromkeys(values) if v.location.line)
 
 
 del _pipe_rules, _rules

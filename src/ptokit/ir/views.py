@@ -122,7 +122,7 @@ def set_validshape(op: Op, facts: Facts) -> Breaches:
     while isinstance(origin, Op) and origin.name in _SEEN_AGAIN:
         origin = origin[_SEEN_AGAIN[origin.name]].owner
     if not isinstance(origin, Op) or origin.name not in ("pto.alloc_tile", "pto.declare_tile"):
-        yield Breach("VS-2", f"%{tile.name} is not allocated in this function", value=tile)
+        yield Breach("VS-2", f"{tile.shown} is not allocated in this function", value=tile)
     for key, limit in (("valid_row", spec.rows), ("valid_col", spec.cols)):
         size = facts.behind_casts(op.get(key))
         if size < 0 or size > limit:
@@ -192,7 +192,7 @@ def scalar_access(op: Op, facts: Facts) -> Breaches:
     pointer = op["ptr"].type
     value = op.result if op.results else op["value"]
     if not isinstance(pointer, Ptr | MemRef):
-        message = f"%{op['ptr'].name} has type {pointer}, which is no pointer to global memory"
+        message = f"{op['ptr'].shown} has type {pointer}, which is no pointer to global memory"
         yield Breach("LS-1", message, value=op["ptr"])
         return
     if isinstance(value.type, Scalar) and value.type.name != pointer.dtype.text:

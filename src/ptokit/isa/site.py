@@ -16,6 +16,7 @@ from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout, TileType
+from ptokit.types.spelled import Spelled
 from ptokit.types.tile import DYNAMIC, TileSpec
 
 from .unknown import UNKNOWN, Size
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TileInfo:
-    """A tile operand: its type, valid region (rows, cols), and byte address where one is known."""
+    """A tile operand: its name in findings, type, valid region (rows, cols), and byte address where one is known."""
 
     name: str
     spec: TileSpec
@@ -232,8 +233,12 @@ class Site:
 
     def __format__(self, name: str) -> str:
         operand = name.removeprefix("%")
-        shown = f"%{self.operands[operand].name}" if operand != name else name  # type: ignore[union-attr]
+        shown = self.operands[operand].name if operand != name else name  # type: ignore[union-attr]
         return f"{MARK}{operand}{MARK}{shown}{MARK}"
+
+    def word(self, member: Spelled) -> str:
+        """A word of the language as the program writes it: ``col_major`` in text, ``ColMajor`` in Python."""
+        return member.text if self.text else member.name
 
     def find(self, check: Conditions) -> Found:
         """What conditions find here."""

@@ -88,8 +88,8 @@ def execute(session: Session, op: Op) -> None:
 
 def finding(op: Op, rule: str, message: str, hint: str | None = None, place: Location | None = None) -> Diagnostic:
     """A finding at the call of `op`, or at one of its arguments, with notes about the tiles that it uses."""
-    tiles = {v.name: v for v in op.values if isinstance(v.type, TileSpec) and v.name and v.location.line}
-    notes = tuple(Note(f"{name} is {v.type}", v.location) for name, v in tiles.items())
+    tiles = dict.fromkeys(v for v in op.values if isinstance(v.type, TileSpec) and v.location.line)
+    notes = tuple(Note(v.described, v.location) for v in tiles)
     return Diagnostic(rule, lookup(rule).severity, message, place or op.location, hint, notes)
 
 

@@ -24,12 +24,13 @@ class Held(Value):
         name: str = "",
         owner: Op | Block | None = None,
         location: Location = UNKNOWN_LOCATION,
+        called: str = "",
         *,
         session: Any,
         held: Any = None,
         stated: bool = False,
     ) -> None:
-        super().__init__(type, name, owner, location)
+        super().__init__(type, name, owner, location, called)
         self.session = session
         self.held = held
         self.stated = stated

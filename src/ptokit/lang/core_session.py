@@ -49,7 +49,7 @@ class Session(Trace):
 
     def result(self, type: Type, name: str, op: Op) -> Held:
         """A result, which holds nothing yet."""
-        return Held(type, name, op, op.location, session=self)
+        return Held(type, name, op, op.location, name, session=self)
 
     def take(self, op: Op) -> None:
         """Execute an operation; its results hold what they stand for. Raises `DiagnosticError`."""
@@ -59,7 +59,7 @@ class Session(Trace):
 
     def constant(self, value: bool | int | float, type: ScalarType, *, computed: bool = False) -> Value:
         """A number; the session keeps nothing of it."""
-        return Held(type, session=self, held=typed(value, type), stated=not computed)
+        return Held(type, called=repr(value), session=self, held=typed(value, type), stated=not computed)
 
     def visible(self, value: Value) -> bool:
         """True for values of this session; they last as long as somebody has them."""
@@ -87,7 +87,7 @@ class Session(Trace):
 
     def pointer_to(self, name: str, address: Address) -> Pointer:
         """The pointer that an address in memory is."""
-        return Pointer(Held(Ptr(address.dtype), name, None, here(), session=self, held=address))
+        return Pointer(Held(Ptr(address.dtype), name, None, here(), name, session=self, held=address))
 
     def pointer(self, memory: Any, dtype: DType | None = None) -> Any:
         """A pointer to the first element of an array, which is used in place; a pointer comes back as it is.

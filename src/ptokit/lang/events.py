@@ -146,9 +146,9 @@ def pipe_of(op: Op, target: Target) -> Pipe | None:
         if value is None:
             infos[operand.name] = None
         elif isinstance(value.type, TileSpec):
-            infos[operand.name] = TileInfo.static(value.name, value.type)
+            infos[operand.name] = TileInfo.static(value.shown, value.type)
         else:
-            infos[operand.name] = ScalarInfo(value.name, str(value.type))
+            infos[operand.name] = ScalarInfo(value.shown, str(value.type))
     return instr.pipe_of(Site(instr, target, infos, op.attrs))
 
 

@@ -210,7 +210,7 @@ class Kernel:
         ranks: int = 0,
     ) -> None:
         types = {name: entry for name, entry in zip(bound, signature) if not isinstance(entry, Constant)}
-        params = [Value(entry, name, location=self.location) for name, entry in types.items()]
+        params = [Value(entry, name, location=self.location, called=name) for name, entry in types.items()]
         function = IrFunction(self.name, params, location=self.location)
         devices = [values]
         if ranks:

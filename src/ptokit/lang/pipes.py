@@ -86,7 +86,7 @@ class TPipe:
         return self._value
 
     def __repr__(self) -> str:
-        return f"<TPipe %{self._value.name or '?'} {self.direction.name}>"
+        return f"<TPipe {self._value.shown} {self.direction.name}>"
 
 
 def _buffer(name: str, address: Any, *, needed: bool, optional: bool) -> Value | None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ptokit.ir import Value
 from ptokit.types.dtypes import DType
+from ptokit.types.in_python import in_python
 from ptokit.types.values import F32, I1, INDEX
 from ptokit.types.values import Scalar as ScalarType
 
@@ -71,10 +72,10 @@ class Scalar:
     __array_ufunc__ = None  # NumPy's numbers leave operators to this class
 
     def __repr__(self) -> str:
-        return text_of(self, f"<{self.type} %{self.value.name or '?'}>")
+        return text_of(self, f"<{in_python(self.type)} {self.value.shown}>")
 
     def __format__(self, form: str) -> str:
-        return format(text_of(self, f"<{self.type} %{self.value.name or '?'}>"), form)
+        return format(text_of(self, f"<{in_python(self.type)} {self.value.shown}>"), form)
 
     __str__ = __repr__
 

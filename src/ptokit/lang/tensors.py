@@ -65,7 +65,7 @@ class Pointer(Indexed):
         current("a scalar store").emit("pto.store_scalar", {**operands, "index": materialize(index, INDEX)})
 
     def __repr__(self) -> str:
-        return f"<pointer %{self.value.name} to {self.dtype}>"
+        return f"<pointer {self.value.shown} to {self.dtype}>"
 
 
 class Shape(tuple[Any, ...]):
@@ -268,4 +268,4 @@ def _packed(shape: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _text(sizes: Sequence[Any]) -> str:
-    return "x".join(f"%{s.value.name or '?'}" if isinstance(s, Scalar) else str(s) for s in sizes)
+    return "x".join(f"{s.value.shown}" if isinstance(s, Scalar) else str(s) for s in sizes)

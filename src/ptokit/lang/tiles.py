@@ -93,7 +93,7 @@ class Tile(NoArithmetic):
 
     def _begin(self, value: Value, valid: tuple[Any, ...], allocation: Op | None) -> None:
         trace = current("a tile")
-        self._binding = Tracked(trace, f"the address of tile %{value.name or '?'}", value)
+        self._binding = Tracked(trace, f"the address of tile {value.shown}", value)
         self._valid = Tracked(trace, "the valid region of the tile", valid)
         self._origin = value
         self._allocation = allocation  # while no operation has used it
@@ -134,10 +134,10 @@ class Tile(NoArithmetic):
         """Its name in `.pto` text, or an empty string."""
         return self._origin.name
 
-    def take_name(self, name: str) -> None:
-        """Be called so in `.pto` text and findings, unless the tile has a name already."""
+    def take_name(self, name: str, called: str) -> None:
+        """Have this name in `.pto` text, and be called so in findings, unless the tile has a name already."""
         if not self._origin.name:
-            self._origin.name = current("a tile").unique(name)
+            self._origin.name, self._origin.called = current("a tile").unique(name), called
 
     @property
     def loc(self) -> TileType:

@@ -76,7 +76,7 @@ class Trace:
 
     def parameter(self, type: Type, name: str) -> Value:
         """Add a parameter to the function."""
-        value = Value(type, self.unique(name), self.root.block, self.location)
+        value = Value(type, self.unique(name), self.root.block, self.location, name)
         self._homes[value] = self.root
         self.function.params.append(value)
         return value
@@ -99,7 +99,7 @@ class Trace:
         Raises `DiagnosticError` (LANG-SCOPE) if an operand is not in scope.
         """
         place = here() if location is None else location
-        op = Op(name, dict(operands or {}), attrs or {}, location=place, arguments=arguments)
+        op = Op(name, dict(operands or {}), attrs or {}, location=place, arguments=arguments or {})
         for value in op.values:
             self.check_scope(value, place)
         for type in results:
@@ -109,7 +109,7 @@ class Trace:
 
     def result(self, type: Type, name: str, op: Op) -> Value:
         """A result for an operation."""
-        value = Value(type, self.unique(name), op, op.location)
+        value = Value(type, self.unique(name), op, op.location, name)
         self._homes[value] = self.region
         return value
 
@@ -125,18 +125,19 @@ class Trace:
         key = (type.name, repr(value))
         op = self._constants.get(key)
         if op is None:
-            result = Value(type, self.unique(_constant_name(value, type)), location=here())
-            op = Op("arith.constant", {}, {"value": value}, [result], location=result.location)
+            result = Value(type, self.unique(_constant_name(value, type)), location=here(), called=repr(value))
+            op = Op("arith.constant", {}, {"value": value}, [result], location=result.location, arguments={})
             self._constants[key] = op
             self._homes[result] = self.root
         return op.result
 
     def argument(self, region: Region, type: Type, name: str) -> Value:
         """Add an argument to the block of a region (a loop variable)."""
+        called = name
         if any(holder.open for holder in self._arguments.get(name, (self.root,))):
             name = self.unique(name)
         self._arguments.setdefault(name, []).append(region)
-        value = Value(type, name, region.block, region.location)
+        value = Value(type, name, region.block, region.location, called)
         region.block.args.append(value)
         self._homes[value] = region
         return value

@@ -56,7 +56,7 @@ class Register(Lanes):
         return self.value.type.lanes
 
     def __repr__(self) -> str:
-        return f"<register %{self.value.name or '?'} of {self.lanes} {self.dtype}>"
+        return f"<register {self.value.shown} of {self.lanes} {self.dtype}>"
 
 
 class Predicate(Lanes):
@@ -71,7 +71,7 @@ class Predicate(Lanes):
         return self.value.type.bits
 
     def __repr__(self) -> str:
-        return f"<predicate %{self.value.name or '?'} of b{self.bits}>"
+        return f"<predicate {self.value.shown} of b{self.bits}>"
 
 
 class AlignState(Handle):
@@ -80,4 +80,4 @@ class AlignState(Handle):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"<stream %{self.value.name or '?'}>"
+        return f"<stream {self.value.shown}>"

@@ -77,7 +77,9 @@ class Footprints:
         for name in sorted({name for name, write in self._parts if write}):
             pair = quarrel(self.of(name, write=True), self.of(name, write=False))
             if pair is not None:
-                raise Entangled(f"blocks {pair[0]} and {pair[1]} use the same bytes of %{name}, and one of them writes")
+                raise Entangled(
+                    f"blocks {pair[0]} and {pair[1]} use the same bytes of argument {name}, and one of them writes"
+                )
 
 
 def footprints(program: Program, args: Sequence[Any], blocks: int) -> Footprints:
@@ -167,7 +169,7 @@ class _Watch(Observer):
         if pointer.buffer is None:
             return moment.run()  # which refuses it
         if not write and pointer.buffer.name in self.written:
-            raise Entangled(f"they read numbers from %{pointer.buffer.name}, which the kernel writes")
+            raise Entangled(f"they read numbers from argument {pointer.buffer.name}, which the kernel writes")
         size = pointer.dtype.size
         where = lanes(pointer.offset + given["index"])
         self.note(moment, pointer.buffer, write, np.atleast_1d(where) * size, (), size)
@@ -262,7 +264,7 @@ class _Machine:
         offsets = np.atleast_1d(lanes(pointer.offset)) * pointer.dtype.size + first
         low, end = reach(axes, nbytes)
         if offsets.min() + low < 0 or offsets.max() + end > pointer.buffer.mem.size:
-            raise Entangled(f"one leaves %{pointer.buffer.name}")
+            raise Entangled(f"one leaves argument {pointer.buffer.name}")
         self._watch.note(self._moment, pointer.buffer, write, offsets, axes, nbytes)
 
 

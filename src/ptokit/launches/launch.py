@@ -66,7 +66,7 @@ def launch(
     check_blocks(blocks)
     bind_arguments(program.entry, args, program.effects.written, blocks)  # refused before anything is shared
     if (pair := shared_arguments(program, args)) is not None:
-        say(f"this process runs all blocks of {program.name}: arguments %{pair[0]} and %{pair[1]} overlap")
+        say(f"this process runs all blocks of {program.name}: arguments {pair[0]} and {pair[1]} overlap")
         program.launch(args, blocks, matmul=matmul, backend=backend, progress=progress)
         return
     run = _Launch(program, args, blocks, matmul, backend or program.backend_for(args, blocks), progress)

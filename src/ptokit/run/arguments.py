@@ -48,6 +48,7 @@ def bind_devices(
             raise DiagnosticError(replace(d, notes=(*d.notes, *notes)) for d in error.diagnostics) from None
         for buffer in buffers_of(bound[-1]):
             buffer.name += f" of rank {rank}"
+            buffer.shown += f" of rank {rank}"
     _share_writes([buffer for values in bound for buffer in buffers_of(values)])
     Addresses([[v.buffer if isinstance(v, Pointer) else None for v in values] for values in bound])
     return bound
@@ -58,7 +59,7 @@ def _bound(
 ) -> list[Argument]:
     found = Diagnostics()
     if len(args) != len(function.params):
-        names = ", ".join(f"%{p.name}: {p.type}" for p in function.params)
+        names = ", ".join(f"{name}: {p.shown_type}" for name, p in zip(function.argument_names, function.params))
         found.error(
             "RUN-ARG-COUNT",
             f"kernel @{function.name} takes {len(function.params)} arguments, {len(args)} given",
@@ -67,13 +68,12 @@ def _bound(
         )
         raise DiagnosticError(list(found))
     values: list[Argument] = []
-    for position, (param, arg) in enumerate(zip(function.params, args)):
-        name = param.name or f"arg{position}"
+    for name, param, arg in zip(function.argument_names, function.params, args):
         match param.type:
             case Ptr(space=space) if space not in (None, "gm"):
                 found.error(
                     "RUN-ARG-TYPE",
-                    f"parameter %{name} points to {space}; arguments lie in global memory (gm)",
+                    f"parameter {name} points to {space}; arguments lie in global memory (gm)",
                     param.location,
                     hint="make the pointer in the kernel, with castptr",
                 )
@@ -91,7 +91,7 @@ def _bound(
             case _:
                 found.error(
                     "RUN-ARG-TYPE",
-                    f"parameter %{name} has type {param.type}, which no argument can have",
+                    f"parameter {name} has type {param.shown_type}, which no argument can have",
                     param.location,
                 )
     found.raise_if_errors()
@@ -111,7 +111,7 @@ def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostic
     dtype = param.type.dtype
     if not isinstance(arg, np.ndarray):
         found.error(
-            "RUN-ARG-TYPE", f"argument %{name} must be an array of {dtype}, not {type(arg).__name__}", param.location
+            "RUN-ARG-TYPE", f"argument {name} must be an array of {dtype}, not {type(arg).__name__}", param.location
         )
         return None
     raw = arg.dtype == dtype.storage  # any type may be given as unsigned integers of its width
@@ -119,23 +119,23 @@ def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostic
         given = from_numpy(arg.dtype) or arg.dtype
         found.error(
             "RUN-ARG-DTYPE",
-            f"argument %{name} must have element type {dtype}, not {given}",
+            f"argument {name} must have element type {dtype}, not {given}",
             param.location,
             hint=f"raw bits are accepted as {dtype.storage.name}",
         )
     elif not arg.flags.c_contiguous:
         found.error(
             "RUN-ARG-LAYOUT",
-            f"argument %{name} is not contiguous in memory",
+            f"argument {name} is not contiguous in memory",
             param.location,
             hint="pass numpy.ascontiguousarray(x)",
         )
     elif written and not arg.flags.writeable:
         found.error(
-            "RUN-ARG-READONLY", f"argument %{name} is written by the kernel but the array is read-only", param.location
+            "RUN-ARG-READONLY", f"argument {name} is written by the kernel but the array is read-only", param.location
         )
     else:
-        buffer = Buffer(name, arg, dtype)
+        buffer = Buffer(name.removeprefix("%"), arg, dtype, shown=name)
         buffer.written = written
         return Pointer(buffer, 0, dtype)
     return None
@@ -158,7 +158,7 @@ def _tensor(type: MemRef, param: Value, name: str, arg: Any, written: bool, foun
     if arg.ndim != len(type.dims) or any(n not in (DYNAMIC, m) for n, m in zip(type.dims, arg.shape)):
         found.error(
             "RUN-ARG-SHAPE",
-            f"argument %{name} of type {param.type} cannot be an array of shape {arg.shape}",
+            f"argument {name} of type {param.shown_type} cannot be an array of shape {arg.shape}",
             param.location,
             hint="the array's shape gives the sizes that the type leaves open",
         )
@@ -182,18 +182,18 @@ def _scalar(type: Scalar, name: str, arg: Any, param: Value, found: Diagnostics)
     if type.name in FLOAT_TYPES:
         if isinstance(arg, numbers.Real):
             return round_float(float(arg), type.name)
-        found.error("RUN-ARG-TYPE", f"argument %{name} must be a number, not {_kind(arg)}", param.location)
+        found.error("RUN-ARG-TYPE", f"argument {name} must be a number, not {_kind(arg)}", param.location)
         return None
     if isinstance(arg, bool) and type.name == "i1":
         return arg
     if isinstance(arg, float) and arg.is_integer():
         arg = int(arg)
     if not isinstance(arg, int):
-        found.error("RUN-ARG-TYPE", f"argument %{name} must be an integer ({type}), not {_kind(arg)}", param.location)
+        found.error("RUN-ARG-TYPE", f"argument {name} must be an integer ({type}), not {_kind(arg)}", param.location)
         return None
     bits = width(type.name)
     if not -(1 << (bits - 1)) <= arg < (1 << bits):
-        found.error("RUN-ARG-RANGE", f"argument %{name} = {arg} does not fit {type}", param.location)
+        found.error("RUN-ARG-RANGE", f"argument {name} = {arg} does not fit {type}", param.location)
         return None
     if type.name == "i1":
         return bool(arg)

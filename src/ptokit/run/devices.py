@@ -97,7 +97,8 @@ def divided(function: Function, args: Sequence[Any], ranks: int) -> list[list[An
     names = [param.name or f"arg{i}" for i, param in enumerate(function.params)]
     names += [f"arg{i}" for i in range(len(names), len(args))]
     types = [param.type for param in function.params] + [None] * len(args)
-    parts = [_parts(function, name, type, arg, ranks) for name, type, arg in zip(names, types, args)]
+    shown = function.argument_names + names[len(function.params) :]
+    parts = [_parts(function, name, type, arg, ranks) for name, type, arg in zip(shown, types, args)]
     by_name = dict(zip(names, range(len(args))))
 
     def value(k: int, rank: int, before: tuple[int, ...] = ()) -> Any:
@@ -105,10 +106,10 @@ def divided(function: Function, args: Sequence[Any], ranks: int) -> list[list[An
         if not isinstance(arg, Peer):
             return parts[k][rank]
         if arg.name not in by_name:
-            message = f"%{names[k]} is given %{arg.name} of another rank, and there is no %{arg.name}"
+            message = f"{shown[k]} is given {arg.name} of another rank, and there is no {arg.name}"
             raise _refused(function, message)
         if k in before:
-            raise _refused(function, f"%{names[k]} is given what itself stands for on another rank")
+            raise _refused(function, f"{shown[k]} is given itself, of another rank")
         other = (arg.rank if arg.absolute else rank + arg.rank) % ranks
         return value(by_name[arg.name], other, (*before, k))
 
@@ -139,7 +140,7 @@ def _parts(function: Function, name: str, type: Any, arg: Any, ranks: int) -> li
         return [arg.of(rank) for rank in range(ranks)]
     if isinstance(arg, list | tuple):
         if len(arg) != ranks:
-            raise _refused(function, f"argument %{name} has {len(arg)} values, the launch has {ranks} ranks")
+            raise _refused(function, f"argument {name} has {len(arg)} values, the launch has {ranks} ranks")
         return list(arg)
     if not isinstance(arg, np.ndarray):
         return [arg] * ranks
@@ -150,7 +151,7 @@ def _parts(function: Function, name: str, type: Any, arg: Any, ranks: int) -> li
         shape = "x".join(map(str, arg.shape)) or "no dimension"
         raise _refused(
             function,
-            f"argument %{name} has shape {shape}; its first dimension has to be that of the ranks, {ranks}",
+            f"argument {name} has shape {shape}; its first dimension has to be that of the ranks, {ranks}",
             "give an array with a leading axis for the ranks, or a list with an array for each",
         )
     if pointer and arg.ndim == 1:

@@ -88,7 +88,7 @@ class Moment:
     @property
     def loops(self) -> Loops:
         """The loops around it, innermost last, with the values of their variables; of the callers', too."""
-        return self.machine.nest.loops
+        return tuple((name.removeprefix("%"), value) for name, value in self.machine.nest.loops)
 
     @property
     def given(self) -> dict[str, Any]:

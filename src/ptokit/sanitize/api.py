@@ -208,7 +208,7 @@ def _rerun(
     run.run()
     scheduler.flush()
     witness.failure = scheduler.failure or run.failure
-    names = [param.name or f"arg{i}" for i, param in enumerate(run.program.params)]
+    names = run.program.entry.argument_names
     if how.ranks:
         names = [f"{name} of rank {rank}" for rank in range(how.ranks) for name in names]
     compare(witness, names, results, args)

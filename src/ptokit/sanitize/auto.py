@@ -32,7 +32,7 @@ def _function(function: Function, found: Diagnostics) -> None:
         if instr is not None and instr.alias:
             aliased.update(op.results)
         if op.name == "pto.tassign" and op.get("tile") in aliased:
-            message = f"%{op['tile'].name} is an alias already, and cannot be bound to an address as well"
+            message = f"{op['tile'].shown} is an alias already, and cannot be bound to an address as well"
             found.error("AUTO-RULE", message, op.location, hint="an alias has one source in Auto mode")
         if op.name not in ("pto.tassign", "pto.alloc_tile") or not op.results:
             continue
@@ -41,6 +41,6 @@ def _function(function: Function, found: Diagnostics) -> None:
             continue
         first = placed.setdefault((spec.loc, int(address)), op)  # type: ignore[arg-type]
         if first is not op:
-            message = f"%{op.result.name} is bound to the address of %{first.result.name}"
+            message = f"{op.result.shown} is bound to the address of {first.result.shown}"
             hint = "use treshape or subset: in Auto mode tiles share memory in no other way"
             found.error("AUTO-RULE", message, op.location, hint=hint)

@@ -184,7 +184,7 @@ class ObservedRun:
                 self.program.launch(args, self.blocks, backend="numpy")
             except DiagnosticError:
                 return False
-        compare(other, [param.name for param in self.program.params], self.args, args)
+        compare(other, self.program.entry.argument_names, self.args, args)
         return not other.counts
 
     def _ended(self, cluster: Cluster) -> None:
@@ -286,7 +286,7 @@ def _memories(values: Sequence[Any], args: Sequence[Any], slots: Sequence[bool])
         granule = chosen[0].dtype.storage.itemsize if single and not chosen[0].dtype.packed else 1
         initialised = not all(uninitialised[i] for i, _ in members)
         written = any(b.written for b in chosen)
-        name = ", %".join(b.name for b in chosen[:_NAMED]) + (", …" if len(chosen) > _NAMED else "")
+        name = ", ".join(b.shown for b in chosen[:_NAMED]) + (", …" if len(chosen) > _NAMED else "")
         memory = Memory(name, size // granule, granule, written=written, initialised=initialised)
         for i, start in members:
             out[id(buffers[i])] = (memory, start)

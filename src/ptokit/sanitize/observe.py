@@ -165,7 +165,7 @@ class CoreObserver(ObservedCore):
         storage.bytes.view(element)[:, fresh] = np.nan
 
     def _space(self, tile: Tile) -> Space:
-        return self.space_of(tile.storage.arena, tile.spec.loc, f"tile %{tile.name}")
+        return self.space_of(tile.storage.arena, tile.spec.loc, f"tile {tile.name}")
 
     # --- instructions --------------------------------------------------------------------------------------------
 
@@ -346,7 +346,7 @@ class CoreObserver(ObservedCore):
         if not isinstance(pointer, LocalPointer):
             assert isinstance(access, Rows)
             memory, origin = self.memories[id(pointer.buffer.whole)]
-            return Touch(memory, access.write, in_global_memory(access, memory, origin), pointer.buffer.name)
+            return Touch(memory, access.write, in_global_memory(access, memory, origin), pointer.buffer.shown)
         where = footprint_of(access)
         if not len(where):
             return None
@@ -411,7 +411,7 @@ class CoreObserver(ObservedCore):
             where = scattered(np.concatenate(seen), view, origin, memory.granule)
         else:
             where = place(view, origin, memory.granule)
-        return [] if where is None else [Touch(memory, write, where, view.buffer.name, atomic=kind)]
+        return [] if where is None else [Touch(memory, write, where, view.buffer.shown, atomic=kind)]
 
     def element(self, moment: Moment) -> Any:
         """A scalar load or store of one element."""
@@ -428,7 +428,7 @@ class CoreObserver(ObservedCore):
         unit = pointer.dtype.size // memory.granule
         first = origin // memory.granule + int(uniform(pointer.offset + given["index"])) * unit
         where = Scattered(np.arange(first, first + unit))
-        touch = Touch(memory, write, where, buffer.name)
+        touch = Touch(memory, write, where, buffer.shown)
         self.push(Work(self.here, moment.step.word, Pipe.S, touches=[touch]))
         return result
 

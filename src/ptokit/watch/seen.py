@@ -108,8 +108,10 @@ def named(moment: Moment) -> dict[str, Named]:
     out = {}
     for operand, value in moment.given.items():
         declared = moment.op.get(operand)
-        name = getattr(value, "name", "") if declared is None else declared.name or getattr(value, "name", "")
-        out[operand] = Named(name or "", None if declared is None else declared.type, value)
+        made = str(getattr(value, "name", "") or "").removeprefix("%")
+        out[operand] = Named(
+            made if declared is None else declared.name or made, None if declared is None else declared.type, value
+        )
     for (operand, value), result in zip(moment.returned.items(), moment.op.results):
         out[operand] = Named(result.name, result.type, value)
     return out

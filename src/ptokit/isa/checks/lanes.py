@@ -78,9 +78,9 @@ def same_shape(names: str, *, lanes: bool = True, elements: bool = True) -> Call
         for info in found[1:]:
             first = found[0]
             if lanes and info.lanes != first.lanes:
-                return f"%{info.name} has {info.lanes} lanes, %{first.name} {first.lanes}"
+                return f"{info.name} has {info.lanes} lanes, {first.name} {first.lanes}"
             if elements and element(info) != element(first):
-                return f"%{info.name} has elements of {element(info)}, %{first.name} of {element(first)}"
+                return f"{info.name} has elements of {element(info)}, {first.name} of {element(first)}"
         return None
 
     return check
@@ -109,7 +109,7 @@ def elements(names: str, allowed: str) -> Callable[[Site], Message]:
         for info in vectors(o, listed):
             if words.isdisjoint(kinds(info)):
                 taken = allowed.replace(" ", ", ")
-                return f"%{info.name} has elements of {element(info)}; {o.instr.text} takes {taken}"
+                return f"{info.name} has elements of {element(info)}; {o.instr.text} takes {taken}"
         return None
 
     return check
@@ -126,7 +126,7 @@ def number_like(name: str, data: str, *, open_sign: bool = False) -> Callable[[S
             wanted = element(vector)
             fits = {wanted, f"i{vector.dtype.bits}"} if open_sign and vector.dtype.is_integer else {wanted}
             if number.shown not in fits:
-                return f"%{number.name} is {number.shown}, the elements of %{vector.name} are {wanted}"
+                return f"{number.name} is {number.shown}, the elements of {vector.name} are {wanted}"
         return None
 
     return check

@@ -12,7 +12,7 @@ from ptokit.diagnostics import define, family, lookup
 from ptokit.records import dataclass
 from ptokit.targets import CPU, Target
 from ptokit.types.conv import ConvSpec
-from ptokit.types.enums import SLayout, TileType
+from ptokit.types.enums import BLayout, SLayout, TileType
 from ptokit.types.tile import DYNAMIC, Box, TileSpec
 
 from ..check import Broken
@@ -38,6 +38,7 @@ class TileSite:
     spec: TileSpec
     target: Target
     addr: Size = UNKNOWN
+    text: bool = False  # written as `.pto`
 
 
 def inner_box(spec: TileSpec) -> Box:
@@ -79,15 +80,17 @@ def TILE_04(o: TileSite) -> Message:
     return f"{s.cols} columns of {s.dtype} in boxes of {cols} columns; columns must be a multiple of {cols}"
 
 
-def _line(what: str, count: int, spec: TileSpec) -> Message:
+def _line(what: str, count: int, o: TileSite) -> Message:
+    spec = o.spec
     size = count * spec.dtype.size
     if spec.boxed or size % 32 == 0:
         return None
     need = 32 // spec.dtype.size
     if count == 1 and what == "cols" and spec.rows % need == 0:
+        column = BLayout.ColMajor.text if o.text else f"pto.BLayout.{BLayout.ColMajor.name}"
         return (
             f"1 cols of {spec.dtype} are {size} bytes, which is not a multiple of 32",
-            "a column, one number a row, is col_major: its numbers follow each other",
+            f"a column, one number a row, is {column}: its numbers follow each other",
         )
     return (
         f"{count} {what} of {spec.dtype} are {size} bytes, which is not a multiple of 32",
@@ -159,18 +162,18 @@ def TILE_09(o: Site) -> Message:
 
 
 @_tile("TILE-05", "6x16 f32", "6x18 f32")
-def TILE_05(o: Site) -> Message:
+def TILE_05(o: TileSite) -> Message:
     """A row of a row-major tile without boxes is a multiple of 32 bytes.
 
     The transfer engines move 32-byte blocks. It also follows that a one-column tile is column-major.
     """
-    return _line("cols", o.spec.cols, o.spec) if o.spec.row_major else None
+    return _line("cols", o.spec.cols, o) if o.spec.row_major else None
 
 
 @_tile("TILE-06", "64x3 f16 col_major", "58x3 f16 col_major")
-def TILE_06(o: Site) -> Message:
+def TILE_06(o: TileSite) -> Message:
     """A column of a column-major tile without boxes is a multiple of 32 bytes."""
-    return None if o.spec.row_major else _line("rows", o.spec.rows, o.spec)
+    return None if o.spec.row_major else _line("rows", o.spec.rows, o)
 
 
 @_tile("TILE-07", "fractal=1024 for an accumulator", "fractal=2048")
@@ -220,7 +223,7 @@ def _too_large(o: TileSite) -> Message:
     size, capacity = footprint(o.spec), o.target.capacity[o.spec.loc]
     if size <= capacity or capacity == 0:
         return None
-    return f"{o.spec} needs {size} bytes; {buffer_name(o.spec.loc)} has {capacity} on {o.target.name}"
+    return f"the tile needs {size} bytes; {buffer_name(o.spec.loc)} has {capacity} on {o.target.name}"
 
 
 _PLACED = "With an address, the finding has the id"
@@ -254,12 +257,15 @@ define(
 )
 
 
-def check_tile(spec: TileSpec, target: Target, addr: Size = UNKNOWN, *, placement: bool = True) -> Iterator[Broken]:
+def check_tile(
+    spec: TileSpec, target: Target, addr: Size = UNKNOWN, *, placement: bool = True, text: bool = False
+) -> Iterator[Broken]:
     """The rules that a tile of type `spec` breaks on `target`, at byte address `addr` if that is known.
 
     ``placement=False`` leaves out whether it fits its buffer. A convolution tile has no row and column rules.
+    ``text``: hints say what to write in `.pto` text, not in Python.
     """
-    site = TileSite(spec, target, addr)
+    site = TileSite(spec, target, addr, text)
     rules = (() if isinstance(spec, ConvSpec) else TILE_RULES) + (PLACEMENT_RULES if placement else ())
     for bound in rules:
         if not target.obeys(bound) or bound.check is None:

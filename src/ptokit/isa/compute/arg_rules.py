@@ -9,7 +9,7 @@ from typing import Any
 from ptokit.diagnostics import Doubt, family
 from ptokit.diagnostics.conditions import need
 from ptokit.targets import A2A3, A5
-from ptokit.types.enums import TileType
+from ptokit.types.enums import BLayout, TileType
 
 from ..checks.assembler import assembler_rule
 from ..checks.operands import Message, is_dn1, is_nd, layout
@@ -98,7 +98,7 @@ def _own_tmp(o: Site) -> Message:
         return f"{o:tmp} lies in {t.loc.text}, not vec"
     if o.target.is_a(A2A3):
         return differ(o, "src", "tmp") or small(o, "tmp", 32)
-    return None if t.row_major else f"{o:tmp} has blayout=col_major"
+    return None if t.row_major else f"{o:tmp} has blayout={o.word(BLayout.ColMajor)}"
 
 
 def _same_region(o: Site) -> bool:
@@ -133,7 +133,7 @@ def _column_tmp(o: Site) -> Message:
     if t is None or (wrong := _own_tmp(o)) or not o.target.is_a(A2A3) or _same_region(o):
         return None if t is None else wrong
     if not t.row_major:
-        return f"{o:tmp} has blayout=col_major"
+        return f"{o:tmp} has blayout={o.word(BLayout.ColMajor)}"
     need = _arg_stride(o)
     return f"{o:tmp} is valid in {t.vr}x{t.vc}, not 1x{need}" if t.vr < 1 or t.vc < need else None
 

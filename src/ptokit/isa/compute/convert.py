@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptokit.diagnostics import Doubt, family
 from ptokit.targets import A2A3, A5
 from ptokit.types.dtypes import int4
-from ptokit.types.enums import RoundMode, SaturationMode, TileType
+from ptokit.types.enums import BLayout, RoundMode, SaturationMode, TileType
 
 from ..checks.operands import Message, overlap
 from ..meaning.expressions import OWN, Axis, Code, Convert, Expr, Index, apply
@@ -56,7 +56,8 @@ def TCVT_03(o: Site) -> Message:
         if t.loc is not TileType.Vec or t.boxed:
             return f"{o:{name}} is a {t.layout_name} {t.loc.text} tile; TCVT works on vec tiles without boxes"
         if not t.row_major and o.target.is_device:
-            return f"{o:{name}} has blayout=col_major; TCVT needs row_major on {o.target.name}"
+            wanted = f"TCVT needs {o.word(BLayout.RowMajor)} on {o.target.name}"
+            return f"{o:{name}} has blayout={o.word(BLayout.ColMajor)}; {wanted}"
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptokit.diagnostics import Doubt, family
 from ptokit.diagnostics.conditions import shared
 from ptokit.targets import A5
+from ptokit.types.enums import BLayout
 
 from ..checks.assembler import assembler_rule
 from ..checks.operands import Message, is_dn1, is_nd, layout
@@ -95,7 +96,7 @@ def row_vector(o: Site) -> TileInfo | None:
 REXP_COM_10 = rule("REXP-COM-10", "f32 everywhere", "TROWEXPANDADD i8 on a2a3")(
     "Row expansion with an operation: one element type that the target has, dst row-major.",
     "dst.row_major",
-    "{dst} is {layout_text(dst)}; {dst} must be row_major",
+    "{dst} is {layout_text(dst)}; {dst} must be {o.word(BLayout.RowMajor)}",
     equal_types,
     in_types,
 )
@@ -111,10 +112,10 @@ def REXP_COM_11(o: Site) -> Message:
     c0, region = o.dst.c0, f"{o.dst.vr}x{o.dst.vc}"
     tiles = ", ".join(f"{layout(o, n)} valid {t.vr}x{t.vc}" for n, t in o.data_tiles if n != "dst")
     message = (
-        f"{tiles}: one source must be row_major and valid in {region}, the other {o.dst.vr} rows of one DN column, "
-        f"or of {c0} columns ({c0 * o.dst.dtype.size} bytes)"
+        f"{tiles}: one source must be {o.word(BLayout.RowMajor)} and valid in {region}, the other {o.dst.vr} rows "
+        f"of one DN column, or of {c0} columns ({c0 * o.dst.dtype.size} bytes)"
     )
-    hint = "a column, one number a row, is col_major and has one column; row reductions write it so"
+    hint = f"a column, one number a row, is {o.word(BLayout.ColMajor)} and has one column; row reductions write it so"
     return not_vec(o) or (Doubt(message) if _as_the_library_reads(o) else (message, hint))
 
 
@@ -175,7 +176,7 @@ def CEXP_COM_02(o: Site) -> Message:
     """
     for name, t in o.data_tiles:
         if not t.row_major:
-            return f"{layout(o, name)}; {o.instr.name} works on row_major tiles"
+            return f"{layout(o, name)}; {o.instr.name} works on {o.word(BLayout.RowMajor)} tiles"
     a, b, d = o.src0, o.src1, o.dst
     if wrong := equal_types(o) or in_types(o) or not_vec(o):
         return wrong

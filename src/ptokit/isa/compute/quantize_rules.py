@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptokit.diagnostics import family
 from ptokit.targets import A2A3
-from ptokit.types.enums import QuantType
+from ptokit.types.enums import BLayout, QuantType
 
 from ..checks.assembler import assembler_rule
 from ..checks.operands import DEVICES, Message, is_dn1, layout
@@ -39,7 +39,7 @@ def _parameters(o: Site, rows: TileInfo) -> Message:
         if not isinstance(t, TileInfo):
             continue
         if o.target.is_a(A2A3) and not is_dn1(t):
-            return f"{layout(o, name)}; it is one column, col_major"
+            return f"{layout(o, name)}; it is one column, {o.word(BLayout.ColMajor)}"
         if known(rows.vr) and t.rows * t.cols < rows.vr:
             return f"{o:{name}} has {t.rows * t.cols} elements; there are {rows.vr} rows"
     return None
@@ -181,13 +181,13 @@ def TQ_2(o: Site) -> Message:
     for name in ("src", "dst", "tmp"):
         t = o.operands.get(name)
         if isinstance(t, TileInfo) and not t.row_major:
-            return f"{o:{name}} has blayout=col_major"
+            return f"{o:{name}} has blayout={o.word(BLayout.ColMajor)}"
     if o.tmp is not None and (o.tmp.rows, o.tmp.cols) != (o.src.rows, o.src.cols):
         return f"{o:tmp} is {o.tmp.rows}x{o.tmp.cols}, {o:src} {o.src.rows}x{o.src.cols}"
     for name in ("scale", "offset"):
         t = o.operands.get(name)
         if isinstance(t, TileInfo) and (t.row_major or t.vr != o.dst.vr or t.vc != 1):
-            return f"{o:{name}} is {t.blayout.text}, valid in {t.vr}x{t.vc}; not a column of {o.dst.vr}"
+            return f"{o:{name}} is {o.word(t.blayout)}, valid in {t.vr}x{t.vc}; not a column of {o.dst.vr}"
     return valid_differs(o, "src", "tmp")
 
 

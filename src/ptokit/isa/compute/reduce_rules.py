@@ -8,7 +8,7 @@ from functools import partial
 from ptokit.diagnostics import Doubt, Scope, family
 from ptokit.diagnostics.conditions import first, need
 from ptokit.targets import A2A3
-from ptokit.types.enums import TileType
+from ptokit.types.enums import BLayout, TileType
 
 from ..checks.assembler import assembler_rule
 from ..checks.operands import Message, is_dn1, is_nd, layout
@@ -74,7 +74,8 @@ def rows_of_results(o: Site, name: str) -> Message:
     message = f"{o:{name}} has {t.vr} valid rows, {o:src} has {o.src.vr}"
     if o.target.is_device and o.src.vr <= t.rows:
         return Doubt(message)
-    return (message, f"one number a row is a column: {t.cols}x1, col_major") if t.vr == 1 and t.cols > 1 else message
+    column = f"one number a row is a column: {t.cols}x1, {o.word(BLayout.ColMajor)}"
+    return (message, column) if t.vr == 1 and t.cols > 1 else message
 
 
 def columns_of_results(o: Site, name: str) -> Message:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from ptokit.diagnostics import Doubt, family
+from ptokit.types.enums import BLayout
 
 from ..checks.operands import Message
 from ..site import Site, TileInfo
@@ -99,7 +100,7 @@ def _scratch(o: Site, fits: Callable[[Site, TileInfo], Message]) -> Message:
     if t is None:
         return None
     if not t.row_major:
-        return f"{o:tmp} has blayout=col_major; it must be row_major"
+        return f"{o:tmp} has blayout={o.word(BLayout.ColMajor)}; it must be {o.word(BLayout.RowMajor)}"
     return fits(o, t)
 
 

@@ -14,7 +14,7 @@ from ptokit.diagnostics import Doubt, family
 from ptokit.diagnostics.conditions import first, need, shared
 from ptokit.targets import A2A3, A5, Target
 from ptokit.types.dtypes import DType, dtype, is_dtype
-from ptokit.types.enums import TileType
+from ptokit.types.enums import BLayout, SLayout, TileType
 
 from ..checks.assembler import assembler_rule
 from ..checks.operands import DEVICES, Message, all_tiles
@@ -40,7 +40,8 @@ def _row_major(o: Site) -> Message:
     """Destination and sources are row-major (TEXPANDS: 64-bit elements on a5 only)."""
     for name, t in o.data_tiles:
         if not t.row_major:
-            message = f"{o:{name}} has blayout=col_major; {o.instr.name} needs row_major on {o.target.name}"
+            wanted = f"{o.instr.name} needs {o.word(BLayout.RowMajor)} on {o.target.name}"
+            message = f"{o:{name}} has blayout={o.word(BLayout.ColMajor)}; {wanted}"
             return (message, _of_column(o, t)) if t.cols == 1 else message
     return None
 
@@ -81,7 +82,7 @@ EW_03 = rule("EW-03", "slayout=none_box", "TADD on NZ tiles")(
     Decision: The device would process the fractals as plain rows, the simulator by coordinates; refused.
     """,
     "t.loc is Mat for t in data if t.boxed",
-    "{t} has slayout={t.slayout.text}; {instr.name} needs none_box",
+    "{t} has slayout={o.word(t.slayout)}; {instr.name} needs {o.word(SLayout.NoneBox)}",
 )
 
 EW_01 = rule("EW-01", "TADD on three vec tiles", "TADD with a mat source")(_loc)

@@ -38,7 +38,7 @@ def CUB_01(o: Site) -> Message:
         info = o.operands.get(operand.name)
         found = memory_of(info) if operand.space else None
         if info is not None and found is not None and found.space not in ("", operand.space):
-            return f"%{info.name} lies in {found.space}; {operand.name} is in {operand.space}"
+            return f"{info.name} lies in {found.space}; {operand.name} is in {operand.space}"
     return None
 
 
@@ -72,7 +72,7 @@ def CUB_04(o: Site) -> Message:
     for name, unit in (("src", 32), ("dst", 16)):
         info = pointer(o, name)
         if info is not None and known(info.addr) and info.addr % unit:
-            return f"%{info.name} is at byte {info.addr}, which is not a multiple of {unit}"
+            return f"{info.name} is at byte {info.addr}, which is not a multiple of {unit}"
     return None
 
 
@@ -86,9 +86,9 @@ def CUB_05(o: Site) -> Message:
     source, destination = pointer(o, "src"), pointer(o, "dst")
     for info in (source, destination):
         if info is not None and (info.dtype.name in _FP4) != pairs:
-            return f"%{info.name} has elements of {element(info)}"
+            return f"{info.name} has elements of {element(info)}"
     if pairs and source is not None and destination is not None and source.dtype is not destination.dtype:
-        return f"%{source.name} has elements of {element(source)}, %{destination.name} of {element(destination)}"
+        return f"{source.name} has elements of {element(source)}, {destination.name} of {element(destination)}"
     return None
 
 
@@ -101,7 +101,7 @@ CUB_06 = verified(
     "fill_word_bits is {bits}",
     "pointer(o, 'dst').dtype.kind == 'u' and pointer(o, 'dst').dtype.bits == bits if pointer(o, 'dst') is not "
     "None and dst_addr is None",
-    "%{pointer(o, 'dst').name} has elements of {element(pointer(o, 'dst'))}; words of {bits} bits fill ui{bits}",
+    "{pointer(o, 'dst').name} has elements of {element(pointer(o, 'dst'))}; words of {bits} bits fill ui{bits}",
 )
 
 CUB_07 = verified("CUB-07", "dst_addr = 64", "dst_addr = 1; dst_addr = -32")(
@@ -119,12 +119,12 @@ def CUB_08(o: Site) -> Message:
     """Both factors are of hif8, or none; a bias has the type of the accumulator; scaled factors are of 8 or 4 bits."""
     left, right, sums, bias = (pointer(o, name) for name in ("lhs", "rhs", "dst", "bias"))
     if left is not None and right is not None and (left.dtype.name == "hif8") != (right.dtype.name == "hif8"):
-        return f"%{left.name} is of {element(left)}, %{right.name} of {element(right)}"
+        return f"{left.name} is of {element(left)}, {right.name} of {element(right)}"
     if bias is not None and sums is not None and element(bias) != element(sums):
-        return f"%{bias.name} is of {element(bias)}, %{sums.name} of {element(sums)}"
+        return f"{bias.name} is of {element(bias)}, {sums.name} of {element(sums)}"
     for factor in (left, right) if o.instr.text.startswith("mad_mx") else ():
         if factor is not None and factor.dtype.name not in ("e4m3", "e5m2", *_FP4):
-            return f"%{factor.name} is of {element(factor)}, which has no scales"
+            return f"{factor.name} is of {element(factor)}, which has no scales"
     return None
 
 
@@ -139,7 +139,7 @@ def CUB_09(o: Site) -> Message:
     if o.instr.text.startswith("mad_mx"):
         return "products of scaled factors have no tf32_mode"
     other = [info for info in given if info.dtype.name != "f32"]
-    return f"tf32_mode, and %{other[0].name} is of {element(other[0])}" if other else None
+    return f"tf32_mode, and {other[0].name} is of {element(other[0])}" if other else None
 
 
 _START = {"start_row": (0, None), "start_col": (0, None)}
@@ -156,7 +156,7 @@ _ENDS = (
         "Elements that are moved are as wide where they come from as where they go.",
         "pointer(o, 'src').dtype.size == pointer(o, 'dst').dtype.size if pointer(o, 'src') is not None and "
         "pointer(o, 'dst') is not None",
-        "%{pointer(o, 'src').name} has elements of {element(pointer(o, 'src'))}, %{pointer(o, 'dst').name} of "
+        "{pointer(o, 'src').name} has elements of {element(pointer(o, 'src'))}, {pointer(o, 'dst').name} of "
         "{element(pointer(o, 'dst'))}",
     ),
 )

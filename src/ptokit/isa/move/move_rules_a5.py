@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import family
+from ptokit.types.enums import BLayout
 
 from ..site import Site, TileInfo
 from ..unknown import known
@@ -128,8 +129,8 @@ def TMOV_A5_Z1(o: Site) -> Message:
         return f"{arrow(o)} with a {third.loc.text} scratch tile; all three are vec tiles"
     if s.layout_name != "ND" or d.layout_name != "Zz":
         return (
-            f"{s.layout_name} to {d.layout_name}; {o:src} is row_major without boxes, {o:dst} has row_major boxes "
-            "and rows"
+            f"{s.layout_name} to {d.layout_name}; {o:src} is {o.word(BLayout.RowMajor)} without boxes, {o:dst} has "
+            f"{o.word(BLayout.RowMajor)} boxes and rows"
         )
     if o.grp_axis not in (0, 1):
         return f"grp_axis is {o.grp_axis}, not 0 or 1"
@@ -225,7 +226,7 @@ A5_RULES = (
     _rule("03", "Nz, ND, Zn", "DN")(
         "mat to left or right and vec to mat: src is Nz or row-major.",
         "src.layout_name == 'Nz' if _common(o) and not src.row_major",
-        "{src} has layout {src.layout_name}; it must be Nz or row_major",
+        "{src} has layout {src.layout_name}; it must be Nz or {o.word(BLayout.RowMajor)}",
     ),
     _rule("04", "left Nz", "left Zz")(
         "A left tile is Nz, a right tile Zn.",

@@ -98,7 +98,7 @@ def _print(m: Machine, src: Any, tmp: Any = None, *, format: int) -> None:
     shown = _NUMBERS.get(format, _NUMBERS[0])[dtype.is_integer]
     plain = not m.target.is_device
     if spec is None:
-        m.say(_view_texts(src, shown, plain), src.buffer.name if src.buffer is not None else "")
+        m.say(_view_texts(src, shown, plain), src.buffer.shown if src.buffer is not None else "")
     else:
         m.say([_text(lines) for lines in (_valid if plain else _physical)(src, shown)], src.name)
 

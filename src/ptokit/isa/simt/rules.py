@@ -51,7 +51,7 @@ THR_02 = verified("THR-02", "pto.ldg of a !pto.ptr<i32, gm>", "pto.ldg of a !pto
     "Threads load and store global memory where the name says so, and combine with it or with the unified buffer.",
     "spaces = ('gm', 'ub') if instr.text.startswith('atomic') else ('gm',)",
     "ptr.space in spaces if isinstance(ptr, PtrInfo)",
-    "%{ptr.name} points to {ptr.space}, not to {' or '.join(spaces)}",
+    "{ptr.name} points to {ptr.space}, not to {' or '.join(spaces)}",
 )
 
 

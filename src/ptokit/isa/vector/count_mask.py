@@ -39,7 +39,7 @@ def _same(o: Site) -> Message:
     first, *others = (info for info in o.operands.values() if isinstance(info, PtrInfo))
     for info in others:
         if info.dtype is not first.dtype:
-            return f"%{info.name} points to elements of {info.dtype}, %{first.name} to elements of {first.dtype}"
+            return f"{info.name} points to elements of {info.dtype}, {first.name} to elements of {first.dtype}"
     return None
 
 

@@ -61,7 +61,7 @@ def PRD_02(o: Site) -> tuple[str, str] | None:
             continue
         bits = stated[name] or (first.bits if first else info.bits)
         if info.bits != bits:
-            return f"%{info.name} is a mask of b{info.bits} where b{bits} is needed", "reinterpret it with pto.pbitcast"
+            return f"{info.name} is a mask of b{info.bits} where b{bits} is needed", "reinterpret it with pto.pbitcast"
         first = first or info
     return None
 

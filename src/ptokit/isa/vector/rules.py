@@ -20,7 +20,7 @@ def PTR_01(o: Site) -> Message:
     for operand in o.instr.operands:
         info = o.operands.get(operand.name)
         if isinstance(info, PtrInfo) and operand.space and info.space != operand.space:
-            return f"%{info.name} points to {info.space}; {operand.name} is a pointer to {operand.space}"
+            return f"{info.name} points to {info.space}; {operand.name} is a pointer to {operand.space}"
     return None
 
 
@@ -48,7 +48,7 @@ def VEC_07(o: Site) -> Message:
     for info in [info for _, info in registers(o)] or pointers:
         if allowed and info.dtype not in allowed:
             listed = ", ".join(sorted(t.name for t in allowed))
-            return f"%{info.name} has elements of {info.dtype}; {o.instr.name} takes {listed}"
+            return f"{info.name} has elements of {info.dtype}; {o.instr.name} takes {listed}"
     return None
 
 
@@ -71,7 +71,7 @@ def wrong_mask(o: Site, bits: int) -> Message:
     """A message if the predicate ``mask`` is known not to have this granularity."""
     found: Info | None = o.operands.get("mask")
     if isinstance(found, MaskInfo) and found.bits not in (0, bits):
-        return f"%{found.name} is a mask of b{found.bits}; the lanes of {o.instr.name} here are of b{bits}"
+        return f"{found.name} is a mask of b{found.bits}; the lanes of {o.instr.name} here are of b{bits}"
     return None
 
 
@@ -87,7 +87,7 @@ def VEC_06(o: Site) -> Message:
         if first is None:
             first = info
         elif (info.dtype, info.lanes) != (first.dtype, first.lanes):
-            return f"%{info.name} has {info.lanes} lanes of {info.dtype}, %{first.name} {first.lanes} of {first.dtype}"
+            return f"{info.name} has {info.lanes} lanes of {info.dtype}, {first.name} {first.lanes} of {first.dtype}"
     return None
 
 

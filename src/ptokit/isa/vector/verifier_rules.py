@@ -59,7 +59,7 @@ def computed(name: str) -> Rule:
     def check(o: Site) -> Message:
         for info in vectors(o, [name]):
             if info.dtype.name in _STORED_ONLY:
-                return f"%{info.name} has elements of {element(info)}"
+                return f"{info.name} has elements of {element(info)}"
         return None
 
     return bound(MIC_03, check)
@@ -87,7 +87,7 @@ def granular(bits: Callable[[Site], int | None]) -> Rule:
         mask, wanted = o.operands.get("mask"), bits(o)
         if not isinstance(mask, MaskInfo) or wanted is None or mask.bits in (0, wanted):
             return None
-        return f"%{mask.name} is a predicate of b{mask.bits}; {o.instr.text} takes b{wanted} here"
+        return f"{mask.name} is a predicate of b{mask.bits}; {o.instr.text} takes b{wanted} here"
 
     return bound(MIC_05, check)
 
@@ -110,7 +110,7 @@ def MIC_06(o: Site) -> Message:
             if not isinstance(base, PtrInfo) or not isinstance(pointer, PtrInfo):
                 continue
             if (element(base), base.space) != (element(pointer), pointer.space):
-                return f"%{pointer.name} points to {element(pointer)} in {pointer.space}, not {element(base)}"
+                return f"{pointer.name} points to {element(pointer)} in {pointer.space}, not {element(base)}"
     return None
 
 
@@ -121,7 +121,7 @@ def MIC_07(o: Site) -> Message:
         info = o.operands.get(operand.name)
         found = memory_of(info) if operand.space == "ub" else None
         if info is not None and found is not None and found.space == "gm":
-            return f"%{info.name} lies in global memory"
+            return f"{info.name} lies in global memory"
     return None
 
 
@@ -175,7 +175,7 @@ def MIC_10(o: Site) -> Message:
     if value.dtype.bits > 32 or not offsets.dtype.is_integer or offsets.dtype.bits != bits:
         return f"offsets are of {element(offsets)}; lanes of {element(value)} are scattered at i{bits}"
     if isinstance(memory, PtrInfo) and element(memory) != element(value):
-        return f"%{value.name} has elements of {element(value)}, the memory of {element(memory)}"
+        return f"{value.name} has elements of {element(value)}, the memory of {element(memory)}"
     return None
 
 
@@ -191,14 +191,14 @@ def MIC_11(o: Site) -> Message:
     for source in vectors(o, ["src"]):
         for count in vectors(o, ["count"]):
             if f"si{source.dtype.bits}" not in kinds(count):
-                return f"%{count.name} has elements of {element(count)}, not of si{source.dtype.bits}"
+                return f"{count.name} has elements of {element(count)}, not of si{source.dtype.bits}"
     return None
 
 
 MIC_12 = verified("MIC-12", "pto.vshls by an i16", "pto.vshls by a ui16", "VEC-A5-06")(
     "Lanes are shifted by a number of i16.",
     "count.shown == 'i16' if isinstance(count, ScalarInfo)",
-    "%{count.name} is {count.shown}",
+    "{count.name} is {count.shown}",
 )
 
 
@@ -208,7 +208,7 @@ def MIC_13(o: Site) -> Message:
     for source in vectors(o, ["src", "src0"]):
         for index in vectors(o, ["index", "src1"]):
             if f"i{source.dtype.bits}" not in kinds(index):
-                return f"%{index.name} has elements of {element(index)}, not of i{source.dtype.bits}"
+                return f"{index.name} has elements of {element(index)}, not of i{source.dtype.bits}"
     return None
 
 
@@ -247,7 +247,7 @@ def MIC_16(o: Site) -> Message:
     given, found = o.operands.get("mask"), o.operands.get("found")
     if not isinstance(given, MaskInfo) or not isinstance(found, MaskInfo) or 0 in (given.bits, found.bits):
         return None
-    return None if given.bits == found.bits else f"%{found.name} is of b{found.bits}, %{given.name} of b{given.bits}"
+    return None if given.bits == found.bits else f"{found.name} is of b{found.bits}, {given.name} of b{given.bits}"
 
 
 _I, _F2, _F3 = "i8 i16 i32", "f16 f32", "f16 bf16 f32"

@@ -42,7 +42,7 @@ VMI_33 = vmi_rule("VMI-33", "pto.vmi.vand of two predicates", "pto.vmi.vand of t
 VMI_34 = vmi_rule("VMI-34", "64xi32 times 64xi32 with low and high half", "32xi32 times 32xi32 with low and high half")(
     "Products with two halves have 64, 128 or 256 lanes.",
     "getattr(a, 'lanes', 64) in (64, 128, 256)",
-    "%{a.name} has {getattr(a, 'lanes', 64)} lanes",
+    "{a.name} has {getattr(a, 'lanes', 64)} lanes",
 )
 
 
@@ -58,7 +58,7 @@ def _compared(data: str) -> tuple[Rule, ...]:
     def lanes(o: Site) -> Message:
         found = list(predicates(o, ["seed", "result"]))
         if len(found) == 2 and found[0].lanes != found[1].lanes:
-            return f"%{found[1].name} has {found[1].lanes} lanes, %{found[0].name} {found[0].lanes}"
+            return f"{found[1].name} has {found[1].lanes} lanes, {found[0].name} {found[0].lanes}"
         return None
 
     types = elements(data, f"{_I3} {_F3}")
@@ -85,7 +85,7 @@ def _logic(sources: str) -> tuple[Rule, ...]:
         other = next((i for i in found if type(i) is not type(found[0])), None)
         if other is None:
             return None
-        return f"of %{found[0].name} and %{other.name}, one is a predicate and one is not"
+        return f"of {found[0].name} and {other.name}, one is a predicate and one is not"
 
     together = same_predicates(f"{sources} result")
     return (*_chosen("int", sources), bound(VMI_03, alike), VMI_33, together)
@@ -94,7 +94,7 @@ def _logic(sources: str) -> tuple[Rule, ...]:
 VMI_35 = vmi_rule("VMI-35", "pto.vmi.vshls by an i16", "pto.vmi.vshls by an i32")(
     "Lanes are shifted by a number of i16.",
     "scalar.type == 'i16' and (not scalar.signed) if isinstance(scalar, ScalarInfo)",
-    "%{scalar.name} is {scalar.shown}",
+    "{scalar.name} is {scalar.shown}",
 )
 
 

@@ -145,4 +145,4 @@ def VMI_16(o: Site) -> Message:
     if types is None:
         return None
     a, b = (t.lanes * t.dtype.bits for t in types)
-    return None if a == b else f"%{types[0].name} has {a} bits, %{types[1].name} {b}"
+    return None if a == b else f"{types[0].name} has {a} bits, {types[1].name} {b}"

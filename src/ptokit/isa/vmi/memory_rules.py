@@ -16,7 +16,7 @@ def VMI_18(o: Site) -> Message:
     for name in ("source", "destination"):
         found = memory_of(o.operands.get(name))
         if found is not None and found.space != "ub":
-            return f"%{o.operands[name].name} is not in UB"  # type: ignore[union-attr]
+            return f"{o.operands[name].name} is not in UB"  # type: ignore[union-attr]
     return None
 
 
@@ -38,7 +38,7 @@ def _memory(data: str, *, packs: bool = False) -> Rule:
         for vector in vectors(o, listed):
             if found.element == element(vector) or (packs and _packed(o, found.element, vector)):
                 continue
-            return f"%{vector.name} has elements of {element(vector)}, the memory of {found.element}"
+            return f"{vector.name} has elements of {element(vector)}, the memory of {found.element}"
         return None
 
     return bound(VMI_19, check)
@@ -66,10 +66,10 @@ def offsets(name: str, result: str = "") -> Rule:
     def check(o: Site) -> Message:
         for index in vectors(o, [name]):
             if kinds(index).isdisjoint(("ui16", "ui32")):
-                return f"%{index.name} has elements of {element(index)}"
+                return f"{index.name} has elements of {element(index)}"
             for vector in vectors(o, [result]):
                 if index.dtype.bits == 16 and element(vector) != "ui16":
-                    return f"%{index.name} has elements of {element(index)}, %{vector.name} of {element(vector)}"
+                    return f"{index.name} has elements of {element(index)}, {vector.name} of {element(vector)}"
         return None
 
     return bound(VMI_20, check)

@@ -71,7 +71,7 @@ def layouts_differ(found: Sequence[Logical], same: bool) -> Message:
     for info in found[1:]:
         first = found[0]
         if bool(info.layout) != bool(first.layout) or (same and info.layout != first.layout):
-            shown = [f"%{i.name} has {i.layout or 'no layout'}" for i in (info, first)]
+            shown = [f"{i.name} has {i.layout or 'no layout'}" for i in (info, first)]
             return ", ".join(shown)
     return None
 
@@ -99,11 +99,11 @@ def masked(data: str, names: str = "mask") -> Rule:
 
 def _unfit(mask: LanesInfo, vector: VectorInfo) -> Message:
     if mask.lanes != vector.lanes:
-        return f"%{mask.name} has {mask.lanes} lanes, %{vector.name} {vector.lanes}"
+        return f"{mask.name} has {mask.lanes} lanes, {vector.name} {vector.lanes}"
     if mask.layout != vector.layout:
         return layouts_differ((mask, vector), True)
     if mask.granularity not in ("pred", f"b{vector.dtype.bits}"):
-        return f"%{mask.name} is a predicate of {mask.granularity}, %{vector.name} has elements of {element(vector)}"
+        return f"{mask.name} is a predicate of {mask.granularity}, {vector.name} has elements of {element(vector)}"
     return None
 
 
@@ -121,7 +121,7 @@ def same_predicates(names: str) -> Rule:
         for info in found[1:]:
             first = found[0]
             if (info.lanes, info.granularity) != (first.lanes, first.granularity):
-                shown = [f"%{i.name} is {i.lanes}x{i.granularity}" for i in (info, first)]
+                shown = [f"{i.name} is {i.lanes}x{i.granularity}" for i in (info, first)]
                 return ", ".join(shown)
         return layouts_differ(found, True)
 
@@ -173,9 +173,9 @@ def laid_out(names: str, wanted: str, *, always: bool = False) -> Rule:
                 continue
             found: Layout | None = layout_of(info.layout)
             if found is None and always:
-                return f"%{info.name} has no layout"
+                return f"{info.name} has no layout"
             if found is not None and words and found.kind not in words:
-                return f"%{info.name} has {info.layout}; {o.instr.text} works on {' or '.join(words)}"
+                return f"{info.name} has {info.layout}; {o.instr.text} works on {' or '.join(words)}"
         return None
 
     return bound(VMI_09, check)
@@ -197,13 +197,13 @@ def grouped(data: str, slots: str = "", *, key: str = "num_groups", least: int =
             return f"{key} is {count}"
         for vector in vectors(o, [data]):
             if count is not None and vector.lanes % count:
-                return f"{vector.lanes} lanes of %{vector.name} are not {count} equal groups"
+                return f"{vector.lanes} lanes of {vector.name} are not {count} equal groups"
         for result in vectors(o, [slots]):
             if result.lanes != (count or 1):
-                return f"%{result.name} has {result.lanes} lanes for {count or 1} groups"
+                return f"{result.name} has {result.lanes} lanes for {count or 1} groups"
             found = layout_of(result.layout)
             if count is not None and found is not None and (found.kind, found.factor) != ("num_groups", count):
-                return f"%{result.name} has {result.layout} for {count} groups"
+                return f"{result.name} has {result.layout} for {count} groups"
         return None
 
     return bound(VMI_10, check)

@@ -44,7 +44,7 @@ VMI_17 = vmi_rule(
 )(
     "Numbers that choose lanes are integers of the width of the elements, one for each lane of the result.",
     "f'i{source.dtype.bits}' in kinds(index) if isinstance(source, VectorInfo) and isinstance(index, VectorInfo)",
-    "%{index.name} has elements of {element(index)}; lanes of {element(source)} are chosen by i{source.dtype.bits}",
+    "{index.name} has elements of {element(index)}; lanes of {element(source)} are chosen by i{source.dtype.bits}",
 )
 
 
@@ -59,7 +59,7 @@ def VMI_22(o: Site) -> Message:
         return f"the value {text[:40]} is not dense"
     wanted = element(result) if isinstance(result, VectorInfo) else "i1"
     if int(found[1]) != result.lanes or found[2] != wanted:
-        return f"the value has {found[1]} elements of {found[2]}, %{result.name} {result.lanes} of {wanted}"
+        return f"the value has {found[1]} elements of {found[2]}, {result.name} {result.lanes} of {wanted}"
     given = len(numbers(text, result.dtype if isinstance(result, VectorInfo) else None))
     packed = 0 <= given - result.lanes < 8 and wanted == "i1"  # bits fill their last byte
     if given not in (1, result.lanes) and not packed:
@@ -74,13 +74,13 @@ def VMI_23(o: Site) -> Message:
     for result in vectors(o, ["result"]):
         if groups is None and isinstance(value, ScalarInfo):
             if value.shown != element(result):
-                return f"%{value.name} is {value.shown}, the elements of %{result.name} are {element(result)}"
+                return f"{value.name} is {value.shown}, the elements of {result.name} are {element(result)}"
         elif not isinstance(value, VectorInfo):
             return "groups are spread from a vector"
         elif element(value) != element(result):
-            return f"%{value.name} has elements of {element(value)}, %{result.name} of {element(result)}"
+            return f"{value.name} has elements of {element(value)}, {result.name} of {element(result)}"
         elif value.lanes != (groups or 1):
-            return f"%{value.name} has {value.lanes} lanes for {groups or 1} groups"
+            return f"{value.name} has {value.lanes} lanes for {groups or 1} groups"
     return None
 
 
@@ -107,7 +107,7 @@ def VMI_25(o: Site) -> Message:
         return None
     for result in predicates(o, ["result"]):
         if count <= 0 or size <= 0 or count * size != result.lanes:
-            return f"{count} groups of {size} lanes are not the {result.lanes} of %{result.name}"
+            return f"{count} groups of {size} lanes are not the {result.lanes} of {result.name}"
     return None
 
 
@@ -132,7 +132,7 @@ def _placed(name: str) -> Rule:
     def check(o: Site) -> Message:
         for mask in predicates(o, [name]):
             if mask.granularity != "pred" and not mask.layout:
-                return f"%{mask.name} has the granularity {mask.granularity} and no layout"
+                return f"{mask.name} has the granularity {mask.granularity} and no layout"
         return None
 
     return bound(VMI_09, check)
@@ -151,9 +151,9 @@ def VMI_27(o: Site) -> Message:
         return None
     numbers = [int(n) for n in (found[1] or "").split(",") if n.strip()]
     if len(numbers) != result.lanes:
-        return f"{len(numbers)} numbers for the {result.lanes} lanes of %{result.name}"
+        return f"{len(numbers)} numbers for the {result.lanes} lanes of {result.name}"
     outside = [n for n in numbers if not 0 <= n < source.lanes]
-    return f"%{source.name} has no lane {outside[0]}" if outside else None
+    return f"{source.name} has no lane {outside[0]}" if outside else None
 
 
 def _lists(o: Site) -> Mapping[str, tuple[Info, ...]]:
@@ -175,9 +175,9 @@ def VMI_28(o: Site) -> Message:
         return f"{len(parts)} channel"
     for part in parts:
         if part.lanes != parts[0].lanes or element(part) != element(whole):
-            return f"%{part.name} has {part.lanes} lanes of {element(part)}, %{parts[0].name} {parts[0].lanes}"
+            return f"{part.name} has {part.lanes} lanes of {element(part)}, {parts[0].name} {parts[0].lanes}"
     if whole.lanes != len(parts) * parts[0].lanes:
-        return f"%{whole.name} has {whole.lanes} lanes, {len(parts)} channels have {parts[0].lanes} each"
+        return f"{whole.name} has {whole.lanes} lanes, {len(parts)} channels have {parts[0].lanes} each"
     return None
 
 
@@ -204,12 +204,12 @@ def VMI_29(o: Site) -> Message:
         return "some of the vectors have a layout, some have none"
     for part, layout in zip(parts, layouts[1:]):
         if layout is not None and layout.kind != "contiguous":
-            return f"%{part.name} has {part.layout}"
+            return f"{part.name} has {part.layout}"
     found = layouts[0]
     if found is None or found.kind == "contiguous" or len(parts) not in (2, 4):
         return None
     wanted = found.kind == "deinterleaved" and found.factor == len(parts) and found.lane_stride == 1
-    return None if wanted else f"%{whole.name} has {whole.layout}, for {len(parts)} channels"
+    return None if wanted else f"{whole.name} has {whole.layout}, for {len(parts)} channels"
 
 
 @vmi_rule(
@@ -227,16 +227,16 @@ def VMI_30(o: Site) -> Message:
     parts = _lists(o).get("results" if unpacks else "parts", ())
     count = registers_of(info)
     if count is None:
-        return f"%{info.name} has no layout that says which registers hold it"
+        return f"{info.name} has no layout that says which registers hold it"
     if len(parts) != count:
-        return f"%{info.name} lies in {count} registers, not {len(parts)}"
+        return f"{info.name} lies in {count} registers, not {len(parts)}"
     for part in parts:
         if isinstance(info, VectorInfo):
             fits = isinstance(part, VregInfo) and (part.dtype, part.signed) == (info.dtype, info.signed)
         else:
             fits = isinstance(part, MaskInfo) and part.bits == register_granularity(info)
         if not fits:
-            return f"%{part.name} is not a register of %{info.name}"
+            return f"{part.name} is not a register of {info.name}"
     return None
 
 
@@ -247,7 +247,7 @@ def VMI_31(o: Site) -> Message:
     """Granularities that are changed are stated, before and after."""
     for mask in predicates(o, ["source", "result"]):
         if mask.granularity == "pred":
-            return f"%{mask.name} has no granularity"
+            return f"{mask.name} has no granularity"
     return None
 
 
@@ -260,19 +260,19 @@ def VMI_32(o: Site) -> Message:
     """A histogram counts bytes in 128 or 256 numbers of ui16; a predicate with a layout is of b8."""
     for vector in vectors(o, ["acc"]):
         if vector.lanes not in (128, 256):
-            return f"%{vector.name} has {vector.lanes} lanes"
+            return f"{vector.name} has {vector.lanes} lanes"
     for source in vectors(o, ["source"]):
         for mask in predicates(o, ["mask"]):
             if mask.lanes != source.lanes:
-                return f"%{mask.name} has {mask.lanes} lanes, %{source.name} {source.lanes}"
+                return f"{mask.name} has {mask.lanes} lanes, {source.name} {source.lanes}"
             if mask.layout and mask.granularity != "b8":
-                return f"%{mask.name} is a predicate of {mask.granularity}"
+                return f"{mask.name} is a predicate of {mask.granularity}"
     return None
 
 
 _lane_masks = first(
     "source.lanes == result.lanes if isinstance(source, LanesInfo) and isinstance(result, LanesInfo)",
-    "%{source.name} has {source.lanes} lanes, %{result.name} {result.lanes}",
+    "{source.name} has {source.lanes} lanes, {result.name} {result.lanes}",
 )
 
 
@@ -311,7 +311,7 @@ def _same_elements() -> Rule:
     def check(o: Site) -> Message:
         found = list(vectors(o, ["source", "result"]))
         if len(found) == 2 and element(found[0]) != element(found[1]):
-            return f"%{found[0].name} has elements of {element(found[0])}, %{found[1].name} of {element(found[1])}"
+            return f"{found[0].name} has elements of {element(found[0])}, {found[1].name} of {element(found[1])}"
         return None
 
     return bound(VMI_03, check)

@@ -21,7 +21,7 @@ from ..tiles import Tile
 from ..trace import Region, current, tracing
 from ..where import refusal
 from .answers import answer_of, answers_for_kernels, class_of, init_of, makes_itself, prints, raised_at
-from .carry import Unmerged, anything, join, leaves
+from .carry import Unmerged, anything, join
 from .code import Source, bound, is_library, renew, source_of, variables_of
 from .effects import adopt, carried_out, frozen, once
 from .expressions import and_, compare, enter, if_else, not_, or_, truth
@@ -249,16 +249,14 @@ class Body(Loops):
             raise refusal(rules.SCALAR, message, hint=hint, location=raised_at(error)) from None
 
     def _name(self, target: ast.expr) -> None:
-        """Let tiles that have no name yet have that of the variable: ``a``, or ``a_0`` for the first item of a list."""
+        """Let tiles that have no name yet have that of the variable: ``a``; ``a[0]`` for an item, in text ``a_0``."""
         if isinstance(target, (ast.Tuple, ast.List)):
             for item in target.elts:
                 self._name(item)
         elif isinstance(target, ast.Name):
-            value = self.variables.get(target.id)
-            items = list(leaves(value)) if isinstance(value, (tuple, list)) else []
-            for name, tile in [(target.id, value), *((f"{target.id}_{k}", item) for k, item in enumerate(items))]:
-                if isinstance(tile, Tile):
-                    tile.take_name(name)
+            for k, (called, item) in enumerate(_items(target.id, self.variables.get(target.id))):
+                if isinstance(item, Tile):
+                    item.take_name(target.id if called == target.id else f"{target.id}_{k}", called)
 
     def _assert(self, statement: ast.Assert) -> None:
         holds = self.holds(statement.test)
@@ -491,3 +489,12 @@ class Body(Loops):
             yield
             roots, _ = self.mentioned([node])
             ledger.after([*roots, *more], attributes, place)
+
+
+def _items(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """What lists and tuples in a variable hold, by the expressions that lead there; the value itself if it is none."""
+    if isinstance(value, (tuple, list)):
+        for k, item in enumerate(value):
+            yield from _items(f"{name}[{k}]", item)
+    else:
+        yield name, value

@@ -204,7 +204,7 @@ class Chunk(ThreadLaunches, TileWords, ValueWords):
         for k, lines in enumerate(self.printed):
             if name is not None:
                 who = block_text(self.rank, self.block_number(k))
-                lines.append(f"{f'%{name}' if name else 'tile'}, {who}{where}:\n")
+                lines.append(f"{name or 'tile'}, {who}{where}:\n")
             lines.append(texts[k if len(texts) > 1 else 0])
 
     def begin_scope(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 Loops = tuple[tuple[str, Any], ...]
-"""The loops around something, from the outside in: the name of each loop variable, and its value."""
+"""The loops around something, from the outside in: what findings call each loop variable, and its value."""
 
 
 class Nest:

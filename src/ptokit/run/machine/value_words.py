@@ -219,6 +219,6 @@ def _element(pointer: Pointer, index: Any) -> tuple[Any, Any]:
     if bad.size:
         raise Fault(
             "GM-OOB",
-            f"access to element {int(values[bad[0]])} of argument %{buffer.name}, which has {buffer.nelem} elements",
+            f"access to element {int(values[bad[0]])} of argument {buffer.shown}, which has {buffer.nelem} elements",
         )
     return buffer, where

@@ -62,11 +62,15 @@ class Buffer:
         "nelem",
         "partners",
         "seen_as",
+        "shown",
         "written",
     )
 
-    def __init__(self, name: str, array: np.ndarray, dtype: DType, whole: Buffer | None = None) -> None:
+    def __init__(
+        self, name: str, array: np.ndarray, dtype: DType, whole: Buffer | None = None, *, shown: str = ""
+    ) -> None:
         self.name = name
+        self.shown = shown or name  # in findings
         self.whole = self if whole is None else whole
         self.dtype = dtype
         self.mem = array.reshape(-1).view(np.uint8)
@@ -93,7 +97,7 @@ class Buffer:
             return self.whole.of_type(dtype)
         found = self.seen_as.get(dtype)
         if found is None:
-            found = self.seen_as[dtype] = Buffer(self.name, self.mem, dtype, self)
+            found = self.seen_as[dtype] = Buffer(self.name, self.mem, dtype, self, shown=self.shown)
             found.written, found.launch_blocks = self.written, self.launch_blocks
             found.addresses, found.address = self.addresses, self.address
             found.partners = [self, *self.partners]

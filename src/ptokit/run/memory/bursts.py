@@ -158,6 +158,6 @@ def _checked(pointer: Pointer, reach: int) -> Buffer:
     low, high = (int(x) * pointer.dtype.size for x in extremes(pointer.offset))
     if low < 0 or high + reach > buffer.mem.size:
         start = low if low < 0 else high
-        message = f"rows in bytes [{start}, {start + reach}) of argument %{buffer.name}, which has {buffer.mem.size}"
+        message = f"rows in bytes [{start}, {start + reach}) of argument {buffer.shown}, which has {buffer.mem.size}"
         raise Fault("PTR-A5-02", f"{message} bytes")
     return buffer

@@ -110,7 +110,7 @@ class View:
             raise Fault(
                 "GM-OOB",
                 f"slice [{first}, {first + sizes[axis]}) leaves dimension {axis} of the tensor view, which has "
-                f"{self.dims[axis]} elements, and argument %{self.buffer.name}, which has {self.buffer.nelem}",
+                f"{self.dims[axis]} elements, and argument {self.buffer.shown}, which has {self.buffer.nelem}",
                 hint="shorten the slice (and the tile's valid region) at the edge of the tensor",
             )
         return part
@@ -132,8 +132,8 @@ class View:
 
     def element_text(self, offset: int) -> str:
         """The element `offset` after the first, of the first block, in words."""
-        name = "" if self.buffer is None else self.buffer.name
-        return f"element {extremes(self.offset)[0] + offset} of %{name}"
+        name = "" if self.buffer is None else self.buffer.shown
+        return f"element {extremes(self.offset)[0] + offset} of {name}"
 
     def layout_for(self, row_major_tile: bool) -> Layout:
         """The stated layout; a vector that fits ND and DN alike takes that of the tile it meets."""
@@ -165,8 +165,7 @@ class View:
             start, end = outside
             raise Fault(
                 "GM-OOB",
-                f"access to elements [{start}, {end + 1}) of argument %{buffer.name}, "
-                f"which has {buffer.nelem} elements",
+                f"access to elements [{start}, {end + 1}) of argument {buffer.shown}, which has {buffer.nelem}",
             )
         return buffer
 
@@ -312,7 +311,7 @@ class View:
             raise Fault(
                 "GM-OOB",
                 f"{describe(min(block, len(offsets) - 1), row, col)} is element {int(where[block, row, col])} of "
-                f"argument %{buffer.name}, which has {memory.size} elements",
+                f"argument {buffer.shown}, which has {memory.size} elements",
                 block=block,
             )
         return memory, where

@@ -235,7 +235,7 @@ class Planner(Operands):
         site = self._site(spec)
         if op.result in self.carried_tiles and op.get("addr") is None:
             site = Data(None)
-        given = (site, Data(spec), *self._valid(op, spec), Data(op.result.name), self.uniform(op.get("addr")))
+        given = (site, Data(spec), *self._valid(op, spec), Data(op.result.shown), self.uniform(op.get("addr")))
         return [Step(op, "tile", given, _TILE, (op.result,))]
 
     def later_tile(self, op: Op) -> list[Step]:
@@ -247,7 +247,7 @@ class Planner(Operands):
         assert isinstance(spec, TileSpec)
         vr = spec.rows if spec.valid_row == DYNAMIC else spec.valid_row
         vc = spec.cols if spec.valid_col == DYNAMIC else spec.valid_col
-        given = (Data(next(self.sites)), Data(spec), Data(vr), Data(vc), Data(op.result.name), Data(None))
+        given = (Data(next(self.sites)), Data(spec), Data(vr), Data(vc), Data(op.result.shown), Data(None))
         return [Step(op, "tile", given, _TILE, (op.result,))]
 
     def alloc_multi_tile(self, op: Op) -> list[Step]:
@@ -258,7 +258,7 @@ class Planner(Operands):
             sites,
             Data(tiles.slot),
             *self._valid(op, tiles.slot),
-            Data(op.result.name),
+            Data(op.result.shown),
             self.uniform(op.get("addr")),
         )
         return [Step(op, "tiles", given, _TILE, (op.result,))]
@@ -270,13 +270,13 @@ class Planner(Operands):
         return [Step(op, "element", given, ("source", "indices", "sizes", "what"), (op.result,))]
 
     def alias(self, op: Op) -> list[Step]:
-        given = (self.ref(op["src"]), Data(op.result.type), Data(op.result.name))
+        given = (self.ref(op["src"]), Data(op.result.type), Data(op.result.shown))
         return [Step(op, "alias", given, ("src", "type", "name"), (op.result,))]
 
     def window(self, op: Op) -> list[Step]:
         valid = (self.ref(op.get("valid_row")), self.ref(op.get("valid_col")))
         offsets = self.refs(op.group("offsets"))
-        given = (self.ref(op["source"]), offsets, Data(op.result.type), Data(op.result.name), valid)
+        given = (self.ref(op["source"]), offsets, Data(op.result.type), Data(op.result.shown), valid)
         return [Step(op, "window", given, ("source", "offsets", "type", "name", "valid"), (op.result,))]
 
     # --- threads -------------------------------------------------------------------------------------------------
@@ -342,10 +342,10 @@ class Planner(Operands):
             info, tile = site.operands.get(operand.name), given[k]
             if not isinstance(info, TileInfo) or not isinstance(tile, Value) or not isinstance(tile.type, TileSpec):
                 continue
-            spec, name = info.spec, Data(tile.name)
+            spec, name = info.spec, Data(tile.shown)
             if tile.type.dtype is spec.dtype:
                 continue
-            operands[k] = Value(spec, tile.name, op)
+            operands[k] = Value(spec, tile.name, op, called=tile.called)
             if spec.loc is tile.type.loc:
                 steps.append(Step(op, "numbers", (tile, Data(spec)), ("src", "type"), (operands[k],)))
                 continue

@@ -59,6 +59,6 @@ class PythonCode:
             if frame.f_code.co_filename == self.file:
                 op = self.source.ops.get(trace.tb_lineno, op)
                 loops = self.source.loops.items()
-                where = [f"%{name} = {frame.f_locals[var]}" for var, name in loops if var in frame.f_locals]
+                where = [f"{name} = {frame.f_locals[var]}" for var, name in loops if var in frame.f_locals]
             trace = trace.tb_next
         return op, where

@@ -35,7 +35,7 @@ class Source:
         self.plan, self.watch, self.at_once = plan, watch, at_once and not watch
         self.lines: list[str] = []
         self.ops: dict[int, Op] = {}
-        self.loops: dict[str, str] = {}  # Python name of a loop variable -> its name in the program
+        self.loops: dict[str, str] = {}  # Python name of a loop variable -> what findings call it
         self.names: dict[str, Any] = {
             "uniform": lanes.uniform,
             "truth": lanes.truth,
@@ -267,13 +267,13 @@ class _Writer:
         if taken is not None:
             turns = self._all_iterations(step, names, taken, refs)
         name = self.bind(iv, "i")
-        self.out.loops[name] = iv.name or name
+        self.out.loops[name] = iv.shown if iv.name else name
         for arg, carrier in zip(carried, names):
             self.names[arg] = carrier
         self.line(f"for {name} in {turns}:", op)
         self.depth += 1
         self.level += 1
-        self.watch(f"m.nest.iteration({self.level}, {iv.name or 'i'!r}, {name})")
+        self.watch(f"m.nest.iteration({self.level}, {iv.shown if iv.name else 'i'!r}, {name})")
         self.region(body, names)
         self.depth -= 1
         if taken is not None:

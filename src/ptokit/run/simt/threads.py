@@ -246,7 +246,7 @@ class Threads:
             buffer = place.buffer
             if buffer is None:
                 raise Fault("GM-NULL", "a thread accesses memory through a null pointer")
-            self._check(where, kind.nbytes, buffer.mem.size, f"argument %{buffer.name}")
+            self._check(where, kind.nbytes, buffer.mem.size, f"argument {buffer.shown}")
             if how.write:
                 buffer.before_write()
             memory, base = buffer.mem, where

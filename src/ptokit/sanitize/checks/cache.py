@@ -92,14 +92,14 @@ class ScalarCaches:
 
 
 def _unseen(work: Work, touch: Touch, store: Record) -> Draft:
-    message = f"{work.name} reads %{touch.name} where {store.work.name} of another core has written only its cache"
+    message = f"{work.name} reads {touch.name} where {store.work.name} of another core has written only its cache"
     note = Note("the store stands here", store.work.op.location)
     return Draft(message, work.op.location, "dcci of the line, and dsb, after the store", [note])
 
 
 def _old(work: Work, touch: Touch, write: Record) -> Draft:
     message = (
-        f"{work.name} reads %{touch.name} from its cache, and {write.work.name} of another core has written it since"
+        f"{work.name} reads {touch.name} from its cache, and {write.work.name} of another core has written it since"
     )
     note = Note("it is written here", write.work.op.location)
     return Draft(message, work.op.location, "dcci of the line before the read", [note])

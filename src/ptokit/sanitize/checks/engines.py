@@ -75,7 +75,7 @@ def check_prefetches(o: ObservedCore, work: Work) -> None:
 
 def _early(work: Work, prefetch: Work, touch: Touch) -> Draft:
     verb = "writes" if touch.write else "reads"
-    message = f"{work.name} {verb} %{touch.name} before {prefetch.name} has been waited for"
+    message = f"{work.name} {verb} {touch.name} before {prefetch.name} has been waited for"
     note = Note("the transfer starts here", prefetch.op.location)
     return Draft(message, work.op.location, "event.wait(session) first", [note])
 

@@ -11,15 +11,10 @@ from ptokit.types.enums import Pipe
 from ..findings.folded import Draft, Findings
 from ..findings.repair import COMPOSITE_PIPES
 from ..simulation.core import Core
-from ..simulation.events import FlagKey, GetToken, Item, ReleaseToken, SetFlag, WaitFlag
+from ..simulation.events import FlagKey, GetToken, Item, ReleaseToken, SetFlag, WaitFlag, flag_call, flag_text
 
 OPTIONAL = frozenset(("FLAG-REUSE-RACE", "FLAG-ALIAS"))
 """Rules about things that no public text decides, off by default; FLAG-ALIAS but for the pipes where a device hangs."""
-
-
-def flag_text(key: FlagKey) -> str:
-    """``PIPE_V, PIPE_MTE3, EVENT_ID1``."""
-    return f"{key[0].text}, {key[1].text}, EVENT_ID{key[2]}"
 
 
 class ProgramOrder:
@@ -66,7 +61,9 @@ class ProgramOrder:
             self._reused.add(key)
 
             def make() -> Draft:
-                message = f"set_flag({flag_text(key)}) again, before the flag was waited for: one of the sets is lost"
+                message = (
+                    f"{flag_call('set', key, item.op)} again, before the flag was waited for: one of the sets is lost"
+                )
                 hint = "use another event id, or wait for the first set before this one"
                 return Draft(message, item.op.location, hint, [Note("set here", first.op.location)])
 
@@ -127,7 +124,8 @@ class ProgramOrder:
 
 
 def _alias(item: SetFlag, other: SetFlag) -> Draft:
-    message = f"set_flag({flag_text(item.key)}) while ({flag_text(other.key)}), of the same pipe and id, is set"
+    flag = flag_call("set", item.key, item.op)
+    message = f"{flag} while ({flag_text(other.key, other.op)}), of the same pipe and id, is set"
     return Draft(message, item.op.location, "use another event id", [Note("set here", other.op.location)])
 
 
@@ -135,21 +133,21 @@ def reuse_race(findings: Findings, core: Core, item: SetFlag, wait: WaitFlag | N
     """FLAG-REUSE-RACE: nothing orders the previous wait of a flag before it is set again."""
 
     def make() -> Draft:
-        message = f"set_flag({flag_text(item.key)}) may happen before the flag has been waited for the last time"
+        message = f"{flag_call('set', item.key, item.op)} may happen before the flag has been waited for the last time"
         back = f"{item.key[1].text} before {item.key[0].text}"
         hint = f"order {back} with a flag the other way round, or use two ids in turn"
-        notes = [] if wait is None else [Note("the wait stands here", wait.op.location)]
+        notes = [] if wait is None else [Note("the wait is here", wait.op.location)]
         return Draft(message, item.op.location, hint, notes)
 
     findings.add("FLAG-REUSE-RACE", (item.op, item.key), core, item, make)
 
 
 def _hidden(key: FlagKey, item: Item, source: SetFlag) -> Draft:
-    message = f"{item.name} uses flag ({flag_text(key)}) itself, while it is set"
+    message = f"{item.name} uses flag ({flag_text(key, item.op)}) itself, while it is set"
     hint = "wait for the flag first, or use another event id"
     return Draft(message, item.op.location, hint, [Note("set here", source.op.location)])
 
 
 def _unmatched(key: FlagKey, item: SetFlag) -> Draft:
-    message = f"set_flag({flag_text(key)}) is never waited for: the flag is still set when the kernel ends"
-    return Draft(message, item.op.location, f"add wait_flag({flag_text(key)}) at the end, or remove the set")
+    message = f"{flag_call('set', key, item.op)} is never waited for: the flag is still set when the kernel ends"
+    return Draft(message, item.op.location, f"add {flag_call('wait', key, item.op)} at the end, or remove the set")

@@ -20,7 +20,7 @@ def touched(o: ObservedCore, view: View, *, write: bool, kind: Any = None) -> li
         return []
     memory, origin = o.memories[id(view.buffer.whole)]
     where = place(view, origin, memory.granule)
-    return [] if where is None else [Touch(memory, write, where, view.buffer.name, atomic=kind)]
+    return [] if where is None else [Touch(memory, write, where, view.buffer.shown, atomic=kind)]
 
 
 def atomic_kind(atomic: Any, view: View) -> Any:

@@ -101,7 +101,7 @@ class PipeWatch:
 
 
 def _after(op: Op, name: str, touch: Touch, given: _Given) -> Draft:
-    message = f"{name} reads %{touch.name} after its slot has been freed"
+    message = f"{name} reads {touch.name} after its slot has been freed"
     note = Note("it is freed here", given.op.location)
     return Draft(message, op.location, "free the slot after the last use of the tile", [note])
 

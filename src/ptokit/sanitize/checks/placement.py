@@ -27,8 +27,8 @@ REPEAT = 256
 
 def unbound(op: Op, name: str, tile: TileInfo) -> Draft:
     """UNBOUND-TILE."""
-    message = f"{name} uses %{tile.name}, which has no address, in a program that places its tiles"
-    return Draft(message, op.location, f"TASSIGN(%{tile.name}, address) first")
+    message = f"{name} uses {tile.name}, which has no address, in a program that places its tiles"
+    return Draft(message, op.location, f"TASSIGN({tile.name}, address) first")
 
 
 def in_place(write: Touch, read: Touch) -> bool:
@@ -105,26 +105,26 @@ def updates(write: Touch, read: Touch) -> bool:
 
 def race_self(op: Op, name: str, write: Touch, read: Touch) -> Draft:
     """RACE-SELF."""
-    message = f"{name} writes %{write.name} over part of its source %{read.name}"
+    message = f"{name} writes {write.name} over part of its source {read.name}"
     hint = "move one of the tiles, or let both be the same tile"
     return Draft(message, op.location, hint, [Note(overlap(write, read))])
 
 
 def lost(op: Op, loss: Loss) -> Draft:
     """UB-OVERLAP."""
-    message = f"%{loss.by.name} shares bytes with %{loss.group.name} and overwrites a value of it that is read again"
+    message = f"{loss.by.name} shares bytes with {loss.group.name} and overwrites a value of it that is read again"
     notes = [
-        Note(f"%{loss.group.name} is allocated here", loss.group.op.location),
-        Note(f"%{loss.by.name} is written here", loss.write.location),
-        Note(f"%{loss.group.name} is read here", op.location),
+        Note(f"{loss.group.name} is allocated here", loss.group.op.location),
+        Note(f"{loss.by.name} is written here", loss.write.location),
+        Note(f"{loss.group.name} is read here", op.location),
     ]
     return Draft(message, loss.by.op.location, "give the tiles different addresses, or read the value before", notes)
 
 
 def stale(op: Op, group: Group, other: Group) -> Draft:
     """STALE-READ."""
-    message = f"%{group.name} is read where %{other.name}, a tile of another type, wrote last"
-    notes = [Note(f"%{other.name} is {other.spec}", other.op.location)]
+    message = f"{group.name} is read where {other.name}, a tile of another type, wrote last"
+    notes = [Note(other.op.result.described, other.op.location)]
     return Draft(message, op.location, "make one an alias of the other with treshape or bitcast", notes)
 
 
@@ -169,5 +169,5 @@ def reserved_bytes(module: Module, target: Target, found: Diagnostics) -> None:
             end = int(address) + spec.nbytes  # type: ignore[arg-type]
             if limit < end <= target.capacity[TileType.Vec]:
                 why = "library code uses them as scratch" if target.library_ub else "SIMT instructions need them"
-                message = f"%{op.result.name} ends at {end:#x}; bytes from {limit:#x} of UB are reserved: {why}"
+                message = f"{op.result.shown} ends at {end:#x}; bytes from {limit:#x} of UB are reserved: {why}"
                 found.add(Diagnostic("UB-RESERVED", lookup("UB-RESERVED").severity, message, op.location))

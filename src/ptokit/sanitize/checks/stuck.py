@@ -9,10 +9,9 @@ from ptokit.types.enums import Pipe
 
 from ..findings.folded import Draft, Findings
 from ..simulation.core import Core
-from ..simulation.events import AwaitSignal, Barrier, GetToken, Item, Meet, SetFlag, WaitFlag, WaitWork, Work
+from ..simulation.events import AwaitSignal, Barrier, GetToken, Item, Meet, SetFlag, WaitFlag, WaitWork, Work, flag_text
 from ..simulation.queues import Simulation
 from ..simulation.slots import AwaitSlot
-from .flags import flag_text
 from .unit_flags import unit_hint, unit_text
 
 
@@ -76,7 +75,7 @@ def _later(core: Core, wait: WaitFlag) -> SetFlag | None:
 
 
 def _order(head: WaitFlag, later: SetFlag) -> Draft:
-    message = f"the scalar unit waits for flag ({flag_text(head.key)}) before it issues the set"
+    message = f"the scalar unit waits for flag ({flag_text(head.key, head.op)}) before it issues the set"
     note = Note("this set is issued only after the wait", later.op.location)
     return Draft(message, head.op.location, "move the set_flag before the wait_flag", [note])
 
@@ -162,10 +161,10 @@ def _why(core: Core, head: Item) -> str:
         case WaitFlag():
             setter = _setter(core, head)
             if setter is None:
-                return f"{who} waits for flag ({flag_text(head.key)}), and no set of it exists"
+                return f"{who} waits for flag ({flag_text(head.key, head.op)}), and no set of it exists"
             behind = _lane(core, _head_of(core, setter))
             where = f"whose set in line {setter.op.location.line} stands behind what {behind} waits for"
-            return f"{who} waits for flag ({flag_text(head.key)}), {where}"
+            return f"{who} waits for flag ({flag_text(head.key, head.op)}), {where}"
         case AwaitSlot(waiting=waiting) if waiting is not None:
             return f"{who} waits for {waiting.why}"
         case AwaitSignal():

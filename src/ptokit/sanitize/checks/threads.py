@@ -177,7 +177,7 @@ class Watched:
         if place.buffer is not None:
             memory, origin = o.memories[id(place.buffer.whole)]
             granules = np.unique((where + origin) // memory.granule)
-            return Touch(memory, write, Scattered(granules), place.buffer.name, atomic=atomic)
+            return Touch(memory, write, Scattered(granules), place.buffer.shown, atomic=atomic)
         loc = SPACES[place.space]
         breaks = np.flatnonzero(np.diff(where) != 1)
         starts = where[np.concatenate(([0], breaks + 1))]
@@ -189,7 +189,7 @@ class Watched:
 
 def _draft(place: Place, at: int, mine: tuple[int, _How], theirs: tuple[int, _Seen]) -> Draft:
     (who, (op, *how)), (other, seen) = mine, theirs
-    name = f"argument %{place.buffer.name}" if place.buffer is not None else buffer_name(SPACES[place.space])
+    name = f"argument {place.buffer.shown}" if place.buffer is not None else buffer_name(SPACES[place.space])
     message = (
         f"thread {who - 1} {_does(*how)} byte {at:#x} of {name}, which thread {other - 1} "
         f"{_does(seen.write, seen.atomic)}, too, and nothing orders them"

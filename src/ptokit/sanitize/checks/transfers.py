@@ -67,7 +67,7 @@ def _order(o: ObservedCore, op: Op, name: str, first: Pipe, second: Pipe) -> Non
 
 def _staged(o: ObservedCore, tile: Tile, operand: str, *, write: bool) -> Touch:
     """The access to a tile that data pass through: all of it, what it held before is gone."""
-    space = o.space_of(tile.storage.arena, tile.spec.loc, f"tile %{tile.name}")
+    space = o.space_of(tile.storage.arena, tile.spec.loc, f"tile {tile.name}")
     region = tile_region(tile, tile.spec.rows, tile.spec.cols)
     return Touch(space, write, footprint(region), tile.name, operand, region)
 

@@ -62,7 +62,7 @@ def leaves_memory(view: View) -> str | None:
     low, high = low + view.offset, high + view.offset
     if low >= 0 and high < view.buffer.nelem:
         return None
-    known, whole = slice_of(view), f"argument %{view.buffer.name}, which has {view.buffer.nelem} elements"
+    known, whole = slice_of(view), f"argument {view.buffer.shown}, which has {view.buffer.nelem} elements"
     if known is not None and known.outside is not None:
         return f"{known.outside}, and {whole}"
     return f"elements [{low}, {high + 1}) of {whole}"

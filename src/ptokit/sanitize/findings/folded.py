@@ -54,7 +54,7 @@ class Findings:
         folded = self._folded.get((rule, key))
         if folded is None:
             loops = item.loops if item is not None else ()
-            folded = Folded(rule, make(), ", ".join([core.place, *(f"%{name} = {value}" for name, value in loops)]))
+            folded = Folded(rule, make(), ", ".join([core.place, *(f"{name} = {value}" for name, value in loops)]))
             self._folded[rule, key] = folded
         folded.times += 1
         folded.blocks.add(core.block)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ptokit.diagnostics import Note
+from ptokit.types.enums import Pipe
 
 from ..memory.footprints import Touch, common, rectangle
 from ..memory.gm import Memory
 from ..simulation.core import ENGINE, Core
-from ..simulation.events import Item, Signal, Work
+from ..simulation.events import Item, Signal, Work, barrier_call, flag_call
 from ..simulation.timeline import timelines
 from .folded import Draft
 from .race import Access, Race, Span
@@ -28,7 +29,7 @@ def describe(first: Side, second: Side) -> Draft:
     who = _doer(core_a, a) if same or core_a.kind == ENGINE else f"{_doer(core_a, a)} of {core_a.place}"
     message = f"{_doer(core_b, b)} {'writes' if touch_b.write else 'reads'} {operand(touch_b)} while {who} may "
     message += f"still be {'writing' if touch_a.write else 'reading'} {operand(touch_a)}"
-    where = ([] if same else [core_a.place]) + [f"%{name} = {value}" for name, value in a.loops]
+    where = ([] if same else [core_a.place]) + [f"{name} = {value}" for name, value in a.loops]
     doing = f"{a.name} {'writes' if touch_a.write else 'reads'} {operand(touch_a)} here"
     notes = [Note(f"{doing} ({', '.join(where)})" if where else doing, a.op.location)]
     notes.append(Note(overlap(touch_a, touch_b)))
@@ -64,7 +65,7 @@ def describe(first: Side, second: Side) -> Draft:
     race = Race(
         _access(first, places),
         _access(second, places),
-        touch_a.space.name,
+        touch_a.space.name.removeprefix("%"),
         len(places) * granule,
         runs(places, granule)[:_RANGES],
         None if last is None else (last[0].op.location, last[1].op.location),
@@ -102,10 +103,11 @@ def _told_early(side: Side, told: Work) -> str:
     core, work, _ = side
     if core.kind == ENGINE:
         return f"wait for the event of {work.name} before the {told.name} in line {told.op.location.line}"
-    pipe = work.pipe.text
+    pipe, op = work.pipe, told.op
+    flags = (f"{flag_call(verb, (pipe, Pipe.S, 0), op)}" for verb in ("set", "wait"))
     return (
-        f"let {pipe} end before the {told.name} in line {told.op.location.line}: pipe_barrier(PIPE_ALL), or "
-        f"set_flag({pipe}, PIPE_S, id) and wait_flag({pipe}, PIPE_S, id)"
+        f"let {pipe.text} end before the {told.name} in line {op.location.line}: {barrier_call(Pipe.ALL, op)}, or "
+        f"{' and '.join(flags)}"
     )
 
 
@@ -119,9 +121,11 @@ def _tell(first: Core, second: Core) -> str:
 def _access(side: Side, places: np.ndarray) -> Access:
     core, work, touch = side
     found = _rectangle(touch, places)
+    loops = tuple((name.removeprefix("%"), value) for name, value in work.loops)
+    name = touch.name.removeprefix("%")
     return Access(
-        *(work.name, work.pipe.text, core.block, core.place, touch.name, touch.write, work.op.location),
-        *(work.loops, work.seq, *(found or (None, None)), work, touch),
+        *(work.name, work.pipe.text, core.block, core.place, name, touch.write, work.op.location),
+        *(loops, work.seq, *(found or (None, None)), work, touch),
     )
 
 
@@ -144,7 +148,7 @@ def runs(places: np.ndarray, granule: int) -> list[Span]:
 
 def operand(touch: Touch) -> str:
     """What an access touches in words."""
-    return f"%{touch.name}" if touch.name else "memory"
+    return touch.name if touch.name else "memory"
 
 
 def span(low: int, high: int, noun: str) -> str:
@@ -172,7 +176,7 @@ def overlap(a: Touch, b: Touch) -> str:
     places, granule = shared(a, b)
     if isinstance(a.space, Memory):
         low, high = int(places[0]) * granule, (int(places[-1]) + 1) * granule
-        return f"both touch {len(places) * granule} bytes of global memory %{a.space.name}, in bytes {low}..{high - 1}"
+        return f"both touch {len(places) * granule} bytes of global memory {a.space.name}, in bytes {low}..{high - 1}"
     parts = [text for text in dict.fromkeys((region(a, places), region(b, places))) if text]
     where = f"{a.space.name} bytes {int(places[0]):#x}..{int(places[-1]):#x}"
     return f"both touch {len(places)} bytes: {'; '.join([*parts, where])}"

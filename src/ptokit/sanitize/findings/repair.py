@@ -16,7 +16,7 @@ from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 
 from ..simulation.core import Core
-from ..simulation.events import FlagKey, Item, Work
+from ..simulation.events import FlagKey, Item, Work, barrier_call, flag_call
 from .lines import alone, first_line, indent, last_line
 
 COMPOSITE_PIPES = frozenset((Pipe.S, Pipe.V, Pipe.MTE2, Pipe.MTE3))
@@ -140,9 +140,9 @@ class Repair:
         return self._flag((a.pipe, b.pipe, number), after, before, loop)
 
     def _flag(self, key: FlagKey, after: Op, before: Op, loop: Op | None) -> Fix:
-        flag = f"{key[0].text}, {key[1].text}, EVENT_ID{key[2]}"
+        set_flag, wait_flag = (flag_call(verb, key, before) for verb in ("set", "wait"))
         set_at, wait_at = self._last(after), first_line(before)
-        text = f"insert set_flag({flag}) after line {set_at} and wait_flag({flag}) before line {wait_at}"
+        text = f"insert {set_flag} after line {set_at} and {wait_flag} before line {wait_at}"
         if loop is not None:
             text += f"; also set it once before the loop in line {first_line(loop)} and wait for it once after the loop"
             if self._last(loop) > first_line(loop):
@@ -161,7 +161,7 @@ class Repair:
 
     def _barrier(self, pipe: Pipe, before: Op) -> Fix:
         line = first_line(before)
-        text = f"insert pipe_barrier({pipe.text}) before line {line}"
+        text = f"insert {barrier_call(pipe, before)} before line {line}"
         steps = (Step(before, False, "barrier", (pipe,)),)
         if not self._free_standing(before):
             return Fix(text, steps=steps)

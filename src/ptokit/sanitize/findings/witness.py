@@ -23,10 +23,11 @@ class Change:
     index: tuple[int, ...]
     value: Any
     other: Any
+    shown: str  # the argument, in findings
 
     def __str__(self) -> str:
         where = ", ".join(map(str, self.index))
-        return f"%{self.argument}[{where}] = {_text(self.other)} instead of {_text(self.value)}"
+        return f"{self.shown}[{where}] = {_text(self.other)} instead of {_text(self.value)}"
 
     def as_json(self) -> dict[str, Any]:
         """The object of docs/formats.md; values as text, since JSON has no NaN."""
@@ -51,15 +52,21 @@ class Witness:
     changes: list[Change] = field(default_factory=list)
     failure: str | None = None
 
+    @property
+    def counted(self) -> list[tuple[str, int, int]]:
+        """What findings call each argument that changes, its changed elements, and how many it has."""
+        shown = {change.argument: change.shown for change in self.changes}
+        return [(shown[name], *counts) for name, counts in self.counts.items()]
+
     def __str__(self) -> str:
         if self.failure is not None:
             return f"{self.order}, and the run fails: {self.failure}"
         if not self.counts:
             return f"{self.order}, and no value changes with these arguments"
         parts = []
-        for name, (changed, size) in self.counts.items():
-            shown = ", ".join(str(change) for change in self.changes if change.argument == name)
-            parts.append(f"{changed} of {size} elements of %{name} change: {shown}{', …' if changed > SHOWN else ''}")
+        for name, changed, size in self.counted:
+            shown = ", ".join(str(change) for change in self.changes if change.shown == name)
+            parts.append(f"{changed} of {size} elements of {name} change: {shown}{', …' if changed > SHOWN else ''}")
         return f"{self.order}, and {'; '.join(parts)}"
 
     def as_json(self) -> dict[str, Any]:
@@ -105,17 +112,18 @@ def _array(value: Any) -> bool:
 
 
 def compare(witness: Witness, names: Sequence[str], values: Sequence[Any], others: Sequence[Any]) -> None:
-    """Note in which elements two runs differ, bit for bit."""
-    for name, value, other in zip(names, values, others):
+    """Note in which elements two runs differ, bit for bit; ``names``: what findings call the arguments."""
+    for shown, value, other in zip(names, values, others):
         if not _array(value):
             continue
         a, b = np.asarray(value), np.asarray(other)
         unlike = (_bits(a) != _bits(b)).any(-1)
         if unlike.any():
+            name = shown.removeprefix("%")
             witness.counts[name] = int(unlike.sum()), a.size
             for place in np.argwhere(unlike)[:SHOWN]:
                 index = tuple(map(int, place))
-                witness.changes.append(Change(name, index, a[index], b[index]))
+                witness.changes.append(Change(name, index, a[index], b[index], shown))
 
 
 def _bits(array: np.ndarray) -> np.ndarray:

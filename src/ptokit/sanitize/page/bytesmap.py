@@ -52,7 +52,7 @@ def _grid(number: str, touch: Touch, places: np.ndarray) -> str | None:
     high = max(3.0, min(_HIGH / rows, 18.0, wide * 2))
     top, left = 40.0, 34.0
     window = touch.origin != (0, 0) or (region.rows, region.cols) != (spec.rows, spec.cols)
-    title = f"{number} %{touch.name}{', part of' if window else ':'} {spec.rows}x{spec.cols} {spec.dtype}"
+    title = f"{number} {touch.name}{', part of' if window else ':'} {spec.rows}x{spec.cols} {spec.dtype}"
     width, height = max(left + cols * wide + 10, len(title) * _CHAR + 10), top + rows * high + 6
     body = [f'<text class="pipe" x="2" y="14">{escape(title)}</text>']
     body.append(f'<text class="faint" x="{left:g}" y="{top - 6:g}">0</text>')

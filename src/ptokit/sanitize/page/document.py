@@ -11,7 +11,7 @@ from ptokit.diagnostics import Diagnostic, Location, Note, lookup
 from ptokit.diagnostics.render import summary
 from ptokit.diagnostics.source import file_lines
 
-from ..findings.race import Race
+from ..findings.race import Access, Race
 from ..findings.repair import Edit
 from ..findings.witness import Witness
 from ..outcome import Outcome
@@ -97,8 +97,8 @@ def _finding(number: int, d: Diagnostic, race: Race | None, target: str) -> Iter
     yield _sentence(race)
     if race.timeline and race.first.work is not None and race.second.work is not None:
         marks: dict[Item, tuple[str, str]] = {
-            race.first.work: ("①", _doing(race.first.write, race.first.operand)),
-            race.second.work: ("②", _doing(race.second.write, race.second.operand)),
+            race.first.work: ("①", _doing(race.first)),
+            race.second.work: ("②", _doing(race.second)),
         }
         yield f"<h3>What runs when</h3><div class='scroll'>{lanes(race.timeline, marks, target)}</div>"
         yield f"<p class='where'>{_READ}</p>"
@@ -121,8 +121,10 @@ def _note(note: Note) -> str:
     return f"<li>{escape(note.message)}{where}</li>"
 
 
-def _doing(write: bool, operand: str) -> str:
-    return f"{'writes' if write else 'reads'} %{operand}" if operand else "writes" if write else "reads"
+def _doing(access: Access) -> str:
+    """What it does to what, in the words of the program."""
+    verb, touch = "writes" if access.write else "reads", access.touch
+    return verb if touch is None or not touch.name else f"{verb} {touch.name}"
 
 
 def _sentence(race: Race) -> str:
@@ -130,9 +132,10 @@ def _sentence(race: Race) -> str:
     first, second = race.first, race.second
     parts = []
     for mark, access in (("①", first), ("②", second)):
-        where = [access.core, *(f"%{name} = {value}" for name, value in access.loops)]
+        loops = () if access.work is None else access.work.loops
+        where = [access.core, *(f"{name} = {value}" for name, value in loops)]
         parts.append(
-            f"<li>{mark} <b>{escape(access.instruction)}</b> {_doing(access.write, access.operand)} on "
+            f"<li>{mark} <b>{escape(access.instruction)}</b> {_doing(access)} on "
             f"{access.pipe}, line {access.location.line} <span class='where'>({escape(', '.join(where))})</span></li>"
         )
     if race.same_core and first.pipe != second.pipe:
@@ -155,11 +158,11 @@ def _witness(witness: Witness) -> str:
     if witness.failure is not None or not witness.counts:
         return f"<p>{escape(str(witness))}.</p>"
     rows = "".join(
-        f"<tr><td>%{escape(c.argument)}[{', '.join(map(str, c.index))}]</td><td>{escape(c.as_json()['value'])}</td>"
+        f"<tr><td>{escape(c.shown)}[{', '.join(map(str, c.index))}]</td><td>{escape(c.as_json()['value'])}</td>"
         f"<td class='changed'>{escape(c.as_json()['other'])}</td></tr>"
         for c in witness.changes
     )
-    counts = "; ".join(f"{n:,} of {size:,} elements of %{name} change" for name, (n, size) in witness.counts.items())
+    counts = "; ".join(f"{n:,} of {size:,} elements of {shown} change" for shown, n, size in witness.counted)
     return (
         f"<p>{escape(witness.order)}: {escape(counts)}.</p><table><thead><tr><th></th><th>in program order</th>"
         f"<th>in this order</th></tr></thead><tbody>{rows}</tbody></table>"

@@ -13,7 +13,6 @@ from ptokit.records import dataclass
 from ptokit.targets import target as target_named
 from ptokit.types.enums import Pipe
 
-from ..checks.flags import flag_text
 from ..simulation.events import (
     AwaitSignal,
     Barrier,
@@ -25,6 +24,7 @@ from ..simulation.events import (
     WaitFlag,
     WaitWork,
     Work,
+    flag_text,
 )
 from ..simulation.timeline import Timeline
 
@@ -123,7 +123,7 @@ def _holds_everything(item: Item, target: str) -> bool:
 def _words(item: Item, marks: Marks) -> tuple[list[str], str]:
     where = f"line {item.op.location.line}"
     if item.loops:
-        where += " · " + ", ".join(f"%{name}={value}" for name, value in item.loops[-2:])
+        where += " · " + ", ".join(f"{name}={value}" for name, value in item.loops[-2:])
     match item:
         case Work() if item in marks:
             number, words = marks[item]
@@ -178,7 +178,7 @@ def _drawn(box: _Box, y: float, across: tuple[float, float] | None) -> Iterator[
     item = box.item
     tip = f"{item.name} in line {item.op.location.line}"
     if isinstance(item, SetFlag | WaitFlag):
-        tip = f"{item.name}({flag_text(item.key)}) in line {item.op.location.line}"
+        tip = f"{item.name}({flag_text(item.key, item.op)}) in line {item.op.location.line}"
     height, top = box.height, y - box.height / 2
     if across is not None:
         top, height = across[0] + 8, across[1] - across[0] - 16

@@ -53,7 +53,7 @@ def PRD_04(o: Site) -> Message:
     if not isinstance(given, ScalarInfo):
         return None
     if not known(given.value):
-        return f"the offset %{given.name} is not a constant"
+        return f"the offset {given.name} is not a constant"
     limit = o.target.predicate_units
     if given is units and (given.value < 0 or (limit is not None and given.value > limit)):
         return f"the offset is {given.value} units of 8 bytes; {o.target.name} takes 0 to {limit}"
@@ -159,7 +159,7 @@ def PRD_05(o: Site) -> Message:
         return None
     bits = {"u16": 16, "u32": 32}.get(pointer.dtype.name)
     if bits is None or value.bits not in (0, bits):
-        return f"%{value.name} is a mask of b{value.bits}, %{pointer.name} points to {pointer.dtype.text}"
+        return f"{value.name} is a mask of b{value.bits}, {pointer.name} points to {pointer.dtype}"
     return None
 
 

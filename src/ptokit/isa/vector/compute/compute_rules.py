@@ -28,7 +28,7 @@ def _granularity(o: Site) -> Message:
         return None
     for _, info in _masks(o):
         if info.bits not in (0, mask_bits(data)):
-            return f"%{info.name} is a mask of b{info.bits}; lanes of {data.dtype.text} have b{mask_bits(data)}"
+            return f"{info.name} is a mask of b{info.bits}; lanes of {data.dtype} have b{mask_bits(data)}"
     return None
 
 
@@ -47,7 +47,7 @@ def _same(o: Site, *, results: bool = True) -> Message:
     found = [info for name, info in registers(o) if results or name not in made]
     for info in found[1:]:
         if info.dtype is not found[0].dtype:
-            return f"%{info.name} has lanes of {info.dtype.text}, %{found[0].name} of {found[0].dtype.text}"
+            return f"{info.name} has lanes of {info.dtype}, {found[0].name} of {found[0].dtype}"
     return None
 
 
@@ -99,7 +99,7 @@ def follows(table: str, result: str = "dst") -> Rule:
         wanted = [b for a, b in allowed if a is src] if src in named else [src]
         if made.dtype in wanted:
             return None
-        return f"lanes of {src.text} give {' or '.join(t.text for t in wanted)}, not {made.dtype.text}"
+        return f"lanes of {src} give {' or '.join(t.name for t in wanted)}, not {made.dtype}"
 
     return replace(VEC_06, check=check)
 
@@ -119,7 +119,7 @@ VEC_17 = rule("VEC-A5-17", "vselr of 128xf16 with 128xui16", "vselr of 64xf32 wi
     """,
     "index.dtype.is_integer and index.dtype.bits == src.dtype.bits if isinstance(src, VregInfo) and "
     "isinstance(index, VregInfo)",
-    "%{index.name} has lanes of {index.dtype.text}; lanes of {src.dtype.text} are chosen by i{src.dtype.bits} or "
+    "{index.name} has lanes of {index.dtype}; lanes of {src.dtype} are chosen by i{src.dtype.bits} or "
     "ui{src.dtype.bits}",
 )
 

@@ -23,7 +23,7 @@ def _shapes(o: Site) -> Message:
     for name, kind in wanted.items():
         info = o.operands.get(name)
         if isinstance(info, VregInfo) and info.dtype is not DTYPES[kind]:
-            return f"%{info.name} has lanes of {info.dtype.text}; {name} has {DTYPES[kind].text}"
+            return f"{info.name} has lanes of {info.dtype}; {name} has {DTYPES[kind].text}"
     return None
 
 

@@ -100,7 +100,7 @@ def VEC_19(o: Site) -> Message:
         return f"order '{o.order}' is neither ASC nor DESC"
     made = o.operands.get("dst")
     if isinstance(made, VregInfo) and made.dtype not in _COUNTED["a5"]:
-        return f"vci does not count in {made.dtype.text}; it does in i8, i16, i32, f16 and f32"
+        return f"vci does not count in {made.dtype}; it does in i8, i16, i32, f16 and f32"
     return None
 
 

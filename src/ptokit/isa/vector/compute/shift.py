@@ -39,10 +39,10 @@ def _count_lanes(o: Site) -> Message:
     if not isinstance(src, VregInfo) or not isinstance(count, VregInfo):
         return None
     if isinstance(made, VregInfo) and made.dtype is not src.dtype:
-        return f"%{made.name} has lanes of {made.dtype.text}, %{src.name} of {src.dtype.text}"
+        return f"{made.name} has lanes of {made.dtype}, {src.name} of {src.dtype}"
     if count.dtype.bits != src.dtype.bits or not count.dtype.is_integer:
-        wanted = f"lanes of {src.dtype.text} are shifted by integers as wide"
-        return f"%{count.name} has lanes of {count.dtype.text}; {wanted}"
+        wanted = f"lanes of {src.dtype} are shifted by integers as wide"
+        return f"{count.name} has lanes of {count.dtype}; {wanted}"
     return None
 
 

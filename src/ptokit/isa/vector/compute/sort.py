@@ -32,7 +32,7 @@ def _scores(o: Site) -> Message:
     for name in ("src", "src0"):
         info = o.operands.get(name)
         if isinstance(info, PtrInfo) and info.dtype.name not in _SCORES:
-            return f"%{info.name} points to {info.dtype.text}; scores are f16 or f32"
+            return f"{info.name} points to {info.dtype}; scores are f16 or f32"
     return None
 
 
