@@ -149,7 +149,7 @@ def test_the_marker(pytester: pytest.Pytester) -> None:
     ran = pytester.runpytest_inprocess("--strict-markers", *PLUGIN)
     ran.assert_outcomes(passed=2, failed=2)
     ran.stdout.fnmatch_lines(["E * k on a5, 1 block: 1 error", "E * [[]RACE-RAW[]]"])
-    ran.stdout.fnmatch_lines(["*witness: let TLOAD in line * of %y change: *"])
+    ran.stdout.fnmatch_lines(["*witness: let TLOAD in line * of y change: *"])
     ran.stdout.fnmatch_lines(["*ptokit_sanitize takes order, warnings, witness by name, not orders*"])
 
 

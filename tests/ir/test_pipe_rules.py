@@ -70,6 +70,30 @@ def pipes(
 """
 
 
+def to_cube(pushed: str) -> str:
+    """A vector function that pushes such a tile to a cube function, which pops it as Nz."""
+    popped = "!pto.tile_buf<mat, 16x16xf32, blayout=col_major, slayout=row_major>"
+    init = "initialize_pipe {dir_mask = 2, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)"
+    return f"""func.func @v() {VECTOR} {{
+  %b = pto.import_reserved_buffer {{name = "q", peer_func = @c}} -> i32
+  %t = pto.alloc_tile : {pushed}
+  pto.aiv_{init}
+  pto.tpush_to_aic(%t : {pushed}) {{split = 0}}
+  return
+}}
+
+func.func @c() {CUBE} {{
+  %b = pto.reserve_buffer {{name = "q", size = 8192, location = #pto.address_space<mat>, auto = true}} -> i32
+
+
+  pto.aic_{init}
+  %x = pto.tpop_from_aiv {{split = 0}} -> {popped}
+  pto.tfree_from_aiv {{split = 0}}
+  return
+}}
+"""
+
+
 def ends(
     first: str = "flag_base = 0", second: str = "flag_base = 0", mask: int = 1, owner: str = "@v", third: bool = False
 ) -> str:
@@ -192,6 +216,8 @@ L2G2L = "initialize_l2g2l_pipe {dir_mask = 1, slot_size = 64, slot_num = 8, loca
 GLOBAL = "%g : memref<4096xf32>, %b : i32"
 
 BROKEN: list[tuple[str, str, int]] = [
+    ("PIPE-LAYOUT", frontend(pop_type="!pto.tile_buf<vec, 16x16xf32, blayout=col_major>"), 13),
+    ("PIPE-LAYOUT", to_cube(VEC), 14),
     ("PI-1", frontend(cube=VECTOR, c_init="dir_mask = 1, slot_size = 1024"), 5),
     ("PI-1", frontend(cube=VECTOR), 6),
     ("PI-1", frontend(cube=""), 6),
@@ -312,7 +338,7 @@ def test_sizes_of_a_popped_tile_come_in_pairs() -> None:
 
 
 def test_every_rule_has_a_text() -> None:
-    prefixes = ("PI-", "PIPE-FLAGS", "RB-", "AS-", "PM-", "AP-2")
+    prefixes = ("PI-", "PIPE-FLAGS", "PIPE-LAYOUT", "RB-", "AS-", "PM-", "AP-2")
     elsewhere = {"PI-9", "RB-3"}  # test_fixpipe_rules, test_assembler_contexts
     assert {i for i in CATALOGUE if i.startswith(prefixes)} - elsewhere == {rule for rule, _, _ in BROKEN}
 
@@ -321,6 +347,14 @@ def test_the_other_end_is_shown() -> None:
     (found,) = findings(frontend(split="1", free="pto.tfree_from_aic {split = 1}"), "a5")
     assert "split = 1 or 2, at the other end split = 0" in found.message
     assert [(n.location.line, n.message) for n in found.notes] == [(5, "the pipe's use is split = 0 here")]
+
+
+def test_the_layout_of_entries_is_that_of_the_pushed_tile() -> None:
+    (found,) = findings(to_cube(VEC), "a5")
+    assert found.message == "%x is Nz, and the entries of the pipe are ND: elements change places"
+    assert found.hint == "push a tile in Nz: TMOV brings %t into one"
+    assert [note.location.line for note in found.notes] == [14, 5]
+    assert findings(to_cube("!pto.tile_buf<vec, 16x16xf32, blayout=col_major, slayout=row_major>"), "a5") == []
 
 
 def test_a2a3_has_no_direct_pipe() -> None:

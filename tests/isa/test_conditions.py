@@ -46,7 +46,7 @@ OPEN = info("open", valid=(-1, -1))
         (("dst.vc <= 64", "{dst} has {dst.vc}"), {"dst": A}, None),
         (("dst.vc <= 64", "{dst} has {dst.vc}"), {"dst": B}, "dst has 128"),
         (("dst.vc <= 64", "{dst} has {dst.vc}"), {"dst": OPEN}, None),
-        (("dst.vc in (64, 32)", "{%dst} has {dst.vc}"), {"dst": B}, "%b has 128"),
+        (("dst.vc in (64, 32)", "{%dst} has {dst.vc}"), {"dst": B}, "b has 128"),
         (("dst.vc in (64, 32)", "other"), {"dst": OPEN}, None),
         (("1 <= dst.vr < 16", "rows"), {"dst": A}, "rows"),
         (("1 <= dst.vr < 16", "rows"), {"dst": B}, None),

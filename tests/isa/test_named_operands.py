@@ -51,7 +51,7 @@ def test_operands_are_those_that_the_message_names(case: tuple) -> None:
 def test_names_are_marked_until_a_finding_is_made() -> None:
     o: Site = site("TADD", "a5", None, dst=F, src0=F, src1=F)
     message, operands = without_marks(f"{o:src1} and {o:dst}, {o:src1} again, shown as {o:%src0}")
-    assert message == f"src1 and dst, src1 again, shown as %{o.src0.name}"
+    assert message == f"src1 and dst, src1 again, shown as {o.src0.name}"
     assert operands == ("src1", "dst", "src0")
     assert without_marks("nothing") == ("nothing", ())
     assert type(without_marks(Doubt(f"{o:dst}"))[0]) is Doubt

@@ -158,7 +158,7 @@ def test_memory_bounds_what_the_view_claims() -> None:
     b = Bench("a2a3")
     memory = np.zeros(20, np.float32)
     with pytest.raises(
-        Fault, match="index 2 at row 1, column 4 is element 20 of argument %table, which has 20"
+        Fault, match="index 2 at row 1, column 4 is element 20 of argument table, which has 20"
     ) as caught:
         b.scatter(b.view(memory, 3, 8), b.tile(np.ones((2, 8), np.float32)), b.tile(np.int32([[0, 2]])), **ROW)
     assert caught.value.rule == "GM-OOB"

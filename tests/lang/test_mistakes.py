@@ -114,7 +114,7 @@ helper(t) | LANG-NAME | no instruction or name TADDD | did you mean TADD? | pto.
 * v = pto.Tile(pto.TileType.Vec, pto.f32, n, 64) | LANG-TILE | rows of a tile must be a Python integer | set its | -
 * v = np.sin(n) | LANG-SCALAR | NumPy cannot compute with a number that only the run knows | Python's operators | np.sin
 * v = math.sqrt(n) | LANG-SCALAR | cannot become a Python float | pto.cast(x, pto.f32) | math.sqrt(n)
-* v = [1, 2][n] | LANG-SCALAR | cannot become a Python integer | pto.Static | [1, 2][n]
+* v = [1, 2][n] | LANG-SCALAR | a list is indexed by <int n> | pto.static_range | [1, 2][n]
 * v = f"{n}" | LANG-SCALAR | has no text | print("n =", n) | -
 * print(t) | LANG-SCALAR | a tile has no contents | pto.TPRINT(t) | print(t)
 * v = t.numpy() | LANG-CONTEXT | a tile has no contents | kernel.interpret | t.numpy()

@@ -74,8 +74,8 @@ def c2v(target: str, memory: bool, split: TileSplitAxis, pops: int = TURNS, free
     return kernel
 
 
-def v2c(target: str, memory: bool, split: TileSplitAxis) -> pto.Kernel:
-    """y[t] = (x[t] + 1) @ w."""
+def v2c(target: str, memory: bool, split: TileSplitAxis, *, plain: bool = False) -> pto.Kernel:
+    """y[t] = (x[t] + 1) @ w. ``plain``: rows are pushed, which L1 would need as fractals."""
     way = Direction.DIR_V2C_GM if memory and target == "a5" else Direction.DIR_V2C
 
     @pto.kernel(target=target)
@@ -92,7 +92,7 @@ def v2c(target: str, memory: bool, split: TileSplitAxis) -> pto.Kernel:
                 top = t * 32 + down
                 pto.TLOAD(tile, gx[top : top + rows, right_of : right_of + cols])
                 pto.TADDS(tile, tile, 1.0)
-                if memory:
+                if memory or plain:
                     pto.TPUSH(pipe, tile, split)
                 else:
                     pto.TMOV(nz, tile)
@@ -188,6 +188,21 @@ def both(target: str) -> pto.Kernel:
                 pto.TPUSH(pipe, acc, split)
 
     return kernel
+
+
+def test_entries_in_another_layout_are_warned_of() -> None:
+    rows = v2c("a5", False, TileSplitAxis.TILE_UP_DOWN, plain=True)
+    (found,) = rows.check().warnings
+    assert (found.rule, found.hint) == ("PIPE-LAYOUT", "push a tile in Nz: TMOV brings tile into one")
+    assert found.message == "got is Nz, and the entries of the pipe are ND: elements change places"
+    assert [note.message for note in found.notes] == [
+        "got: Tile(Mat, f16, 32, 32, ColMajor, slayout=RowMajor)",
+        "pushed here: tile: Tile(Vec, f16, 16, 32)",
+    ]
+    x, w, slots, y = np.eye(32, dtype=f16.value), np.eye(32, dtype=f16.value), np.zeros(1), np.zeros((32 * TURNS, 32))
+    with pytest.warns(pto.KernelWarning, match="PIPE-LAYOUT"):
+        rows[1](np.tile(x, (TURNS, 1)), w, slots.astype(np.float32), y.astype(np.float32))
+    assert not v2c("a2a3", True, TileSplitAxis.TILE_UP_DOWN).check().warnings
 
 
 @pytest.mark.parametrize("target", ["a5", "a2a3"])

@@ -89,7 +89,7 @@ def test_a_deadlock_names_line_and_signal(interpreted: bool) -> None:
         launched(waits_in_vain, 2, interpreted)(np.zeros((2, 1), np.int32))
     (finding,) = error.value.diagnostics
     assert finding.rule == "DEADLOCK"
-    assert "rank 0, block 0 waits here for element 0 of %told of rank 0 to be == 1; it is 0" in finding.message
+    assert "rank 0, block 0 waits here for element 0 of told of rank 0 to be == 1; it is 0" in finding.message
     assert finding.location.line == waits_in_vain.function.__code__.co_firstlineno + 2
 
 

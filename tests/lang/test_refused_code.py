@@ -21,12 +21,12 @@ from .support import check, finding_of, kernel, marked, refusal
         (lambda n, s: min(n, 3), "no truth value"),
         (lambda n, s: range(n), "cannot become a Python integer"),
         (lambda n, s: int(n), "cannot become a Python integer"),
-        (lambda n, s: [1, 2][n], "cannot become a Python integer"),
+        (lambda n, s: [1, 2][n], "a list is indexed by <int n>"),
         (lambda n, s: float(n), "cannot become a Python float"),
         (lambda n, s: n / 2, "/ needs floats"),
         (lambda n, s: s // 2, "// needs integers"),
         (lambda n, s: s % 2, "% needs integers"),
-        (lambda n, s: n**2, "** of <index %n> cannot be compiled"),
+        (lambda n, s: n**2, "** of <int n> cannot be compiled"),
         (lambda n, s: n in {5, 6}, "no set or dictionary can be asked for it"),
         (lambda n, s: {5: 1}.get(n, 0), "no set or dictionary can be asked for it"),
         (lambda n, s: {n: 1}, "no set or dictionary can be asked for it"),
@@ -57,7 +57,7 @@ def test_a_branch_needs_a_condition() -> None:
         with pto.if_(n):  # here
             x[0] = 0.0
 
-    finding = check(f, "LANG-SCALAR", "pto.if_ needs a condition, not <index %n>")
+    finding = check(f, "LANG-SCALAR", "pto.if_ needs a condition, not <int n>")
     assert finding.location.column == 14
 
 
@@ -120,7 +120,7 @@ def test_an_address_bound_in_a_branch_is_unknown_behind_it() -> None:
             pto.TASSIGN(t, 256)
         pto.TLOAD(t, g)  # here
 
-    finding = check(f, "LANG-SCOPE", "the address of tile %t was changed in a branch")
+    finding = check(f, "LANG-SCOPE", "the address of tile t was changed in a branch")
     assert finding.notes[0].location.line == marked(f) - 1
 
 

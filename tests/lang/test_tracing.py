@@ -168,16 +168,16 @@ def test_descriptions() -> None:
 
     f.trace(f32, 1, 2.0)
     assert seen == [
-        "<pointer %x to f32>",
-        "<GlobalTensor %nx64 of f32, strides 64x1, ND>",
-        "<slice 8x64 of f32 at %nx0>",
+        "<pointer x to f32>",
+        "<GlobalTensor nx64 of f32, strides 64x1, ND>",
+        "<slice 8x64 of f32 at nx0>",
         "<Tile Vec 8x64 f32>",
         "<Tile Left 16x16 f16 Nz>",
         "<event of TLOAD>",
-        "pto.range(0, <index %n>, 1)",
+        "pto.range(0, <int n>, 1)",
     ]
-    assert list(map(repr, numbers)) == ["<index %n>", "<index %?>"]  # here, not in a kernel
-    assert repr(f) == "<kernel f(x: !pto.ptr<f32>, n: index, anything: ?) for a5>"
+    assert list(map(repr, numbers)) == ["<int n>", "<int n + 1>"]  # here, not in a kernel
+    assert repr(f) == "<kernel f(x: Ptr[f32], n: int, anything) for a5>"
     assert repr(f[3]) == repr(f) + "[3]"
 
 

@@ -103,10 +103,12 @@ def session(op: Op, facts: Facts) -> Breaches:
         elif scratch.type.nbytes < 8:
             yield Breach("AS-1", f"scratch has {scratch.type.nbytes} bytes, fewer than 8", value=scratch)
     elif not is_memref(scratch.type):
-        yield Breach("AS-1", f"scratch has type {scratch.type}, which is no tile", value=scratch)
+        yield Breach("AS-1", f"scratch has type {scratch.shown_type}, which is no tile", value=scratch)
     element = workspace.type.dtype if isinstance(workspace.type, Ptr | MemRef) else None
     if element is None or element.bits != 8 or not element.is_integer:
-        yield Breach("AS-1", f"the workspace has type {workspace.type}, not bytes in global memory", value=workspace)
+        yield Breach(
+            "AS-1", f"the workspace has type {workspace.shown_type}, not bytes in global memory", value=workspace
+        )
     for name, (low, high) in _SESSION_LIMITS.items():
         number = op.attrs.get(name)
         if isinstance(number, int) and (number < low or (high is not None and number > high)):

@@ -72,7 +72,7 @@ def _structs(survey: Survey, found: Diagnostics) -> None:
 def _pointer(survey: Survey, op: Op, found: Diagnostics) -> None:
     address, made = op["addr"], op.results[0]
     if isinstance(address.type, Scalar) and address.type.name not in ("i64", "ui64", "si64"):
-        found.error("IP-1", f"{address.shown} has type {address.type}", op.location)
+        found.error("IP-1", f"{address.shown} has type {address.shown_type}", op.location)
     for user in survey.ops:
         if made in user.values and not (user.name in _ACCESSES and user.get("ptr") is made):
             note = Note(f"{made.shown} is made here", op.location)

@@ -17,13 +17,14 @@ Key = tuple[str, str, int]
 
 @dataclass(eq=False)
 class End:
-    """An initialize op, the buffers its slots lie in, and the splits of its pushes, pops and frees."""
+    """An initialize op, the buffers its slots lie in, the splits of its pushes, pops and frees, and their tiles."""
 
     op: Op
     function: Function
     local: Value | None
     peer: Value | None
     splits: list[int] = field(default_factory=list)
+    moved: list[tuple[Op, int, bool]] = field(default_factory=list)  # tiles: op, direction, whether it pushes
 
     @property
     def dir_mask(self) -> int:
@@ -50,8 +51,8 @@ class End:
         return out
 
 
-def check_ends(ends: list[End], found: Diagnostics) -> None:
-    """Report ends without a place, pipes without two ends, and ends that disagree."""
+def check_ends(ends: list[End], found: Diagnostics) -> list[list[End]]:
+    """Report ends without a place, pipes without two ends, and ends that disagree. Gives those that belong together."""
     groups: dict[Key, list[End]] = defaultdict(list)
     for end in ends:
         keys = end.keys()
@@ -77,11 +78,22 @@ def check_ends(ends: list[End], found: Diagnostics) -> None:
             found.error("PI-8", message, group[0].op.location)
         bases = {end.op.attrs["flag_base"]: end for end in group if end.op.attrs.get("flag_base") is not None}
         _disagree("flag_base", bases, found)
-    for joined in _components(ends, groups):
+    together = _components(ends, groups)
+    for joined in together:
         _splits(joined, found)
     for i, end in enumerate(ends):
         for earlier in ends[:i]:
             _shared_flags(earlier, end, found)
+    return _by_flags(together)
+
+
+def _by_flags(together: list[list[End]]) -> list[list[End]]:
+    """The same, and ends of several functions with the same flags, which have no buffer in common, in one list."""
+    joined: dict[object, list[End]] = {}
+    for ends in together:
+        single = len(ends) == 1 and not ends[0].keys() and ends[0].flags
+        joined.setdefault(ends[0].flags if single else id(ends), []).extend(ends)
+    return list(joined.values())
 
 
 def _shared_flags(one: End, other: End, found: Diagnostics) -> None:

@@ -85,6 +85,16 @@ _rule(
     why="A core would take an entry or a free slot of one pipe for one of the other.",
 )
 _rule(
+    "PIPE-LAYOUT",
+    "A tile is popped in the layout of the entries: ND from the cube core, that of the pushed tile from vector cores.",
+    "an ND tile pushed by a vector core, popped as Nz",
+    "TMOV into an Nz tile, which is pushed, and popped as Nz",
+    source="pto-isa include/pto/npu/a5/TPush.hpp",
+    scope=Scope.ISA,
+    why="A slot of UB or L1 is bytes, which the popped tile takes as its own; through global memory they are loaded.",
+    decision="A warning: no library looks at it, and ptokit takes the bytes as the device does.",
+)
+_rule(
     "RB-1",
     "A reserved buffer has a name of its own in the function, a size, vec or mat, a base from 0 if auto is false.",
     'reserve_buffer {name = "f", size = 0, location = #pto.address_space<vec>, auto = true}',

@@ -16,6 +16,7 @@ from .core import Block, Function, Op, Value
 from .graph import ordered
 from .pipe_ends import End, check_ends
 from .pipe_entries import entry_misfit, slots_misfit, split_misfit
+from .pipe_layouts import check_layouts
 from .survey import Survey, Surveys
 
 FRONTEND = {"aic": "cube", "aiv": "vector"}
@@ -46,7 +47,7 @@ def check_pipes(surveys: Surveys, target: Target, found: Diagnostics) -> None:
             ends += check.ends.values()
             sound = sound and not check.wrong
     if sound:
-        check_ends(ends, found)
+        check_layouts(check_ends(ends, found), found)
 
 
 def _frontend(name: str) -> tuple[str, str] | None:
@@ -120,6 +121,8 @@ class _Function:
             )
         else:
             end.splits.append(op.attrs.get("split", 0))
+            if action in ("tpush", "tpop"):
+                end.moved.append((op, direction, action == "tpush"))
             if (wrong := split_misfit(op, end.op, direction == C2V, self.target)) is not None:
                 self.error("PI-3", op, wrong)
             if (wrong := entry_misfit(op, end.op.get("gm_slot_tensor"))) is not None:
@@ -195,6 +198,9 @@ class _Function:
         owner = op["pipe"].owner
         if isinstance(owner, Op) and owner in self.ends:
             self.ends[owner].splits.append(op.attrs.get("split", 0))
+            if op.name in ("pto.tpush", "pto.tpop"):
+                pushes = op.name == "pto.tpush"
+                self.ends[owner].moved.append((op, C2V if pushes == (core == "cube") else V2C, pushes))
             split = op.attrs.get("split", 0)
             through = owner.name == _INITIALIZE[1]
             odd = through and owner.attrs.get("dir_mask") == C2V and owner.get("local") is not None

@@ -40,7 +40,7 @@ def _arithmetic(op: Op, found: Diagnostics) -> None:
             message = "the scalar unit has integers of up to 64 bits, f16, bf16, f32 and f64"
         else:
             continue
-        found.error(_RULE, f"{op.name} of {value.type} cannot be run yet", op.location, hint=message)
+        found.error(_RULE, f"{op.name} of {value.shown_type} cannot be run yet", op.location, hint=message)
         return
 
 
@@ -54,7 +54,7 @@ def _operation(op: Op, found: Diagnostics) -> None:
         found.error(_RULE, f"{op.name} cannot be run yet", op.location, hint=instr.unrun)
         return
     if instr.form.tensor and op.results:
-        found.error(_RULE, f"{op.name} with a result of type {op.result.type} cannot be run yet", op.location)
+        found.error(_RULE, f"{op.name} with a result of type {op.result.shown_type} cannot be run yet", op.location)
     carried = [e.name for e in instr.form.trailing if op.get(e.name) is not None or not _is_default(op, e)]
     if carried:
         found.error(
@@ -68,7 +68,7 @@ def _operation(op: Op, found: Diagnostics) -> None:
         if value is not None and operand.kind is Kind.TILE and is_memref(value.type) and Kind.VIEW not in operand.also:
             found.error(
                 _RULE,
-                f"{op.name} with {operand.name} of type {value.type} cannot be run yet",
+                f"{op.name} with {operand.name} of type {value.shown_type} cannot be run yet",
                 op.location,
                 hint="ptokit runs tiles (!pto.tile_buf) and views of global memory",
             )

@@ -90,7 +90,7 @@ def check_helper(survey: Survey, found: Diagnostics) -> None:
         return
     for value in function.params:
         if not isinstance(value.type, TileSpec | Scalar):
-            found.error("FN-5", f"{value.shown} of @{function.name} has type {value.type}", function.location)
+            found.error("FN-5", f"{value.shown} of @{function.name} has type {value.shown_type}", function.location)
     if function.results:
         found.error("FN-5", f"@{function.name} returns {function.results[0]}", function.location)
     for op in survey.ops:

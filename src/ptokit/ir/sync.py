@@ -21,5 +21,5 @@ def tsync(op: Op, facts: Facts) -> Breaches:
         )
     for value in waited:
         if not isinstance(value.type, TileSpec | PartitionView) and not is_memref(value.type):
-            message = f"{value.shown} has type {value.type}; tsync takes tiles, partition views and memrefs"
+            message = f"{value.shown} has type {value.shown_type}; tsync takes tiles, partition views and memrefs"
             yield Breach("TS-1", message, value=value)

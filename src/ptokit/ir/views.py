@@ -105,7 +105,7 @@ def addptr(op: Op, facts: Facts) -> Breaches:
 
 def tassign(op: Op, facts: Facts) -> Breaches:
     if op.results and op.result.type != op["tile"].type:
-        yield Breach("TA-1", f"the tile has type {op['tile'].type}, the result {op.result.type}")
+        yield Breach("TA-1", f"the tile has type {op['tile'].shown_type}, the result {op.result.shown_type}")
 
 
 _SEEN_AGAIN = {"pto.treshape": "src", "pto.bitcast": "src", "pto.subset": "source", "pto.subview": "source"}

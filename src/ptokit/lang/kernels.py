@@ -7,16 +7,13 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import update_wrapper
 from importlib import import_module
 from pickle import PicklingError
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, KernelWarning, Location, Note
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, KernelWarning, Location
 from ptokit.diagnostics.ignored import ignores_of_python
 from ptokit.ir import Function as IrFunction
 from ptokit.ir import Module, Value
@@ -37,7 +34,7 @@ from . import rules
 from .compiled import Compiled, States
 from .interpret import interpret, wanted
 from .mistakes import refuse_result
-from .params import Constant, Parameters, Signature
+from .params import Constant, Parameters, Signature, count_hint, is_count
 from .ranks import given
 from .scalar import Scalar
 from .source import keep
@@ -46,7 +43,7 @@ from .tensors import Pointer
 from .trace import Trace, tracing
 from .tracebacks import refuses
 from .watched import Watcher, selections
-from .where import here, refusal, user_frame
+from .where import refusal, user_frame
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -137,7 +134,7 @@ class Kernel:
         all; ``pto.RANK``, ``pto.RANKS``, ``pto.COMM`` and ``pto.Peer("x", 1)`` are what each rank has of its own.
         Raises `DiagnosticError` (RUN-RANKS).
         """
-        if not _is_count(count) or count > MOST_RANKS:
+        if not is_count(count) or count > MOST_RANKS:
             raise refusal(rules.BLOCKS, f"kernel {self.name} cannot be launched on {count!r} ranks")
         return Launcher(self, ranks=int(count))
 
@@ -198,7 +195,7 @@ class Kernel:
             else:
                 program.launch(values, blocks, matmul=self.matmul, observer=observer)
         except DiagnosticError as error:
-            raise DiagnosticError(_at_the_call(d) for d in error.diagnostics) from None
+            raise DiagnosticError(self.parameters.at_the_call(d, args) for d in error.diagnostics) from None
 
     def _interpret(
         self,
@@ -210,7 +207,7 @@ class Kernel:
         ranks: int = 0,
     ) -> None:
         types = {name: entry for name, entry in zip(bound, signature) if not isinstance(entry, Constant)}
-        params = [Value(entry, name, location=self.location, called=name) for name, entry in types.items()]
+        params = [Value(t, name, location=self.parameters.place(name), called=name) for name, t in types.items()]
         function = IrFunction(self.name, params, location=self.location)
         devices = [values]
         if ranks:
@@ -258,7 +255,10 @@ class Kernel:
         module = self._module(signature)
         more: dict[str, Any] = {"entry": self.name, "extended": self.extended, "witness": witness, "seed": seed}
         more |= {"explain_sync": explain_sync, "mode": mode, "also": also, "ranks": ranks}
-        return sanitize(module, self.target, values, blocks, order=order, **more)
+        try:
+            return sanitize(module, self.target, values, blocks, order=order, **more)
+        except DiagnosticError as error:
+            raise DiagnosticError(self.parameters.at_the_call(d, args) for d in error.diagnostics) from None
 
     def on(self, target: str | Target) -> Kernel:
         """The same kernel for another target. Raises `DiagnosticError` (LANG-TARGET)."""
@@ -375,7 +375,7 @@ class Kernel:
                 if isinstance(entry, Constant):
                     values.append(entry.value)
                 else:
-                    value = trace.parameter(entry, name)
+                    value = trace.parameter(entry, name, self.parameters.place(name))
                     values.append(Pointer(value) if isinstance(entry, PtrType) else Scalar(value))
                     assert isinstance(entry, PtrType | ScalarType)
             arguments = dict(zip(self.parameters.kinds, values))
@@ -430,8 +430,10 @@ class Launcher:
     """
 
     def __init__(self, kernel: Kernel, blocks: int = 1, *, ranks: int = 0, interpreted: bool | None = None) -> None:
-        if not _is_count(blocks):
-            raise refusal(rules.BLOCKS, f"kernel {kernel.name} cannot be launched over {blocks!r} blocks")
+        if not is_count(blocks):
+            raise refusal(
+                rules.BLOCKS, f"kernel {kernel.name} cannot be launched over {blocks!r} blocks", hint=count_hint(blocks)
+            )
         self.kernel, self.blocks, self.count, self._interpreted = kernel, int(blocks), ranks, interpreted
 
     def __getitem__(self, blocks: int) -> Launcher:
@@ -463,18 +465,6 @@ class Launcher:
     def __repr__(self) -> str:
         ranks = f".ranks({self.count})" if self.count else ""
         return f"{self.kernel!r}{ranks}{'.interpret' if self._interpreted else ''}[{self.blocks}]"
-
-
-def _is_count(number: Any) -> bool:
-    return isinstance(number, int | np.integer) and not isinstance(number, bool) and bool(number >= 1)
-
-
-def _at_the_call(finding: Diagnostic) -> Diagnostic:
-    """A finding about an argument, placed at the launch instead of at the kernel."""
-    if not finding.rule.startswith("RUN-ARG"):
-        return finding
-    note = Note("of this kernel", finding.location)
-    return replace(finding, location=here(), notes=(*finding.notes, note))
 
 
 watchers: list[Callable[[Kernel, int, tuple[Any, ...], dict[str, Any]], None]] = []

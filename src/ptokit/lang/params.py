@@ -5,14 +5,19 @@ from __future__ import annotations
 import inspect
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import cached_property
 from operator import is_
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Location
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note
+from ptokit.diagnostics.calls import argument_place, place_of
 from ptokit.types.dtypes import DType, from_numpy
+from ptokit.types.in_python import in_python
 from ptokit.types.values import F32, INDEX, Type
 from ptokit.types.values import Ptr as PtrType
 from ptokit.types.values import Scalar as ScalarType
@@ -21,8 +26,8 @@ from . import rules
 from .arrays import as_array
 from .outside import Snapshot
 from .scalar_types import scalar_type
-from .source import parameters_of
-from .where import refusal
+from .source import definition_of, parameters_of
+from .where import here, refusal
 
 
 class Ptr:
@@ -127,11 +132,61 @@ class Parameters:
             self._defaults, self.signature = defaults, parameters_of(self._function)
         try:
             bound = self.signature.bind(*args, **named)
-        except TypeError as error:
-            names = ", ".join(self.signature.parameters)
-            raise refusal(rules.ARGUMENT, f"kernel {self.name}({names}): {error}") from None
+        except TypeError:
+            raise self._misfit(args, named) from None
         bound.apply_defaults()
         return bound.arguments
+
+    def _misfit(self, args: tuple[Any, ...], named: dict[str, Any]) -> DiagnosticError:
+        """What is wrong with the number or the names of arguments."""
+        parameters = self.signature.parameters
+        in_order = [p.name for p in parameters.values() if p.kind is not p.KEYWORD_ONLY]
+        hint, place = f"it is {self.name}({self})", None
+        strange = next((name for name in named if name not in parameters), None)
+        twice = next((name for name in in_order[: len(args)] if name in named), None)
+        if strange is not None:
+            message, place = f"kernel {self.name} has no parameter {strange}", argument_place(here(), strange)
+            close = get_close_matches(strange, parameters, 1)
+            hint = f"did you mean {close[0]}? {hint}" if close else hint
+        elif len(args) > len(in_order):
+            message = f"kernel {self.name} takes {len(in_order)} arguments, {len(args)} are given"
+        elif twice is not None:
+            message, place = f"{twice} is given by position and by name", argument_place(here(), twice)
+        else:
+            given = {*in_order[: len(args)], *named}
+            missing = [p.name for p in parameters.values() if p.name not in given and p.default is p.empty]
+            message = f"kernel {self.name} lacks {' and '.join(missing)}"
+        return refusal(rules.ARGUMENT, message, hint=hint, location=place)
+
+    @cached_property
+    def places(self) -> dict[str, Location]:
+        """Where the parameters are written, as far as the source can be read."""
+        code = self._function.__code__
+        found = definition_of(code)
+        args = found[0].args if found is not None else None
+        written = [] if args is None else [*args.posonlyargs, *args.args, *args.kwonlyargs]
+        return {
+            arg.arg: place_of(code.co_filename, (arg.lineno, arg.end_lineno, arg.col_offset, arg.end_col_offset))
+            for arg in written
+        }
+
+    def place(self, name: str) -> Location:
+        """Where a parameter is written, or the kernel."""
+        return self.places.get(name, self.location)
+
+    def at_the_call(self, finding: Diagnostic, args: tuple[Any, ...]) -> Diagnostic:
+        """A finding about an argument of a launch, placed there instead of at its parameter. ``args``: by position."""
+        if not finding.rule.startswith(("RUN-ARG", "RUN-RANKS")):
+            return finding
+        call = here()
+        names = list(self.kinds)
+        name = next((name for name in names if self.places.get(name) == finding.location), None)
+        if name is None:
+            return replace(finding, location=call, notes=(*finding.notes, Note("of this kernel", finding.location)))
+        position = names.index(name)
+        place = argument_place(call, position if position < len(args) else name)
+        note = Note(f"{name} is a parameter of kernel {self.name}", finding.location)
+        return replace(finding, location=place or call, notes=(*finding.notes, note))
 
     def entry(self, name: str, arg: Any) -> Entry:
         """Signature entry of a parameter for an argument: an array, a number, or a type in place of one."""
@@ -181,7 +236,13 @@ class Parameters:
         return tuple(entries)
 
     def __str__(self) -> str:
-        return ", ".join(f"{n}: {_KINDS.get(k, k)}" for n, k in self.kinds.items())
+        return ", ".join(map(self._written, self.signature.parameters.values()))
+
+    def _written(self, parameter: inspect.Parameter) -> str:
+        kind = self.kinds[parameter.name]
+        type = "" if kind is None else ": Static" if kind is Static else f": {in_python(kind)}"
+        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+        return f"{parameter.name}{type}{default}"
 
     def is_static(self, name: str) -> bool:
         """True for a parameter whose value is compiled in."""
@@ -192,7 +253,21 @@ class Parameters:
         return [name for name, kind in self.kinds.items() if kind is None or kind is Static]
 
 
-_KINDS = {None: "?", Static: "static"}
+def count_hint(blocks: Any) -> str:
+    """What to write in place of what is no number of blocks."""
+    if isinstance(blocks, tuple):
+        columns = blocks[-1] if blocks else 2
+        return (
+            "blocks are counted by one number: launch their product; pto.get_block_idx() // "
+            f"{columns} and pto.get_block_idx() % {columns} are the row and column of a block"
+        )
+    whole = isinstance(blocks, float) and blocks.is_integer()
+    return f"write {int(blocks)}; // divides integers" if whole else "kernel[blocks] takes an integer from 1"
+
+
+def is_count(number: Any) -> bool:
+    """True for a number of blocks or devices."""
+    return isinstance(number, int | np.integer) and not isinstance(number, bool) and bool(number >= 1)
 
 
 def _defaults(function: FunctionType) -> tuple[Any, ...]:

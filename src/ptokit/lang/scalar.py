@@ -26,7 +26,7 @@ from .core_held import Held
 from .eager_numbers import Condition, Index, Real, type_of, wider, wrapped
 from .scalar_types import bits_of, cast_name, check_range, is_unsigned, scalar_type, spelling
 from .trace import current, tracing
-from .where import refusal
+from .where import here, is_item, refusal
 
 Terms = dict[Value, int]
 _BF16 = ml_dtypes.bfloat16
@@ -216,18 +216,20 @@ class Scalar:
         )
 
     def __index__(self) -> NoReturn:
-        raise refusal(
-            rules.SCALAR,
-            f"{self!r} has no value while the kernel is traced, so it cannot become a Python integer",
-            hint="use pto.range for loops; for a size that must be static, annotate the parameter with pto.Static",
-        )
+        if is_item(here()):
+            message = f"a list is indexed by {self!r}, a number that only the run knows"
+            hint = "unroll the loop with pto.static_range, or annotate the parameter with pto.Static"
+        else:
+            message = f"{self!r} has no value while the kernel is compiled, so it cannot become a Python integer"
+            hint = "for a size that must be static, annotate the parameter with pto.Static, or use pto.static_range"
+        raise refusal(rules.SCALAR, message, hint=hint)
 
     __int__ = __index__
 
     def __float__(self) -> NoReturn:
         raise refusal(
             rules.SCALAR,
-            f"{self!r} has no value while the kernel is traced, so it cannot become a Python float",
+            f"{self!r} has no value while the kernel is compiled, so it cannot become a Python float",
             hint="use pto.cast(x, pto.f32)",
         )
 

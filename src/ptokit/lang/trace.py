@@ -74,9 +74,9 @@ class Trace:
         """The innermost open region."""
         return self.regions[-1]
 
-    def parameter(self, type: Type, name: str) -> Value:
-        """Add a parameter to the function."""
-        value = Value(type, self.unique(name), self.root.block, self.location, name)
+    def parameter(self, type: Type, name: str, place: Location) -> Value:
+        """Add a parameter to the function; ``place``: where it is written."""
+        value = Value(type, self.unique(name), self.root.block, place, name)
         self._homes[value] = self.root
         self.function.params.append(value)
         return value

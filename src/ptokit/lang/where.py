@@ -7,6 +7,7 @@ import linecache
 import re
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
@@ -49,6 +50,16 @@ def here() -> Location:
     """Place of the user's call that is being executed."""
     frame = user_frame()
     return UNKNOWN_LOCATION if frame is None else location_of(frame)
+
+
+def is_item(place: Location) -> bool:
+    """True if the expression at a place is an item of something: ``bufs[i]``."""
+    if place.file is None or not place.line:
+        return False
+    text = linecache.getline(place.file, place.line)[place.column - 1 : place.column - 1 + place.length]
+    with suppress(SyntaxError, ValueError):
+        return isinstance(ast.parse(text, mode="eval").body, ast.Subscript)
+    return False
 
 
 def target_name(location: Location) -> str:

@@ -11,10 +11,10 @@ import numpy as np
 
 from ptokit.diagnostics import DiagnosticError, Diagnostics, Note
 from ptokit.ir.core import Function, Value
-from ptokit.types.dtypes import from_numpy
+from ptokit.types.dtypes import DType, from_numpy
 from ptokit.types.integers import width
 from ptokit.types.tile import DYNAMIC
-from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
+from ptokit.types.values import INDEX, MemRef, PartitionView, Ptr, Scalar, TensorView
 
 from .devices import Addresses
 from .machine.scalars import FLOAT_TYPES, round_float
@@ -121,14 +121,14 @@ def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostic
             "RUN-ARG-DTYPE",
             f"argument {name} must have element type {dtype}, not {given}",
             param.location,
-            hint=f"raw bits are accepted as {dtype.storage.name}",
+            hint=_conversion(name.removeprefix("%"), dtype, written),
         )
     elif not arg.flags.c_contiguous:
         found.error(
             "RUN-ARG-LAYOUT",
             f"argument {name} is not contiguous in memory",
             param.location,
-            hint="pass numpy.ascontiguousarray(x)",
+            hint=f"numpy.ascontiguousarray({name.removeprefix('%')}) copies it",
         )
     elif written and not arg.flags.writeable:
         found.error(
@@ -139,6 +139,18 @@ def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostic
         buffer.written = written
         return Pointer(buffer, 0, dtype)
     return None
+
+
+def _conversion(name: str, dtype: DType, written: bool) -> str:
+    """How to make an array of an element type."""
+    raw = f"raw bits are accepted as {dtype.storage.name}"
+    if dtype.value is None:
+        return raw
+    module = "np" if dtype.value.isbuiltin else "ml_dtypes"
+    type = f"{module}.{dtype.value.name}"
+    if written:
+        return f"the kernel writes it: make the array with dtype={type}; {raw}"
+    return f"write {name}.astype({type}); {raw}"
 
 
 def _carried(function: Function, param: Value) -> bool:
@@ -189,11 +201,14 @@ def _scalar(type: Scalar, name: str, arg: Any, param: Value, found: Diagnostics)
     if isinstance(arg, float) and arg.is_integer():
         arg = int(arg)
     if not isinstance(arg, int):
-        found.error("RUN-ARG-TYPE", f"argument {name} must be an integer ({type}), not {_kind(arg)}", param.location)
+        kind = "an int" if param.called is not None and type == INDEX else f"an integer ({type})"
+        found.error("RUN-ARG-TYPE", f"argument {name} must be {kind}, not {_kind(arg)}", param.location)
         return None
     bits = width(type.name)
     if not -(1 << (bits - 1)) <= arg < (1 << bits):
-        found.error("RUN-ARG-RANGE", f"argument {name} = {arg} does not fit {type}", param.location)
+        found.error(
+            "RUN-ARG-RANGE", f"argument {name} = {arg} does not fit {bits} bits ({param.shown_type})", param.location
+        )
         return None
     if type.name == "i1":
         return bool(arg)

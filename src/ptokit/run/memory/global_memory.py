@@ -165,7 +165,8 @@ class View:
             start, end = outside
             raise Fault(
                 "GM-OOB",
-                f"access to elements [{start}, {end + 1}) of argument {buffer.shown}, which has {buffer.nelem}",
+                f"access to elements [{start}, {end + 1}) of argument {buffer.shown}, which has "
+                f"{buffer.nelem} elements",
             )
         return buffer
 
