@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Doubt, define, family
 from ptokit.types.dtypes import DTYPES, DType
-from ptokit.types.enums import TileType
+from ptokit.types.enums import BLayout, TileType
 
 from ..checks.operands import Message
 from ..site import Site, TileInfo
@@ -113,17 +113,17 @@ def VALID(o: Site) -> str | bool:
 def LAYOUT(o: Site) -> tuple[str, str] | bool:
     """Right is Zn, the accumulator Nz with 1024-byte fractals, left Zz on A2/A3 and Nz on A5."""
     wanted = o.target.entry({"a5": ("Nz",), "a2a3": ("Zz",), "cpu": ("Nz", "Zz")})
-    blocks = o.target.left_blayout.text
+    rows, columns, blocks = map(o.word, (BLayout.RowMajor, BLayout.ColMajor, o.target.left_blayout))
     fractal = None if o.target.templates else 1024
     for name, what, layouts, size, words, maker in (
-        ("rhs", "a right tile", ("Zn",), 512, "blayout=row_major, slayout=col_major, fractal=512", "TileRight"),
-        ("dst", "an accumulator", ("Nz",), fractal, "blayout=col_major, slayout=row_major, fractal=1024", "TileAcc"),
-        ("lhs", "a left tile", wanted, None, f"blayout={blocks}, slayout=row_major", "TileLeft"),
+        ("rhs", "a right tile", ("Zn",), 512, f"blayout={rows}, slayout={columns}, fractal=512", "TileRight"),
+        ("dst", "an accumulator", ("Nz",), fractal, f"blayout={columns}, slayout={rows}, fractal=1024", "TileAcc"),
+        ("lhs", "a left tile", wanted, None, f"blayout={blocks}, slayout={rows}", "TileLeft"),
     ):
         tile = o.operands[name]
         if not isinstance(tile, TileInfo):
             continue
-        hint = f"declare it with {words}, as {maker} does in Python and C++"
+        hint = f"declare it with {words}, as {maker} does in Python and C++" if o.text else f"make it with pto.{maker}"
         if tile.layout_name not in layouts:
             return f"{o:{name}} is {tile.layout_name}, {what} is {' or '.join(layouts)} on {o.target.name}", hint
         if size is not None and tile.fractal != size:
