@@ -103,6 +103,20 @@ def test_only_the_assembler_refuses(rule: str, target: str, text: str, line: int
     assert severities(text, rule, target=target) == {(line, "warning"), (line, "error")}
 
 
+def test_a_constant_0_leaves_nothing_valid() -> None:
+    """TILE-08, which is an error where the type says so: the device compiles it, and moves nothing."""
+    tile = "!pto.tile_buf<vec, 4x32xf32, valid=?x?>"
+    body = (
+        f"  %t = pto.alloc_tile valid_row = %c0 valid_col = %c32 : {tile}\n"
+        f"  pto.tadd ins(%t, %t : {tile}, {tile}) outs(%t : {tile})\n"
+    )
+    text = f"{HEAD}{body}  return\n}}\n"
+    assert severities(text, "TILE-08", target="a5") == {(12, "warning")}
+    assert severities(text.replace("valid_row = %c0", "valid_row = %c4"), "TILE-08", target="a5") == set()
+    x = np.ones((4, 32), np.float32)
+    pto.run(text, args=[x, x.copy()], target="a5")
+
+
 def test_what_says_nothing_plain_stays_an_error() -> None:
     text = f"{HEAD}  %t = pto.alloc_tile : {T}\n{LOAD}{STORE}  return\n}}\n"
     assert severities(text, "LV-1", target="a5", level=3) == {(12, "error")}, "nobody says where the tile lies"

@@ -107,21 +107,39 @@ def halved(x: pto.Ptr[pto.bf16], y: pto.Ptr[pto.e2m1x2], z: pto.Ptr[pto.bf16], c
     pto.TSTORE(pto.GlobalTensor(z, (4, 64))[:, :cols], a)
 
 
+@pto.kernel(target="a5")
+def halved_finer(x: pto.Ptr[pto.bf16], y: pto.Ptr[pto.e1m2x2], z: pto.Ptr[pto.bf16], cols: int) -> None:
+    a = pto.Tile(pto.TileType.Vec, pto.bf16, 4, 64, valid_row=pto.DYNAMIC, valid_col=pto.DYNAMIC)
+    b, c = (
+        pto.Tile(pto.TileType.Vec, pto.e1m2x2, 4, 32, valid_row=pto.DYNAMIC, valid_col=pto.DYNAMIC) for _ in range(2)
+    )
+    a.set_valid(4, cols)
+    b.set_valid(4, cols // 2)
+    c.set_valid(4, cols // 2)
+    pto.TLOAD(a, pto.GlobalTensor(x, (4, 64))[:, :cols])
+    pto.TCVT(b, a)
+    pto.TMOV(c, b)
+    pto.TSTORE(pto.GlobalTensor(y, (4, 32))[:, : cols // 2], c)
+    pto.TCVT(a, c)
+    pto.TSTORE(pto.GlobalTensor(z, (4, 64))[:, :cols], a)
+
+
+@pytest.mark.parametrize(("kernel", "dtype"), [(halved, "e2m1"), (halved_finer, "e1m2")])
 @pytest.mark.parametrize("way", ["numpy", "native", "text", "interpreted"])
-def test_pairs_in_python(way: str) -> None:
+def test_pairs_in_python(way: str, kernel: pto.Kernel, dtype: str) -> None:
     x = bf16(np.random.default_rng(4).uniform(-8, 8, (4, 64)))
     y, z = np.zeros((4, 32), np.uint8), np.zeros((4, 64), BF16.value)
     match way:
         case "text":
-            pto.run(halved.to_pto(), args=[x, y, z, 40], target="a5")
+            pto.run(kernel.to_pto(), args=[x, y, z, 40], target="a5")
         case "interpreted":
-            halved.interpret(x, y, z, 40)
+            kernel.interpret(x, y, z, 40)
         case _:
-            pto.run(halved, args=[x, y, z, 40], backend=way)
-    wanted = packed(DTYPES["e2m1"], x.astype(np.float32))
+            pto.run(kernel, args=[x, y, z, 40], backend=way)
+    wanted = packed(DTYPES[dtype], x.astype(np.float32))
     wanted[:, 20:] = 0
     assert (y == wanted).all()
-    assert (z[:, :40] == decode(DTYPES["e2m1"], unpacked(wanted))[:, :40].astype(BF16.value)).all()
+    assert (z[:, :40] == decode(DTYPES[dtype], unpacked(wanted))[:, :40].astype(BF16.value)).all()
 
 
 def unpacked(codes: np.ndarray) -> np.ndarray:
@@ -129,7 +147,7 @@ def unpacked(codes: np.ndarray) -> np.ndarray:
 
 
 PRODUCT = """\
-func.func @f(%a: !pto.ptr<PAIR>, %b: !pto.ptr<PAIR>, %sa: !pto.ptr<ui8, gm>, %sb: !pto.ptr<ui8, gm>,
+func.func @f(%a: !pto.ptr<PAIR>, %b: !pto.ptr<OTHER>, %sa: !pto.ptr<ui8, gm>, %sb: !pto.ptr<ui8, gm>,
     %c: !pto.ptr<f32, gm>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -147,11 +165,11 @@ func.func @f(%a: !pto.ptr<PAIR>, %b: !pto.ptr<PAIR>, %sa: !pto.ptr<ui8, gm>, %sb
   %far = arith.constant 65536 : i64
   %farther = arith.constant 69632 : i64
   %av = pto.make_tensor_view %a, shape = [%cm, %c64], strides = [%c64, %c1] : !pto.tensor_view<ROWSx64xPAIR>
-  %bv = pto.make_tensor_view %b, shape = [%c128, %c32], strides = [%c32, %c1] : !pto.tensor_view<128x32xPAIR>
+  %bv = pto.make_tensor_view %b, shape = [%c128, %c32], strides = [%c32, %c1] : !pto.tensor_view<128x32xOTHER>
   %ap = pto.partition_view %av, offsets = [%c0, %c0], sizes = [%cm, %c64]
     : !pto.tensor_view<ROWSx64xPAIR> -> !pto.partition_tensor_view<ROWSx64xPAIR>
   %bp = pto.partition_view %bv, offsets = [%c0, %c0], sizes = [%c128, %c32]
-    : !pto.tensor_view<128x32xPAIR> -> !pto.partition_tensor_view<128x32xPAIR>
+    : !pto.tensor_view<128x32xOTHER> -> !pto.partition_tensor_view<128x32xOTHER>
   %am = pto.alloc_tile addr = %z : AM
   %far_b = arith.constant 16384 : i64
   %bm = pto.alloc_tile addr = %far_b : BM
@@ -161,18 +179,18 @@ func.func @f(%a: !pto.ptr<PAIR>, %b: !pto.ptr<PAIR>, %sa: !pto.ptr<ui8, gm>, %sb
   %rs = pto.alloc_tile addr = %z : RS
   %acc = pto.alloc_tile addr = %z : ACC
   pto.tload ins(%ap : !pto.partition_tensor_view<ROWSx64xPAIR>) outs(%am : AM)
-  pto.tload ins(%bp : !pto.partition_tensor_view<128x32xPAIR>) outs(%bm : BM)
+  pto.tload ins(%bp : !pto.partition_tensor_view<128x32xOTHER>) outs(%bm : BM)
   pto.tmov ins(%am : AM) outs(%left : LEFT)
   pto.tmov ins(%bm : BM) outs(%right : RIGHT)
   %l1a = pto.castptr %far : i64 -> !pto.ptr<ui8, l1>
   %l1b = pto.castptr %farther : i64 -> !pto.ptr<ui8, l1>
   %l0a = pto.castptr %z : i64 -> !pto.ptr<PAIR, l0a>
-  %l0b = pto.castptr %z : i64 -> !pto.ptr<PAIR, l0b>
+  %l0b = pto.castptr %z : i64 -> !pto.ptr<OTHER, l0b>
   %l0c = pto.castptr %z : i64 -> !pto.ptr<f32, l0c>
   pto.mte_gm_l1 %sa, %l1a, %bytes nburst(%one, %z, %z) : !pto.ptr<ui8, gm>, !pto.ptr<ui8, l1>, i64, i64, i64, i64
   pto.mte_gm_l1 %sb, %l1b, %bytes nburst(%one, %z, %z) : !pto.ptr<ui8, gm>, !pto.ptr<ui8, l1>, i64, i64, i64, i64
   pto.mte_l1_l0a_mx %l1a, %l0a, %m, %k, %z, %z : !pto.ptr<ui8, l1>, !pto.ptr<PAIR, l0a>, i64, i64, i64, i64
-  pto.mte_l1_l0b_mx %l1b, %l0b, %k, %n, %z, %z : !pto.ptr<ui8, l1>, !pto.ptr<PAIR, l0b>, i64, i64, i64, i64
+  pto.mte_l1_l0b_mx %l1b, %l0b, %k, %n, %z, %z : !pto.ptr<ui8, l1>, !pto.ptr<OTHER, l0b>, i64, i64, i64, i64
   pto.NAME ins(%left, %ls, %right, %rs : LEFT, LS, RIGHT, RS) outs(%acc : ACC)
   pto.mte_l0c_gm %l0c, %c, %m, %n, %pitch, %n, %z, %z, nz2nd
     : !pto.ptr<f32, l0c>, !pto.ptr<f32, gm>, i64, i64, i64, i64, i64, i64
@@ -183,18 +201,19 @@ NZ = "blayout=col_major, slayout=row_major"
 
 
 @PAIRS
+@pytest.mark.parametrize("other", list(HALVES), ids=lambda other: f"by-{other.name}")
 @BACKENDS
 @pytest.mark.parametrize(("name", "rows"), [("tmatmul.mx", 16), ("tgemv.mx", 1)])
-def test_scaled_products_of_pairs(pair: DType, backend: str, name: str, rows: int) -> None:
+def test_scaled_products_of_pairs(pair: DType, other: DType, backend: str, name: str, rows: int) -> None:
     """In L0A and L0B sizes count numbers; scales are those at the operands, whatever their tile says."""
     number, rng, k, n = HALVES[pair], np.random.default_rng(5), 128, 64
     a, b = rng.integers(0, 256, (rows, k // 2), np.uint8), rng.integers(0, 256, (k, n // 2), np.uint8)
     sa, sb = rng.integers(125, 130, (rows, 4), np.uint8), rng.integers(125, 130, (4, n), np.uint8)
     tiles = {
         "AM": f"mat, {rows}x64x{pair.text}, {NZ}",
-        "BM": f"mat, 128x32x{pair.text}, {NZ}",
+        "BM": f"mat, 128x32x{other.text}, {NZ}",
         "LEFT": f"left, {rows}x128x{pair.text}, {NZ}",
-        "RIGHT": f"right, 128x64x{pair.text}, slayout=col_major",
+        "RIGHT": f"right, 128x64x{other.text}, slayout=col_major",
         "LS": f"scaling, {rows}x4xf16, slayout=row_major, fractal=32",
         "RS": "scaling, 4x64xf16, blayout=col_major, slayout=col_major, fractal=32",
         "ACC": f"acc, {rows}x64xf32, {NZ}, fractal=1024",
@@ -203,7 +222,8 @@ def test_scaled_products_of_pairs(pair: DType, backend: str, name: str, rows: in
         tiles["AM"] = f"mat, 1x64x{pair.text}"
     # A module of one kind of core: the accumulator of one row lies in boxes, as the drain of the cube unit reads it.
     whole = f"module attributes {{pto.kernel_kind = #pto.kernel_kind<cube>}} {{\n{PRODUCT}}}\n"
-    program = whole.replace("ROWS", str(rows)).replace("PAIR", pair.text).replace("NAME", name)
+    program = whole.replace("ROWS", str(rows)).replace("NAME", name)
+    program = program.replace("PAIR", pair.text).replace("OTHER", other.text)
     for tile, inside in tiles.items():
         program = re.sub(rf"\b{tile}\b", f"!pto.tile_buf<{inside}>", program)
     left = sa.reshape(1, rows, 2, 2).transpose(0, 2, 1, 3).reshape(-1) if rows > 1 else sa.reshape(-1)
@@ -211,7 +231,7 @@ def test_scaled_products_of_pairs(pair: DType, backend: str, name: str, rows: in
     given = [np.resize(left, 256).copy(), np.resize(right, 256).copy()]
     c = np.zeros((rows, n), np.float32)
     pto.run(program, args=[a, b, *given, c], target="a5", backend=backend)
-    numbers = [decode(number, unpacked(x)).astype(np.float64) for x in (a, b)]
+    numbers = [decode(kind, unpacked(x)).astype(np.float64) for kind, x in ((number, a), (HALVES[other], b))]
     scales = [2.0 ** (x.astype(np.float64) - 127) for x in (sa, sb)]
     wanted = (numbers[0] * np.repeat(scales[0], 32, 1)) @ (numbers[1] * np.repeat(scales[1], 32, 0))
     assert (c == wanted.astype(np.float32)).all()

@@ -126,6 +126,14 @@ def test_flat(shape: Any, stride: Any, expected: bool) -> None:
     assert ("PREFA-01" in broken(o)) is not expected
 
 
+def test_a_packed_square_is_no_row() -> None:
+    """It is contiguous, and not flat: the library looks for one row."""
+    o = Site(TPREFETCH_ASYNC, target("a5"), {"src": view("f32", 16, 16), "workspace": None})
+    message = broken(o)["PREFA-01"]
+    assert "is not flat" in message
+    assert "contiguous" not in message
+
+
 def test_events_complete_in_order() -> None:
     context = PrefetchAsyncContext("workspace")
     first = prefetch_async(tensor((1, 1, 1, 1, N)), context, A2A3)

@@ -107,6 +107,31 @@ def test_rules(rule: str, name: str, on: str, core: str, good: dict[str, Any], b
     assert word in messages[0]
 
 
+IDS = (-1, 0, 15, 16, 31, 32, 100)
+SIGNALS = [
+    *(f"sync.{what} #pto.pipe<PIPE_MTE3>, {{}}" for what in ("set", "wait")),
+    *(f"{what}_{scope}_block <PIPE_MTE3>, {{}}" for what in ("set", "wait") for scope in ("cross", "intra")),
+]
+
+
+@pytest.mark.parametrize("on", ["a2a3", "a5"])
+@pytest.mark.parametrize("form", SIGNALS, ids=lambda form: form.split()[0])
+def test_ids_at_and_beyond_each_end(form: str, on: str) -> None:
+    """A core has 16 flags, a core of a5 numbers those of the second vector core from 16; more exceed the machine."""
+    last = 15 if on == "a2a3" else 31
+    for number in IDS:
+        found = {r: s for r, _, s in findings("pto." + form.format(number), on, "") if r.startswith("XFLAG-R")}
+        assert found == ({} if 0 <= number <= last else {"XFLAG-RANGE": Severity.ERROR}), (form, number, found)
+
+
+@pytest.mark.parametrize(("on", "last"), [("a2a3", 15), ("a5", 15)])
+def test_what_the_assembler_takes_between_blocks(on: str, last: int) -> None:
+    for number in IDS:
+        text = f"func.func @k() {{\npto.set_cross_block <PIPE_MTE3>, {number}\nreturn\n}}\n"
+        refused = {d.rule for d in verify(parse_module(text, target=target(on)).module, target(on), assembler=True)}
+        assert ("SY-5" in refused) == (not 0 <= number <= last), (number, refused)
+
+
 def test_rules_of_a5_do_not_bind_a2a3() -> None:
     assert not list(broken_rules(site("sync.set", "a2a3", "", {"pipe": V, "event_id": 0})))
     assert not list(broken_rules(site("sync.wait", "a2a3", "", {"pipe": M, "event_id": 0})))

@@ -49,6 +49,8 @@ def alloc_tile(op: Op, facts: Facts) -> Breaches:
         size = facts.size(given)
         if given is not None and (size < 0 or size > limit):
             yield Breach("TILE-01", f"{key} = {size} is outside 0..{limit}", operand=key)
+        elif given is not None and size == 0:
+            yield Breach("TILE-08", Doubt(f"{key} is 0: nothing of the tile is valid"), operand=key)
 
 
 def make_tensor_view(op: Op, facts: Facts) -> Breaches:

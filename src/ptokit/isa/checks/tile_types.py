@@ -100,7 +100,10 @@ def _line(what: str, count: int, o: TileSite) -> Message:
 
 @_tile("TILE-08", "valid=?x32, set to 0 at run time before anything is moved", "valid=0x32")
 def TILE_08(o: TileSite) -> Message:
-    """Static valid sizes are positive."""
+    """Static valid sizes are positive.
+
+    A constant 0 for a size that the type leaves open is compiled, and nothing is moved: a warning.
+    """
     for what, valid in (("rows", o.spec.valid_row), ("columns", o.spec.valid_col)):
         if valid != DYNAMIC and valid <= 0:
             return f"{valid} valid {what} as part of the type; static valid sizes must be positive"
