@@ -355,6 +355,8 @@ def test_one_empty_side_is_an_error() -> None:
     assert found(empty, view("f32", 4, 16)) is Severity.ERROR, "the device moves the rows of the view"
     assert found(vec("f32", 16, 16), view("f32", 0, 16)) is Severity.ERROR
     assert found(vec("f32", 16, 16, valid=(4, 0)), view("f32", 4, 16)) is Severity.WARNING
+    undecided = vec("f32", 16, 16, valid=(-1, 16)), view("f32", 0, 16)
+    assert not list(broken_rules(transfer("TLOAD", "a5", *undecided), text=False)), "the run decides"
 
 
 def test_what_no_static_assert_of_a_target_asks() -> None:

@@ -220,6 +220,8 @@ def LS_COM_03(o: Site) -> Message:
     tile, view = sides(o)
     nothing = bool(tile.vc == 0) or (bool(tile.vr == 0) and 0 in [g for g in view.shape if known(g)])
     for d, g in enumerate(view.shape):
+        if g == 0 and not known(tile.vr, tile.vc):
+            return None  # the run tells whether the tile is empty, too
         if g <= 0:
             message = f"dimension {d} of the view {shape_text(view)} is {g}; all must be positive"
             return Doubt(message) if nothing and g == 0 else message
