@@ -261,3 +261,14 @@ def test_a2a3_packs_int4_into_half_of_each_row(way: str) -> None:
     codes = numbers.view(np.uint8) & 15
     assert (y[:, :64] == codes[:, ::2] | codes[:, 1::2] << 4).all()
     assert (z == numbers).all()
+
+
+@PAIRS
+def test_the_assembler_takes_boxes_of_pairs(pair: DType) -> None:
+    """AL-8 counts bytes, also where the tile of an operand counts numbers."""
+    tiles = f"left, 16x32x{pair.text}, {NZ}", f"left, 16x48x{pair.text}, {NZ}"
+    refused = []
+    for tile in tiles:
+        program = f"func.func @f() {{\n  %l = pto.alloc_tile : !pto.tile_buf<{tile}>\n  return\n}}\n"
+        refused.append([d.rule for d in pto.check(program, target="a5", rules="assembler").errors])
+    assert refused == [[], ["AL-8"]]

@@ -10,8 +10,8 @@ from ptokit.isa.table import Role
 from ptokit.isa.unknown import UNKNOWN, Size
 from ptokit.targets import Target
 from ptokit.types.dtypes import DTYPES, PACKED
-from ptokit.types.enums import CompactMode, TileType
-from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.enums import CompactMode, SLayout, TileType
+from ptokit.types.tile import DYNAMIC, Box, TileSpec
 from ptokit.types.values import MultiTile
 
 from .core import Op, Value
@@ -98,6 +98,8 @@ def wrong_layout(spec: TileSpec) -> str | None:
         block = 16 if spec.dtype in _PAIRS_OF_4 else 32
         return f"a {what} has {count * size} bytes, no multiple of {block}" if count * size % block else None
     box = spec.box
+    if spec.dtype.bits == 4 and spec.fractal == 512:  # operands of products: the text has pairs, a byte each
+        box = Box(16, 32) if spec.slayout is SLayout.RowMajor else Box(32, 16)
     free = spec.loc is TileType.Vec or spec.fractal == 32 or spec.rows == 1
     if not free and spec.rows % box.rows:
         return f"{spec.rows} rows with boxes of {box.rows}"
