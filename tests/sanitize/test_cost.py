@@ -60,9 +60,8 @@ def test_work_grows_with_the_length_of_the_loop_only() -> None:
     assert (longer - long) / 200 <= 1.02 * per_iteration
 
 
-def peak(times: int) -> int:
-    """Most bytes held while a loop of so many iterations is watched, beyond what stays."""
-    program = loop(times)
+def peak(program: Mini) -> int:
+    """Most bytes held while a program is watched, beyond what stays."""
     program.sanitize()
     gc.collect()
     tracemalloc.start()
@@ -73,7 +72,17 @@ def peak(times: int) -> int:
 
 
 def test_memory_does_not_grow_with_the_length_of_the_loop() -> None:
-    assert peak(600) - peak(280) < 60_000  # 320 accesses that nobody forgets take four times as much
+    assert peak(loop(600)) - peak(loop(280)) < 60_000  # 320 accesses that nobody forgets take four times as much
+
+
+def unrolled(times: int) -> Mini:
+    """So many tiles, in turn at four places."""
+    body = (f"load t{k} x\nset MTE2 MTE3 0\nwait MTE2 MTE3 0\nstore t{k} y\nbarrier ALL" for k in range(times))
+    return Mini("\n".join(body), tiles={f"t{k}": k % 4 * 8192 for k in range(times)})
+
+
+def test_a_tile_whose_bytes_others_have_taken_costs_little() -> None:
+    assert peak(unrolled(80)) - peak(unrolled(40)) < 40 * 60_000  # a number for each byte of the buffer: 180,000
 
 
 class Unsettled(footprints.Touch):

@@ -55,8 +55,14 @@ def block_text(rank: int, block: int) -> str:
     return f"block {block}" if rank < 0 else f"rank {rank}, block {block}"
 
 
-Parts = dict[int, T]
-"""What arrived, by sender."""
+class Parts(dict[int, T]):
+    """What arrived, by sender. ``together``: what whoever received it first has made of all of it."""
+
+    __slots__ = ("together",)
+
+    def __init__(self, parts: dict[int, T]) -> None:
+        super().__init__(parts)
+        self.together: T | None = None
 
 
 @dataclass
@@ -72,6 +78,7 @@ class Semaphores(Generic[T]):
     delivered: set[int] = field(default_factory=set)  # cores that received something since it was last looked at
     _counts: dict[tuple[int, int], deque[Parts[T]]] = field(default_factory=dict)
     _partial: dict[tuple[int, ...], dict[int, deque[T]]] = field(default_factory=dict)
+    _there: dict[tuple[int, ...], int] = field(default_factory=dict)  # how many have contributed
     _owed: dict[tuple[int, int], int] = field(default_factory=dict)
     _of_kind: dict[tuple[int, str], list[int]] = field(default_factory=dict)  # by rank
     _of_block: dict[tuple[int, int], list[Place]] = field(default_factory=dict)
@@ -97,7 +104,7 @@ class Semaphores(Generic[T]):
             if not vectors:
                 self._keep((CLUSTER, event, cluster[0].index), core, item)
             for index in vectors:
-                self._deliver(index, event, {core.index: item}, core)
+                self._deliver(index, event, Parts({core.index: item}), core)
         else:
             cubes = [c.index for c in cluster if c.kind == "cube"]
             self._meet((CLUSTER, event, cluster[0].index), core, event, item, vectors, cubes)
@@ -111,12 +118,15 @@ class Semaphores(Generic[T]):
             event += SECOND_CORE * max(core.sub, 0)
             receivers = [c for c in cluster if c.kind == "cube"]
         for receiver in receivers:
-            self._deliver(receiver.index, event, {core.index: item}, core)
+            self._deliver(receiver.index, event, Parts({core.index: item}), core)
         if not receivers:
             self._keep((CLUSTER, event, cluster[0].index), core, item)
 
     def _keep(self, key: tuple[int, ...], core: Place, item: T) -> None:
-        self._partial.setdefault(key, {}).setdefault(core.index, deque()).append(item)
+        items = self._partial.setdefault(key, {}).setdefault(core.index, deque())
+        if not items:
+            self._there[key] = self._there.get(key, 0) + 1
+        items.append(item)
 
     def _meet(
         self, key: tuple[int, ...], core: Place, event: int, item: T, senders: Sequence[int], receivers: Sequence[int]
@@ -124,9 +134,10 @@ class Semaphores(Generic[T]):
         """A contribution to a rendezvous of `senders`; when it is complete the receivers' counts go up."""
         self._keep(key, core, item)
         waiting = self._partial[key]
-        if not receivers or any(not waiting.get(index) for index in senders):
+        if not receivers or self._there[key] < len(senders) or any(not waiting.get(index) for index in senders):
             return
-        parts = {index: waiting[index].popleft() for index in senders}
+        parts = Parts({index: waiting[index].popleft() for index in senders})
+        self._there[key] = sum(map(bool, waiting.values()))
         for index in receivers:
             self._deliver(index, event, parts, core)
 

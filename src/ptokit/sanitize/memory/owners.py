@@ -42,13 +42,51 @@ class Loss:
 _FIRST = 4096  # bytes
 
 
+class _Marks:
+    """A number for each byte of a buffer, 0 to begin with. It takes memory for every run of equal numbers only: a tile
+    that has lost its bytes to another one has mostly lost all of them."""
+
+    __slots__ = ("_numbers", "_starts")
+
+    def __init__(self) -> None:
+        self._starts, self._numbers = np.zeros(1, np.int64), np.zeros(1, np.int32)  # of the runs
+
+    def at(self, index: slice | np.ndarray) -> np.ndarray:
+        """The numbers of bytes, a copy."""
+        low, high = _ends(index)
+        numbers = self._between(low, high)
+        return numbers if isinstance(index, slice) else numbers[index - low]
+
+    def set(self, index: slice | np.ndarray, numbers: int | np.ndarray) -> None:
+        """Give bytes other numbers."""
+        low, high = _ends(index)
+        first, last = np.searchsorted(self._starts, (low, high)).tolist()
+        inside = self._between(low, high + 1)
+        inside[:-1][slice(None) if isinstance(index, slice) else index - low] = numbers
+        new = np.flatnonzero(np.diff(inside, prepend=self._numbers[first - 1] if first else ~inside[0]))
+        after = last + (last < len(self._starts) and self._starts[last] == high)
+        self._starts = np.concatenate((self._starts[:first], new + low, self._starts[after:]))
+        self._numbers = np.concatenate((self._numbers[:first], inside[new], self._numbers[after:]))
+
+    def _between(self, low: int, high: int) -> np.ndarray:
+        first = int(np.searchsorted(self._starts, low, "right")) - 1
+        last = int(np.searchsorted(self._starts, high))
+        ends = np.append(self._starts[first + 1 : last], high)
+        return np.repeat(self._numbers[first:last], np.diff(ends, prepend=low))
+
+
+def _ends(index: slice | np.ndarray) -> tuple[int, int]:
+    """The first of some ascending bytes, and the end of the last."""
+    return (index.start, index.stop) if isinstance(index, slice) else (int(index[0]), int(index[-1]) + 1)
+
+
 class Owners:
     """The bytes of one buffer, as far as they have been accessed: many cores may wait for one another at a time."""
 
     def __init__(self) -> None:
         self._owner = np.zeros(_FIRST, np.int32)
         self._groups: dict[int, Group] = {}
-        self._lost: dict[int, np.ndarray] = {}  # by group: number of the loss, per byte; negative after an update
+        self._lost: dict[int, _Marks] = {}  # by group: number of the loss, per byte; negative after an update
         self._unread = np.zeros(_FIRST, bool)  # since the bytes came to belong to their owner
         self._start: dict[int, int] = {}  # by group: where it was written last
         self._updated: dict[int, set[int]] = {}  # by group: those whose values it may have updated
@@ -61,7 +99,6 @@ class Owners:
         if place.hi > (size := len(self._owner)):
             more = max(place.hi, 2 * size) - size
             self._owner, self._unread = np.pad(self._owner, (0, more)), np.pad(self._unread, (0, more))
-            self._lost = {number: np.pad(lost, (0, more)) for number, lost in self._lost.items()}
 
     def write(self, group: Group, place: Footprint, op: Op, start: int) -> bool:
         """`group`, a tile at byte `start`, writes bytes. False if nothing changes by it."""
@@ -83,8 +120,8 @@ class Owners:
             self._unread[index] = unread
         changed |= self._replace(group, index, (before == group.number) & ~read, op)
         lost = self._lost.get(group.number)
-        if lost is not None and lost[index].any():
-            lost[index] = 0
+        if lost is not None and lost.at(index).any():
+            lost.set(index, 0)
             changed = True
         return changed
 
@@ -92,7 +129,7 @@ class Owners:
         """A tile gets a new value where nobody has read what it may have updated. True if that loses a value."""
         changed = False
         for other in self._updated.get(group.number, ()):
-            gone = mask & (self._lost[other][index] < 0)
+            gone = mask & (self._lost[other].at(index) < 0)
             if gone.any():
                 changed = True
                 self._mark(other, group, index, gone, op, updates=False)
@@ -107,7 +144,7 @@ class Owners:
     ) -> None:
         """`by` takes bytes of a group, and with them those of the groups that this one has updated."""
         followed = self._updated.get(number, set()) - {by.number}
-        for other, of in ((number, mask), *((n, mask & (self._lost[n][index] < 0)) for n in followed)):
+        for other, of in ((number, mask), *((n, mask & (self._lost[n].at(index) < 0)) for n in followed)):
             same = self._same(other, by)
             for updates, part in ((False, of & ~read if same else of), (True, of & read)):
                 if part.any() and (same or not updates):
@@ -118,13 +155,11 @@ class Owners:
     ) -> None:
         lost = self._lost.get(number)
         if lost is None:
-            lost = self._lost[number] = np.zeros(len(self._owner), np.int32)
+            lost = self._lost[number] = _Marks()
         known = self._numbers.setdefault((number, by.number, op), len(self._losses) + 1)
         if known > len(self._losses):
             self._losses.append(Loss(self._groups[number], by, op))
-        part = lost[index]
-        part[mask] = -known if updates else known
-        lost[index] = part
+        lost.set(index, np.where(mask, -known if updates else known, lost.at(index)))
         if updates:
             self._updated.setdefault(by.number, set()).add(number)
 
@@ -143,11 +178,11 @@ class Owners:
         self._reach(place)
         changed, early = False, []
         for number in self._updated.get(group.number, ()):
-            part = self._lost[number][place.index]
+            part = self._lost[number].at(place.index)
             mine = (part < 0) & (self._owner[place.index] == group.number)
             if mine.any():
                 changed = True
-                self._lost[number][place.index] = np.where(mine, -part, part)
+                self._lost[number].set(place.index, np.where(mine, -part, part))
                 borrowed = self._borrowed.pop((number, group.number), None)
                 early += [] if borrowed is None else [borrowed]
         return changed, early
@@ -163,7 +198,7 @@ class Owners:
             return None, None, changed
         lost = self._lost.get(group.number)
         if lost is not None:
-            numbers = lost[place.index]
+            numbers = lost.at(place.index)
             last = int(numbers[foreign].max())
             if last > 0:
                 return self._losses[last - 1], None, changed

@@ -13,7 +13,7 @@ to break it would have been ended by signals that do not know of the thing, and 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -69,6 +69,15 @@ class Taken:
     told: Clock
     sources: list[Source]
 
+    def sure(self) -> bool:
+        """True if it is soon seen that the wait has told no more than it may. (In a barrier of n cores, each of n
+        givers has something that only it and those of the next barrier know.)"""
+        wanted = [_Wanted(core, part) for core, part in self.told.beyond(self.before)]
+        for source in self.sources:
+            if wanted:
+                wanted = self._choices(source).unsure(wanted, alone=len(self.sources) == 1)
+        return not wanted
+
     def known(self) -> Clock:
         """What the wait tells, whoever ends it."""
         out = Clock(self.before.core, [0] * len(self.before.own))
@@ -96,7 +105,7 @@ class Taken:
         def unseen(giver: Giver) -> bool:
             return not before.knows(giver.core, POSTED, giver.clock.own[POSTED])
 
-        free: list[Giver] = []
+        free: list[list[Giver]] = []
         seen: list[Giver] = []
         sets = given.amount is None and any(giver.fresh for givers in given.by_core for giver in givers)
         for givers in given.by_core:
@@ -105,10 +114,10 @@ class Taken:
                 # What has been seen may be seen by a wait that tells too much: additions are counted anew.
                 first = bisect_left(givers, True, hi=end, key=unseen) if sets else 0
                 seen += givers[:first]
-                free += givers[first:end]
+                free.append(givers[first:end])
             else:
-                free += [giver for giver in givers if not late(giver)]
-        return _Choices(free, seen, source, given.amount)
+                free.append([giver for giver in givers if not late(giver)])
+        return _Choices(free, seen, source, given)
 
 
 def _less(before: Clock, known: Clock, told: Clock) -> bool:
@@ -120,12 +129,29 @@ def _less(before: Clock, known: Clock, told: Clock) -> bool:
     return known.far.joined(told.far) is not known.far
 
 
+class _Wanted:
+    """Something of a core that has to be known: numbers of its components."""
+
+    __slots__ = ("_numbers", "core")
+
+    def __init__(self, core: int, part: Part) -> None:
+        self.core = core
+        self._numbers = [(component, number) for component, number in enumerate(part) if number]
+
+    def known(self, clock: Clock) -> bool:
+        """True if a clock has it."""
+        part = clock.part(self.core)
+        return bool(part) and all(part[component] >= number for component, number in self._numbers)
+
+
 class _Choices:
     """Those that may end a wait."""
 
-    def __init__(self, free: list[Giver], seen: list[Giver], source: Source, amount: int | None) -> None:
+    def __init__(self, by_core: list[list[Giver]], seen: list[Giver], source: Source, given: Given) -> None:
         self.holds, self.value = source.holds, source.start
-        self.free, self._seen = free, seen
+        self.free, self._seen = [giver for givers in by_core for giver in givers], seen
+        self._by_core = {givers[0].core: givers for givers in by_core if givers} if given.ordered else {}
+        free, amount = self.free, given.amount
         self._known: dict[frozenset[int], bool] = {}
         if amount is None:
             for giver in sorted(seen, key=lambda giver: giver.order):
@@ -141,6 +167,33 @@ class _Choices:
         if self.enough >= 0:
             return 0 < self.enough == len(self.free)
         return len(self.free) == 1 and not self.suffice(frozenset())
+
+    def unsure(self, wanted: list[_Wanted], *, alone: bool) -> list[_Wanted]:
+        """What of `wanted` these givers may not tell, as far as that is soon seen. ``alone``: they are all who have
+        told it."""
+        if alone and self.all_needed():
+            return []
+        if self.enough <= 0:
+            return wanted
+        spare = len(self.free) - self.enough  # so many are not needed
+        left = [want for want in wanted if len(self._knowing(want.core, [want], spare)) <= spare]
+        if not left:
+            return []
+        everything: set[Giver] = set()
+        for core in self._by_core:
+            everything.update(self._knowing(core, left, spare - len(everything)))
+            if len(everything) > spare:
+                return []
+        return [want for want in left if len(everything.union(self._knowing(want.core, [want], spare))) <= spare]
+
+    def _knowing(self, core: int, wanted: Sequence[_Wanted], most: int) -> list[Giver]:
+        """Those of a core who know all that is wanted, the last ones, up to one more than `most`."""
+        found: list[Giver] = []
+        for giver in reversed(self._by_core.get(core, ())):
+            if len(found) > most or not all(want.known(giver.clock) for want in wanted):
+                break
+            found.append(giver)
+        return found
 
     def suffice(self, chosen: frozenset[int]) -> bool:
         """True if the wait can end when no others than these have been given."""
@@ -297,6 +350,8 @@ class Waits:
 
     def wrong(self) -> dict[tuple[int, int], Clock]:
         """What all waits may tell, if one of them has told more."""
+        if all(wait.sure() for wait in self._taken):
+            return {}
         exact = _in_all_orders(self._taken)
         known = [exact[id(wait)] if id(wait) in exact else wait.known() for wait in self._taken]
         if not any(_less(wait.before, k, wait.told) for k, wait in zip(known, self._taken)):

@@ -154,12 +154,16 @@ class Simulation:
                 corrected = self.waits.corrected.get((core.index, item.seq))
                 if corrected is not None:
                     core.learn(corrected)
+                elif item.works:
+                    clocks = [work.done for work in item.works if work.done is not None]
+                    joined = clocks[0].copy()
+                    for clock in clocks[1:]:
+                        joined.join(clock)
+                    core.learn(joined)
                 for work in item.works:
                     assert work.done is not None
-                    if corrected is None:
-                        core.learn(work.done)
-                        if work.done.core != core.index:
-                            core.heard.setdefault(work.done.core, deque(maxlen=RECENT)).append(work)
+                    if corrected is None and work.done.core != core.index:
+                        core.heard.setdefault(work.done.core, deque(maxlen=RECENT)).append(work)
                 if item.sources:
                     givers = [(work.done.core, work) for work in item.works if work.done is not None]
                     self._told(core, item, before, item.sources, givers)

@@ -91,11 +91,13 @@ class Hub:
                 taken.append((component, number))
                 self.givers.append((sender, signal))
                 self.sources.append(Source(partial(Given, [stream.givers], False, 1), 0, partial(le, count)))
-        clocks = [clock for clock, _ in parts.values()]
-        joined = clocks[0].copy()
-        for clock in clocks[1:]:
-            joined.join(clock)
-        return joined
+        if parts.together is None:
+            (joined, signal), *others = parts.values()
+            joined = joined.copy()
+            for clock, _ in others:
+                joined.join(clock)
+            parts.together = joined, signal
+        return parts.together[0]
 
     def left(self, over: set[int]) -> list[tuple[int, Signal]]:
         """(core, signal) for every count that nobody can consume any more, also of a rendezvous that never came about.
