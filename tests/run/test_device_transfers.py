@@ -90,6 +90,18 @@ def test_parts_are_reduced(op: str, wanted: np.ufunc) -> None:
     assert (run(module, args)[0] == wanted(wanted(args[1], args[2]), args[3])).all()
 
 
+@pytest.mark.parametrize(("root", "wanted"), [(0, 1), (1, 1), (2, 0)])
+def test_sums_begin_with_the_part_of_the_root(root: int, wanted: int) -> None:
+    """1e8 - 1e8 + 1, -1e8 + 1e8 + 1, or 1 + 1e8 - 1e8, each sum rounded (comm/TReduce.hpp)."""
+    types = ", ".join([part(ROWS), STAGE, STAGE, *[part(ROWS)] * 3])
+    line = f"pto.comm.treduce(%a0, %t, recv(%u), group(%a1, %a2, %a3) : {types}) "
+    args = arrays(ROWS, ROWS, ROWS, ROWS)
+    for array, value in zip(args, (0, 1e8, -1e8, 1)):
+        array[:] = value
+    module = read(line + f"{{reduceOp = #pto<reduce_op sum>, root = {root}}}", ROWS, ROWS, ROWS, ROWS)
+    assert (run(module, args)[0] == wanted).all()
+
+
 def test_the_whole_has_the_rows_of_all_parts() -> None:
     types = ", ".join([part(6), STAGE, part(4), part(4)])
     (found,) = refused(read(f"pto.comm.tgather(%a0, recv(%t), group(%a1, %a2) : {types})", 6, 4, 4), arrays(6, 4, 4))

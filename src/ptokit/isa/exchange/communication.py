@@ -26,10 +26,11 @@ _FOLDS = {ReduceOp.Sum: "add", ReduceOp.Max: "max", ReduceOp.Min: "min"}
 
 
 def reduction(members: str) -> Callable[[Site], Transfer]:
-    """The parts of all members made one."""
+    """The parts of all members made one, that of the root first (comm/TReduce.hpp)."""
 
     def meaning(o: Site) -> Transfer:
-        return Transfer("dst", members, fold=_FOLDS[o.op if o.op is not None else ReduceOp.Sum])
+        fold = _FOLDS[o.op if o.op is not None else ReduceOp.Sum]
+        return Transfer("dst", members, fold=fold, first=o.attrs.get("root") or 0)
 
     return meaning
 

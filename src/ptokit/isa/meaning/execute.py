@@ -303,7 +303,7 @@ def _keep(k: Keep, source: Source) -> list[str]:
 
 def _transfer(t: Transfer, source: Source) -> list[str]:
     fold, combine = (source.object(PRIMITIVES[op].numpy) if op else "None" for op in (t.fold, t.combine))
-    return [f"{source.object(transferred)}(m, {t.dst}, {t.src}, {t.rows}, {fold}, {combine})"]
+    return [f"{source.object(transferred)}(m, {t.dst}, {t.src}, {t.rows}, {fold}, {combine}, {t.first})"]
 
 
 def _refusal(r: Refusal, source: Source) -> list[str]:

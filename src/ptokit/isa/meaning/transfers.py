@@ -34,6 +34,7 @@ def transferred(
     rows: bool,
     fold: Callable[..., np.ndarray] | None = None,
     combine: Callable[..., np.ndarray] | None = None,
+    first: int = 0,
 ) -> None:
     """``dst = src``, as `words.Transfer` says."""
     if isinstance(dst, Sequence):
@@ -51,7 +52,8 @@ def transferred(
     to = [_of_part(m, dst, part, k if rows else 0, count) for k, part in enumerate(members)]
     values = [_read(part, _offsets(part)) for part in members]
     if fold is not None and values:
-        to, values = to[:1], [reduce(fold, values)]
+        order = sorted(range(len(values)), key=lambda k: k != first)
+        to, values = to[:1], [reduce(fold, [values[k] for k in order])]
     for place, read in zip(to, values):
         _write(m, dst, place, read, combine)
 

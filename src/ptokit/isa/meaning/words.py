@@ -358,8 +358,9 @@ class Transfer:
     """Views of global memory of several devices: ``dst = src``, element by element; one of them may be a list.
 
     Without a list it is one copy, combined with what is in `dst` by the primitive `combine`. From a view to a list each
-    member gets the view, and from a list the view gets the fold of the members, in their order, by the primitive
-    `fold`. With ``rows`` member k belongs to its own rows of the view: those behind the rows of the members before it.
+    member gets the view, and from a list the view gets the fold of the members by the primitive `fold`: member `first`
+    and then the others, in their order. With ``rows`` member k belongs to its own rows of the view: those behind the
+    rows of the members before it.
     """
 
     dst: str
@@ -367,6 +368,7 @@ class Transfer:
     rows: bool = False
     fold: str = ""
     combine: str = ""
+    first: int = 0
 
 
 def _nothing(*_: Any, **__: Any) -> None:
