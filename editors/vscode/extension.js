@@ -27,7 +27,7 @@ async function start() {
     await client.start();
   } catch (error) {
     const command = [server.command, ...server.args].join(" ");
-    window.showErrorMessage(`ptokit: "${command}" does not start (${error.message}). pip install 'ptokit[lsp]', or set ptokit.command.`);
+    window.showErrorMessage(`ptokit: "${command}" does not start (${error.message}). pip install '.[lsp]' in a clone of ptokit, or set ptokit.command.`);
   }
 }
 

@@ -69,7 +69,7 @@ def test_settings_choose_files_and_target() -> None:
 
 def test_a_server_that_does_not_start_is_explained() -> None:
     (message,) = activated(fails=True)["shown"]
-    assert "pip install 'ptokit[lsp]'" in message
+    assert "pip install '.[lsp]' in a clone of ptokit" in message
 
 
 def test_the_package_says_what_the_code_does() -> None:

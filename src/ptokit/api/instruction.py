@@ -12,7 +12,7 @@ from ptokit.records import dataclass
 
 from .examples import Example, example_of
 from .families import instructions_by_family
-from .parts import Part, Table, Words, plain
+from .parts import Part, Table, Words, html, plain
 from .python_example import python_example
 from .references import pages_of
 from .usage import unknown
@@ -79,6 +79,9 @@ class InstructionPage:
 
     def __str__(self) -> str:
         return plain(self.parts())
+
+    def _repr_html_(self) -> str:
+        return html(self.parts())
 
 
 @overload

@@ -16,7 +16,7 @@ from .catalogue import load_catalogue
 from .errors import UsageError
 from .families import by_family
 from .instruction import named
-from .parts import Part, Words, plain
+from .parts import Part, Words, html, plain
 from .references import pages_of
 from .usage import unknown
 
@@ -89,6 +89,9 @@ class RulePage:
 
     def __str__(self) -> str:
         return plain(self.parts())
+
+    def _repr_html_(self) -> str:
+        return html(self.parts())
 
 
 @overload

@@ -13,6 +13,7 @@ from ptokit.sanitize import ORDERS, Report
 from ptokit.sanitize import sanitize as observe
 from ptokit.sanitize.auto import MODES
 from ptokit.sanitize.checks.flags import OPTIONAL
+from ptokit.sanitize.launch import Progress
 from ptokit.targets import Target
 
 from .arguments import copied, make, of_ranks, read_arguments
@@ -60,6 +61,7 @@ class SanitizeOptions(TypedDict, total=False):
     select: Iterable[str]
     ignore: Iterable[str]
     ranks: int | None
+    progress: Progress
 
 
 @overload
@@ -97,6 +99,7 @@ def sanitize(
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
     ranks: int | None = None,
+    progress: Progress = lambda done, total: None,
 ) -> Report | Reports:
     """Run blocks 0 .. blocks-1 of a kernel under observation: races, flags, deadlocks, uninitialised data, bounds.
 
@@ -107,9 +110,9 @@ def sanitize(
     another legal order, drawn with that seed.
     ``explain_sync``: find the flags and barriers that a program without any needs. ``mode``: ``auto``, ``auto-sync`` or
     ``manual``, where the program does not tell. ``also``: rules that are off by default. ``select``, ``ignore``: report
-    only these rules, and not those, by the beginnings of their ids. ``ranks``: as for `ptokit.run`. Errors in the
-    program are in the report, and then nothing runs. Raises `DiagnosticError` for arguments that cannot be used,
-    `UsageError` for a value that there is not.
+    only these rules, and not those, by the beginnings of their ids. ``ranks``: as for `ptokit.run`. ``progress(done,
+    total)`` is called as blocks end. Errors in the program are in the report, and then nothing runs.
+    Raises `DiagnosticError` for arguments that cannot be used, `UsageError` for a value that there is not.
     """
     selected = selection(select, ignore)
     one_of(order, ORDERS, "order")
@@ -118,7 +121,7 @@ def sanitize(
     for rule in also:
         one_of(rule, sorted(OPTIONAL), "also")
     more: dict[str, Any] = {"witness": witness, "seed": seed, "explain_sync": explain_sync, "mode": mode}
-    more |= {"also": also, "vector_cores": vector_cores, "extended": extended, "ranks": ranks}
+    more |= {"also": also, "vector_cores": vector_cores, "extended": extended, "ranks": ranks, "progress": progress}
     found = From(origin(program, entry=entry))
     several = is_several(target)
     targets: Sequence[Target | None] = named_targets(target) or [None]

@@ -26,6 +26,7 @@ from ptokit.workers.executors import cores
 
 from .check import say_left_out
 from .console import bold, remark, say, table
+from .exits import said_when_interrupted
 from .files import check_writable, write_whole
 from .progress import Progress
 from .rules import REPORT_FILE
@@ -52,8 +53,23 @@ def run(
     file = Path(out) if out is not None else Path(f"{spec.name}.sqlite")
     _check_files(html, junit)
     start = time.perf_counter()
-    with Progress(f"campaign {spec.name}", "cases", speed=True) as progress:
-        run_campaign(spec, file, executor=executor, jobs=jobs or cores(), progress=progress)
+    counted = [0, 0]
+
+    def count(done: int, total: int) -> None:
+        counted[:] = done, total
+        progress(done, total)
+
+    def kept() -> str:
+        have = (
+            f"{visible_name(str(file))} keeps the results of {counted[0]} of {counted[1]} cases; " if counted[1] else ""
+        )
+        return f"{have}the same command goes on where it stopped"
+
+    with (
+        said_when_interrupted(kept),
+        Progress(f"campaign {spec.name}", "cases", speed=True) as progress,
+    ):
+        run_campaign(spec, file, executor=executor, jobs=jobs or cores(), progress=count)
     if format == "text":
         say_left_out(paths)
         remark(f"{time.perf_counter() - start:.1f} s; results in {visible_name(str(file))}")

@@ -8,6 +8,7 @@ import typer
 
 from ptokit.types.choices import Action
 
+from .completion import programs, targets
 from .options import ReportFormat, SanitizerMode
 
 CAMPAIGN_EPILOG = """Examples:
@@ -33,11 +34,18 @@ def campaign(
             metavar="PATH...",
             help="A TOML file, or programs and folders of them; report FILE shows results that are there.",
             show_default=False,
+            autocompletion=programs,
         ),
     ],
     target: Annotated[
         list[str] | None,
-        typer.Option("--target", "-t", metavar="T", help="cpu, a2a3 or a5, repeatable; default what each text states."),
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="T",
+            help="cpu, a2a3 or a5, repeatable; default what each text states.",
+            autocompletion=targets,
+        ),
     ] = None,
     default_target: Annotated[
         str | None, typer.Option(metavar="T", help="The target of texts that state none.")

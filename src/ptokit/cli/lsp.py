@@ -11,7 +11,7 @@ from ptokit.api.usage import find_target
 
 from .console import remark
 
-_MISSING = "ptokit lsp needs the packages of the extra 'lsp': pip install 'ptokit[lsp]'\n"
+_MISSING = "ptokit lsp needs pygls and lsprotocol: pip install '.[lsp]' in a clone of ptokit\n"
 
 
 def serve(target_name: str | None, port: int | None) -> bool:

@@ -16,7 +16,7 @@ LSP_EPILOG = """Examples:
   ptokit lsp --tcp 2087       serve one editor on 127.0.0.1:2087
 
 \b
-Needs pip install 'ptokit[lsp]'. docs/editors.md tells how to set up editors."""
+Needs pip install '.[lsp]' in a clone. docs/editors.md tells how to set up editors."""
 
 
 def lsp(

@@ -32,7 +32,6 @@ app = Application(
     cls=Commands,
     help="Write, check, run and debug PTO tile programs for Ascend NPUs on any machine.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
@@ -78,6 +77,7 @@ def main() -> None:
         show_diagnostics(error.diagnostics, error.labels)
         sys.exit(EXIT_ERRORS)
     except KeyboardInterrupt:
+        sys.stderr.write("\nptokit: interrupted\n")
         sys.exit(EXIT_INTERRUPTED)
     except Exception as error:
         if "--debug" in sys.argv:

@@ -9,6 +9,8 @@ import typer
 
 from ptokit.types.choices import Matmul, Mode
 
+from .completion import programs, rules, targets
+
 
 class Format(StrEnum):
     """How findings are printed."""
@@ -35,7 +37,12 @@ class Also(StrEnum):
 
 TextFiles = Annotated[
     list[str],
-    typer.Argument(metavar="FILE...", help="The .pto files, or folders of them; - for stdin.", show_default=False),
+    typer.Argument(
+        metavar="FILE...",
+        help="The .pto files, or folders of them; - for stdin.",
+        show_default=False,
+        autocompletion=programs,
+    ),
 ]
 File = Annotated[
     str,
@@ -43,6 +50,7 @@ File = Annotated[
         metavar="FILE",
         help="A .pto file, - for stdin, or a kernel in Python: kernels.py:name.",
         show_default=False,
+        autocompletion=programs,
     ),
 ]
 Files = Annotated[
@@ -51,6 +59,7 @@ Files = Annotated[
         metavar="FILE...",
         help="The .pto files, or folders of them; - for stdin; Python files, kernels.py:name for one kernel.",
         show_default=False,
+        autocompletion=programs,
     ),
 ]
 Arguments = Annotated[
@@ -64,7 +73,12 @@ Ranks = Annotated[
 ]
 TargetOption = Annotated[
     str | None,
-    typer.Option("--target", "-t", metavar="T", help="cpu, a2a3 or a5; needed unless the file states pto.target_arch."),
+    typer.Option(
+        *("--target", "-t"),
+        metavar="T",
+        help="cpu, a2a3 or a5; needed unless the file states pto.target_arch.",
+        autocompletion=targets,
+    ),
 ]
 Targets = Annotated[
     list[str] | None,
@@ -73,15 +87,28 @@ Targets = Annotated[
         metavar="T",
         help="cpu, a2a3 or a5; repeat for several; needed unless the file states pto.target_arch.",
         show_default=False,
+        autocompletion=targets,
     ),
 ]
 Select = Annotated[
     list[str] | None,
-    typer.Option("--select", metavar="RULE", help="Report only rules that begin so; repeatable.", show_default=False),
+    typer.Option(
+        "--select",
+        metavar="RULE",
+        help="Report only rules that begin so; repeatable.",
+        show_default=False,
+        autocompletion=rules,
+    ),
 ]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option("--ignore", metavar="RULE", help="Do not report rules that begin so; repeatable.", show_default=False),
+    typer.Option(
+        "--ignore",
+        metavar="RULE",
+        help="Do not report rules that begin so; repeatable.",
+        show_default=False,
+        autocompletion=rules,
+    ),
 ]
 MaxErrors = Annotated[
     int | None, typer.Option("--max-errors", min=1, metavar="N", help="Show the first N errors; the status counts all.")

@@ -8,6 +8,7 @@ import typer
 
 from ptokit.api.errors import UsageError
 
+from .completion import instructions, rules
 from .exits import EXIT_ERRORS
 
 ISA_EPILOG = """Examples:
@@ -23,7 +24,10 @@ Search = Annotated[
 
 
 def isa(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="An instruction, by C++ or text name.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="An instruction, by C++ or text name.", autocompletion=instructions),
+    ] = None,
     search: Search = None,
 ) -> None:
     """Reference of the instructions ptokit knows."""
@@ -53,7 +57,9 @@ EXPLAIN_EPILOG = """Examples:
 
 
 def explain(
-    id: Annotated[str | None, typer.Argument(metavar="RULE-ID", help="A rule id, as printed in brackets.")] = None,
+    id: Annotated[
+        str | None, typer.Argument(metavar="RULE-ID", help="A rule id, as printed in brackets.", autocompletion=rules)
+    ] = None,
     search: Search = None,
 ) -> None:
     """Explain a rule that a diagnostic names."""

@@ -93,24 +93,26 @@ def run(
     ] = False,
 ) -> None:
     """Run a kernel and show what it left in its arguments."""
+    from .exits import said_when_interrupted
     from .run import run_file
     from .watch import Watching
 
-    run_file(
-        file,
-        arg or [],
-        target=target or [],
-        entry=entry,
-        blocks=blocks,
-        ranks=ranks,
-        out=out,
-        matmul=matmul.value,
-        vector_cores=vector_cores,
-        extended=extended,
-        sanitize=sanitize,
-        backend=backend and backend.value,
-        threads=threads,
-        executor=executor,
-        jobs=jobs,
-        watching=Watching(tuple(dump or ()), dump_all, step),
-    )
+    with said_when_interrupted(lambda: "no output was saved"):
+        run_file(
+            file,
+            arg or [],
+            target=target or [],
+            entry=entry,
+            blocks=blocks,
+            ranks=ranks,
+            out=out,
+            matmul=matmul.value,
+            vector_cores=vector_cores,
+            extended=extended,
+            sanitize=sanitize,
+            backend=backend and backend.value,
+            threads=threads,
+            executor=executor,
+            jobs=jobs,
+            watching=Watching(tuple(dump or ()), dump_all, step),
+        )

@@ -23,8 +23,9 @@ from ptokit.sanitize import Report
 from ptokit.targets import Target
 
 from .console import remark, say, show_diagnostics
-from .exits import EXIT_ERRORS, EXIT_UNCHECKED
+from .exits import EXIT_ERRORS, EXIT_UNCHECKED, said_when_interrupted
 from .files import check_writable, write_whole
+from .progress import Progress
 from .reporting import Reporting, left_out_text, report_forms
 from .rules import REPORT_FILE
 
@@ -51,7 +52,12 @@ def sanitize_file(
         check_writable(page, "the page", REPORT_FILE)
     options |= {"target": targets[0] if targets == [None] else targets}
     start = time.perf_counter()
-    with redirected(sys.stdout.write if reporting.format == "text" else sys.stderr.write):
+    with (
+        said_when_interrupted(lambda: "nothing was reported or written"),
+        Progress(f"sanitize {file}", waits=True) as progress,
+        redirected(sys.stdout.write if reporting.format == "text" else sys.stderr.write),
+    ):
+        options |= {"progress": progress}
         found = sanitize(program, arg_texts, blocks=blocks, **options, **reporting.selection(project))
     seconds = time.perf_counter() - start
     reports = found if isinstance(found, Reports) else Reports({found.target: found})

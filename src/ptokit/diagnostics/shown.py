@@ -54,4 +54,12 @@ def html_of(diagnostics: Sequence[Diagnostic], *, labels: Labels | None = None) 
         style = _STYLES.get(found[1], "")
         parts += [escape(text[end : found.start()]), f'<span style="{style}">{escape(found[2])}</span>']
         end = found.end()
-    return f"<pre>{''.join(parts)}{escape(text[end:])}</pre>"
+    return preformatted("".join(parts) + escape(text[end:]))
+
+
+def preformatted(html: str) -> str:
+    """Text in HTML whose columns stay under each other, whatever fonts the page around it chooses."""
+    return f'<pre style="{_MONOSPACE}">{html}</pre>'
+
+
+_MONOSPACE = "font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre;overflow-x:auto"

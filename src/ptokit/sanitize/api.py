@@ -33,7 +33,7 @@ from .coverage import Mode, coverage
 from .findings.explain import explain
 from .findings.race import Race
 from .findings.witness import Witness, compare, copies
-from .launch import KEPT, ObservedRun, Rerun
+from .launch import KEPT, ObservedRun, Progress, Rerun
 from .reorder import Scheduler, can_wait, delaying
 from .report import Report
 from .simulation.clocks import Clock
@@ -78,6 +78,7 @@ def sanitize(
     also: Sequence[str] = (),
     vector_cores: int = VECTOR_CORES,
     ranks: int = 0,
+    progress: Progress = lambda done, total: None,
 ) -> Report:
     """Run blocks 0 .. blocks-1 of a kernel and report races, uninitialised data, flags, deadlocks, bounds.
 
@@ -89,7 +90,8 @@ def sanitize(
     needs, by running versions of it on copies of the arguments. ``mode``: ``auto``, ``auto-sync`` or ``manual``, where
     the program does not tell. ``also``: rules that are off by default (`OPTIONAL`). ``vector_cores``: those beside a
     cube core of a mixed kernel, 1 or 2. ``ranks``: on how many devices, whose arguments `ptokit.run.devices.divided`
-    tells apart; 0 for a launch on one. Raises `DiagnosticError` for arguments that cannot be used, `ValueError` for an
+    tells apart; 0 for a launch on one. ``progress(done, total)`` is called as blocks end.
+    Raises `DiagnosticError` for arguments that cannot be used, `ValueError` for an
     unknown order, mode or rule, `KeyError` for an unknown target.
     """
     target = target_named(target)
@@ -126,7 +128,7 @@ def sanitize(
     spare = (fresh or copies(args)) if kept else None
     observed = partial(ObservedRun, module, kernel, target)
     options = blocks, order == "profile", extended, report, how, frozenset(also)
-    run = observed(args, *options)
+    run = observed(args, *options, progress=progress)
     run.fresh = spare
     run.run()
     while how.others_may_end and (told := run.simulation.waits.wrong()):

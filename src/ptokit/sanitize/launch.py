@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from functools import partial
 from io import StringIO
@@ -49,6 +49,9 @@ from .simulation.queues import Simulation
 from .simulation.signals import Hub
 from .uninitialised import Uninitialised
 
+Progress = Callable[[int, int], None]
+"""Called with the blocks that are done, and how many there are on all devices."""
+
 _NAMED = 4
 """Arguments in one memory that its name tells."""
 
@@ -69,8 +72,10 @@ class ObservedRun:
         mode: Mode,
         also: frozenset[str] = frozenset(),
         waits: Waits | None = None,
+        progress: Progress = lambda done, total: None,
     ) -> None:
         self.report, self.blocks, self.target = report, blocks, target
+        self._progress, self._done = progress, 0
         self.program = Program(module, kernel, target, extended=extended, vector_cores=mode.vector_cores)
         _ = self.program.watched_code  # refused now, if at all
         written, count = self.program.effects.written, len(kernel.params)
@@ -188,6 +193,8 @@ class ObservedRun:
         return not other.counts
 
     def _ended(self, cluster: Cluster) -> None:
+        self._done += 1
+        self._progress(self._done, self.blocks * len(self.devices))
         observers = [o for stream in cluster if isinstance(o := stream.chunk.observer, CoreObserver)]
         for observer in observers:
             left_in(observer, self.findings)
@@ -252,6 +259,8 @@ class Rerun(ObservedRun):
         return observer
 
     def _ended(self, cluster: Cluster) -> None:
+        self._done += 1
+        self._progress(self._done, self.blocks * len(self.devices))
         """Its memory is needed until everything has been carried out."""
 
     def _failed(self, stream: Stream, error: Exception) -> None:

@@ -53,7 +53,7 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
     try:
         from distributed import Client
     except ImportError:
-        raise _unusable("Dask is not installed: pip install 'ptokit[dask]'") from None
+        raise _unusable("Dask is not installed: pip install distributed") from None
     try:
         client = Client(f"tcp://{address}", timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError) as error:

@@ -8,6 +8,6 @@ EXECUTOR = define(
     scope=Scope.RUN,
     why="The work is done elsewhere: a cluster that does not answer can give no results.",
     source="docs/campaigns.md",
-    accepted="--executor dask://127.0.0.1:8786     with pip install 'ptokit[dask]' and a scheduler there",
+    accepted="--executor dask://127.0.0.1:8786     with pip install distributed, and a scheduler there",
     rejected="--executor dask                      without an address",
 )

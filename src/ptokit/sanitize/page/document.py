@@ -28,6 +28,15 @@ _LEGEND = (
     "<i class='key shared'></i> touched by both, <i class='key touched'></i> by one of them, "
     "<i class='key untouched'></i> by neither"
 )
+_SCRIPT = """for (const view of document.querySelectorAll('.scroll')) {
+  const hits = [...view.querySelectorAll('svg .hit')].map((hit) => hit.getBoundingClientRect());
+  if (!hits.length) continue;
+  const first = Math.min(...hits.map((hit) => hit.left)), last = Math.max(...hits.map((hit) => hit.right));
+  const room = view.clientWidth - (last - first), left = first - view.getBoundingClientRect().left;
+  view.scrollLeft += left - Math.max(room / 2, 12);
+}"""
+"""Opens each picture with the two accesses in view."""
+
 _CONTEXT = 2  # lines shown around one that matters
 _NEAR = 4  # lines left out at least
 
@@ -52,7 +61,7 @@ def page(report: Outcome) -> str:
         parts += _finding(number, diagnostic, report.races.get(diagnostic), report.target)
     if report.shuffled is not None:
         parts.append(f"<section><h2>Another order</h2>{_witness(report.shuffled)}</section>")
-    parts.append(f"<footer>ptokit {__version__}</footer></main></body></html>\n")
+    parts.append(f"<footer>ptokit {__version__}</footer></main><script>{_SCRIPT}</script></body></html>\n")
     return "".join(parts)
 
 
