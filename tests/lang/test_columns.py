@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ptokit as pto
 
+PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8").splitlines()
 VEC, COLUMN = pto.TileType.Vec, pto.BLayout.ColMajor
 
 
@@ -70,6 +72,10 @@ def kernel(part: Callable[[pto.Tile, pto.Tile], None]) -> pto.Kernel:
 def test_each_finding_leads_on(part: Callable[[pto.Tile, pto.Tile], None], rule: str, hint: str) -> None:
     found = kernel(part).check().errors
     assert [hint in (d.hint or "") for d in found if d.rule == rule] == [True]
+    (shown,) = [line.split(" | ") for line in PAGE if f"`{rule}`" in line and hint in line]
+    (step,) = (d for d in found if d.rule == rule)
+    assert shown[1].partition(": ")[2] in step.message
+    assert shown[2].removesuffix(" |") in (step.hint or "")
 
 
 def test_the_end_of_the_walk() -> None:

@@ -196,6 +196,14 @@ def test_a_script_ends_with_the_finding_and_its_own_frames(tmp_path: Path) -> No
     assert "in launch" in debugged.stderr
 
 
+@pytest.mark.parametrize("way", ["", ".interpret"])
+def test_leaving_the_debugger_ends_a_script_quietly(way: str, tmp_path: Path) -> None:
+    file, text = kernel_file(tmp_path, "breakpoint()")
+    file.write_text(text.replace("k[1](x,", f"k{way}[1](x,"))
+    ran = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, input="q\n")
+    assert (ran.returncode, ran.stderr) == (1, "")
+
+
 def test_a_debugger_comes_to_the_users_line(tmp_path: Path) -> None:
     file, text = kernel_file(tmp_path, "m = 1 // 0")
     module = of(file, text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from bdb import BdbQuit
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -18,7 +20,8 @@ def refuses(function: Callable[P, R]) -> Callable[P, R]:
     """Decorator of what users call: of what code in a kernel raises, only their frames stay in the traceback.
 
     Mistakes of Python become findings (`DiagnosticError`); what the kernel raises by ``raise`` stays what it is.
-    A bare ``raise`` goes on with the traceback that it is given, without the frame of the decorator.
+    Leaving a debugger ends a script without a word. A bare ``raise`` goes on with the traceback that it is given,
+    without the frame of the decorator.
     """
 
     @wraps(function)
@@ -26,6 +29,10 @@ def refuses(function: Callable[P, R]) -> Callable[P, R]:
         __tracebackhide__ = True  # for pytest, where this frame is the last
         try:
             return function(*args, **named)
+        except BdbQuit as error:  # `q` in a debugger
+            if hasattr(sys, "ps1"):
+                raise error.with_traceback(users_traceback(error.__traceback__)) from None
+            raise SystemExit(1) from None
         except Exception as error:
             refused = isinstance(error, DiagnosticError | KernelWarning)
             found = None if refused or debugging() else as_finding(error)

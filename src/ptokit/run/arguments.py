@@ -121,7 +121,7 @@ def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostic
             "RUN-ARG-DTYPE",
             f"argument {name} must have element type {dtype}, not {given}",
             param.location,
-            hint=_conversion(name.removeprefix("%"), dtype, written),
+            hint=_conversion(name.removeprefix("%"), dtype),
         )
     elif not arg.flags.c_contiguous:
         found.error(
@@ -141,16 +141,14 @@ def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostic
     return None
 
 
-def _conversion(name: str, dtype: DType, written: bool) -> str:
+def _conversion(name: str, dtype: DType) -> str:
     """How to make an array of an element type."""
     raw = f"raw bits are accepted as {dtype.storage.name}"
     if dtype.value is None:
         return raw
     module = "np" if dtype.value.isbuiltin else "ml_dtypes"
     type = f"{module}.{dtype.value.name}"
-    if written:
-        return f"the kernel writes it: make the array with dtype={type}; {raw}"
-    return f"write {name}.astype({type}); {raw}"
+    return f"write {name}.astype({type}), or make the array with dtype={type} if the kernel writes it; {raw}"
 
 
 def _carried(function: Function, param: Value) -> bool:
