@@ -170,7 +170,7 @@ def test_descriptions() -> None:
     assert seen == [
         "<pointer x to f32>",
         "<GlobalTensor nx64 of f32, strides 64x1, ND>",
-        "<slice 8x64 of f32 at nx0>",
+        "<slice 8x64 of f32 at n, 0>",
         "<Tile Vec 8x64 f32>",
         "<Tile Left 16x16 f16 Nz>",
         "<event of TLOAD>",

@@ -233,7 +233,8 @@ class Partition(Indexed):
         return Partition(self.source, offsets, tuple(size for _, size in parts))
 
     def __repr__(self) -> str:
-        return f"<slice {_text(self.shape)} of {self.dtype} at {_text(self.offsets)}>"
+        at = _text(self.offsets, ", ")
+        return f"<slice {_text(self.shape)} of {self.dtype} at {at}>"
 
 
 def _part(key: Any, size: Any) -> tuple[Any, Any]:
@@ -267,5 +268,5 @@ def _packed(shape: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(strides)
 
 
-def _text(sizes: Sequence[Any]) -> str:
-    return "x".join(f"{s.value.shown}" if isinstance(s, Scalar) else str(s) for s in sizes)
+def _text(sizes: Sequence[Any], between: str = "x") -> str:
+    return between.join(f"{s.value.shown}" if isinstance(s, Scalar) else str(s) for s in sizes)
