@@ -37,6 +37,7 @@ class Soak:
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder, self.rng, self.out = folder, random.Random(seed), folder / "r.sqlite"
         self.killed = dict.fromkeys(("campaign", "scheduler", "worker", "work"), 0)
+        self.spared = 0  # results by which the process of a case may be killed again: no case is to be hit twice
         self.ended: list[int] = []  # exit status of each time that the campaign went on
         (folder / "kernels").mkdir()
         for i in range(KERNELS):
@@ -68,7 +69,7 @@ function = "{__name__}:deadly"
 
     def kill(self, campaign: subprocess.Popen[bytes]) -> None:
         """Kill something."""
-        what = self.rng.choice(list(self.killed))
+        what, done = self.rng.choice(list(self.killed)), self.results()
         at = self.rng.randrange(len(self.cluster.workers))
         worker = self.cluster.workers[at]
         if what == "campaign":
@@ -81,8 +82,9 @@ function = "{__name__}:deadly"
             self.cluster.workers[at] = self.cluster.worker()
         else:
             found = children(worker.pid)
-            if not found:
+            if not found or done < self.spared:
                 return
+            self.spared = done + 10
             with suppress(ProcessLookupError):
                 os.kill(found[0], signal.SIGKILL)
         self.killed[what] += 1
