@@ -143,3 +143,8 @@ def test_diff_tells_what_fails(ptokit: Run) -> None:
     assert ran.status == 1
     assert "A fails: " in ran.out
     assert "[GM-OOB]" in ran.out
+
+
+def test_a_step_ends_at_bytes_that_are_no_text(ptokit: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\x00"), "utf-8"))
+    assert ptokit("run", SOFTMAX, *ARGS, "--step").status == 130

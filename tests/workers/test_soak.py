@@ -72,6 +72,9 @@ function = "{__name__}:deadly"
         what, done = self.rng.choice(list(self.killed)), self.results()
         at = self.rng.randrange(len(self.cluster.workers))
         worker = self.cluster.workers[at]
+        found = children(worker.pid) if done >= self.spared else []
+        if what == "work" and not found:
+            what = "worker"
         if what == "campaign":
             campaign.kill()
         elif what == "scheduler":
@@ -81,9 +84,6 @@ function = "{__name__}:deadly"
             worker.wait()
             self.cluster.workers[at] = self.cluster.worker()
         else:
-            found = children(worker.pid)
-            if not found or done < self.spared:
-                return
             self.spared = done + 10
             with suppress(ProcessLookupError):
                 os.kill(found[0], signal.SIGKILL)

@@ -94,7 +94,7 @@ def _dialogue() -> Iterator[Observer]:
         try:
             if sys.stdin is not None:  # closed
                 return input("(step) ")
-        except EOFError:
+        except (EOFError, UnicodeDecodeError):  # what is no text answers nothing
             pass
         say()
         return None
