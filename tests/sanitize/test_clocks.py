@@ -104,7 +104,7 @@ def calls(program: Mini, blocks: int) -> int:
 def test_chains_of_signals_and_meetings_cost_the_same_for_each_block(body: str) -> None:
     program = Mini(body, params="%sig: !pto.ptr<i32>")
     calls(program, 2)
-    few, some, many = (calls(program, blocks) for blocks in (32, 64, 128))
+    few, some, many = (calls(program, blocks) for blocks in (64, 128, 256))
     assert many - some < 2.3 * (some - few)
 
 

@@ -72,10 +72,14 @@ class Taken:
     def sure(self) -> bool:
         """True if it is soon seen that the wait has told no more than it may. (In a barrier of n cores, each of n
         givers has something that only it and those of the next barrier know.)"""
+        choices = [self._choices(source) for source in self.sources]
+        alone = len(choices) == 1
+        if alone and choices[0].all_needed():  # whatever it has told; a chain of signals tells of all before
+            return True
         wanted = [_Wanted(core, part) for core, part in self.told.beyond(self.before)]
-        for source in self.sources:
+        for choice in choices:
             if wanted:
-                wanted = self._choices(source).unsure(wanted, alone=len(self.sources) == 1)
+                wanted = choice.unsure(wanted)
         return not wanted
 
     def known(self) -> Clock:
@@ -168,11 +172,8 @@ class _Choices:
             return 0 < self.enough == len(self.free)
         return len(self.free) == 1 and not self.suffice(frozenset())
 
-    def unsure(self, wanted: list[_Wanted], *, alone: bool) -> list[_Wanted]:
-        """What of `wanted` these givers may not tell, as far as that is soon seen. ``alone``: they are all who have
-        told it."""
-        if alone and self.all_needed():
-            return []
+    def unsure(self, wanted: list[_Wanted]) -> list[_Wanted]:
+        """What of `wanted` these givers may not tell, as far as that is soon seen."""
         if self.enough <= 0:
             return wanted
         spare = len(self.free) - self.enough  # so many are not needed
