@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.asm import parse_module
-from ptokit.diagnostics import DiagnosticError
+from ptokit.diagnostics import DiagnosticError, Severity
 from ptokit.sanitize import Report, sanitize, uninit
 from ptokit.targets import target as target_named
 from ptokit.types.dtypes import DTYPES
@@ -136,7 +136,7 @@ class Mini:
         """Errors and warnings: rule → the lines of the body that each finding names."""
         report = self.sanitize(target, **launch)
         out: dict[str, list[set[int]]] = {}
-        for d in [*report.errors, *report.warnings]:
+        for d in (each for each in report.symptoms if each.severity is not Severity.NOTE):
             lines = {d.location.line, *(n.location.line for n in d.notes if n.location.line)}
             out.setdefault(d.rule, []).append({line - self.first + 1 for line in lines if line >= self.first})
         return out

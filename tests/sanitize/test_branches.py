@@ -49,7 +49,7 @@ def test_a_clean_program(tmp_path: Path) -> None:
 def test_findings(left_out: str, rule: str, at: str, tmp_path: Path) -> None:
     text = PLACED.replace(left_out, "")
     report, _ = run(text, tmp_path / "a.pto")
-    found = {(d.rule, d.location.line) for d in report.diagnostics}
+    found = {(d.rule, d.location.line) for d in report.symptoms}
     assert (rule, line_of(text, at)) in found
 
 
@@ -57,7 +57,7 @@ def test_the_fix_of_a_race_mends_it(tmp_path: Path) -> None:
     flags = "pto.set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]\n"
     text = PLACED.replace(WAIT, "").replace(flags, "")
     report, _ = run(text, tmp_path / "a.pto")
-    assert {d.rule for d in report.diagnostics} == {"RACE-RAW", "RACE-WAW"}
+    assert {d.rule for d in report.symptoms} == {"RACE-RAW", "RACE-WAW"}
     fix = next(race.fix for race in report.races.values())
     assert fix is not None
     mended, _ = run(fix.apply(text), tmp_path / "b.pto")

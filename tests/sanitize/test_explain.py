@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ptokit.asm import read_module
+from ptokit.diagnostics.edits import Edit
 from ptokit.sanitize import Report, sanitize
-from ptokit.sanitize.findings.repair import Edit
 from ptokit.targets import target
 
 from .mini import Mini

@@ -12,8 +12,9 @@ import pytest
 import ptokit as pto
 from ptokit.arguments.grammar import parse_argument
 from ptokit.asm import read_module
+from ptokit.diagnostics.edits import Edit
 from ptokit.sanitize import Report, sanitize
-from ptokit.sanitize.findings.repair import Edit, Fix
+from ptokit.sanitize.findings.fixes import Fix
 from ptokit.targets import target
 
 from .mini import Mini, output
@@ -200,13 +201,14 @@ def test_inserted_lines_end_like_the_others(end: str) -> None:
     assert Fix("", (Edit("k.pto", 1, "first"),)).apply("a") == "first\na"
 
 
-def test_unrolled_loops_get_words_only(tmp_path: Path) -> None:
+def test_fixes_mend_unrolled_loops(tmp_path: Path) -> None:
+    """Several operations come from one statement; the flags go with each of them."""
     text = PYTHON.replace("pto.range", "pto.static_range").replace("with pto.if_(i < 2)", "if i < 2")
-    kernel = defined(text.replace("with pto.else_()", "else"), tmp_path / "unrolled.py")
-    report = kernel.sanitize(np.ones((16, 32), np.float32), output())
-    fixes = [race.fix for race in report.races.values() if race.fix is not None]
-    assert fixes
-    assert all(fix.text.startswith("insert set_flag(") and not fix.edits for fix in fixes)
+    text = text.replace("with pto.else_()", "else")
+    report = defined(text, tmp_path / "unrolled.py").sanitize(np.ones((16, 32), np.float32), output())
+    assert {d.rule[:4] for d in report.errors} == {"RACE"}
+    mended = report.fix(text)
+    assert defined(mended, tmp_path / "mended.py").sanitize(np.ones((16, 32), np.float32), output()).clean, mended
 
 
 def test_the_last_synchronisation_is_told() -> None:

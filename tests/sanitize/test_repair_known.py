@@ -12,6 +12,7 @@ import pytest
 
 from ptokit.asm import read_module
 from ptokit.conformance.sync import Buffer, SyncCase, SyncSuite
+from ptokit.diagnostics import Severity
 from ptokit.sanitize import Report, sanitize
 from ptokit.targets import target
 
@@ -30,7 +31,7 @@ def mended(text: str, folder: Path, run: Callable[[Path], Report]) -> tuple[set[
         path = folder / f"k{next(_numbers)}.pto"
         path.write_text(text)
         report = run(path)
-        rules = {d.rule for d in [*report.errors, *report.warnings]}
+        rules = {d.rule for d in report.symptoms if d.severity is not Severity.NOTE}
         first = rules if first is None else first
         fixes = [race.fix for race in report.races.values() if race.same_core]
         assert len(fixes) < left, text

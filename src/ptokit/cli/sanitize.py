@@ -16,6 +16,7 @@ from ptokit.api.sanitize import Reports, sanitize
 from ptokit.api.settings import settings_for
 from ptokit.api.source import At
 from ptokit.api.targets import to_look_at
+from ptokit.diagnostics import Diagnostic
 from ptokit.diagnostics.render import visible_name
 from ptokit.diagnostics.sarif import Details
 from ptokit.run.machine.printed import redirected
@@ -76,11 +77,14 @@ def _page(html: str, target: Target | None, several: int) -> Path:
 
 def as_json(reports: Reports, shown: ByTarget, left_out: int) -> dict[str, Any]:
     """The JSON object of docs/formats.md."""
-    more = {
-        (diagnostic, target): {"race": report.races[diagnostic].as_json()}
-        for target, report in reports.items()
-        for diagnostic in report.races
-    }
+    more: dict[tuple[Diagnostic, str], dict[str, Any]] = {}
+    for target, report in reports.items():
+        for diagnostic, race in report.races.items():
+            more.setdefault((diagnostic, target), {})["race"] = race.as_json()
+        for diagnostic, fix in report.fixes.items():
+            more.setdefault((diagnostic, target), {})["fix"] = fix.as_json()
+        for diagnostic, others in report.folded.items():
+            more.setdefault((diagnostic, target), {})["same_cause"] = [other.as_json() for other in others]
     facts = [_facts(report) for report in reports.values()]
     return {**findings([shown], left_out, more), **(facts[0] if len(facts) == 1 else {"runs": facts})}
 
@@ -102,10 +106,11 @@ def _facts(report: Report) -> dict[str, Any]:
 def _sarif(reports: Reports, shown: ByTarget) -> str:
     details = {}
     for report in reports.values():
-        for diagnostic, race in report.races.items():
-            edits = () if race.fix is None else tuple((e.file, e.line, e.text) for e in race.fix.edits)
-            words = "" if race.fix is None else race.fix.text
-            details[diagnostic] = Details({"race": race.as_json()}, words, edits)
+        for diagnostic in dict.fromkeys([*report.races, *report.fixes]):
+            race = report.races.get(diagnostic)
+            fix = report.fixes.get(diagnostic) or (race and race.fix)
+            facts = {} if race is None else {"race": race.as_json()}
+            details[diagnostic] = Details(facts, fix.text if fix else "", fix.edits if fix else ())
     return sarif_text([shown], {target: _facts(report) for target, report in reports.items()}, details)
 
 

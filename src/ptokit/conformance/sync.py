@@ -116,7 +116,7 @@ class SyncSuite:
             raise DiagnosticError(errors)
         args = [arg.make() if isinstance(arg, Buffer) else arg for arg in case.args]
         report = sanitize(result.module, target, args, case.blocks, order=case.order)
-        return [*report.errors, *report.warnings]
+        return [found for found in report.symptoms if found.severity is not Severity.NOTE]
 
 
 def judge(case: SyncCase, target: str, findings: list[Diagnostic]) -> str:

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from ptokit.records import dataclass
 
+from .edits import Edit
 from .finding import Diagnostic, Severity
 from .location import Location
 from .rules import CATALOGUE, Rule
@@ -26,11 +27,11 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 @dataclass(frozen=True)
 class Details:
-    """More about a finding: facts, and a fix in words and as lines (file, line, text) to insert before others."""
+    """More about a finding: facts, and a fix in words and as edits of the text."""
 
     properties: dict[str, Any] = field(default_factory=dict)
     fix: str = ""
-    insert: tuple[tuple[str, int, str], ...] = ()
+    edits: tuple[Edit, ...] = ()
 
 
 def sarif(
@@ -82,10 +83,12 @@ def _details(details: Details | None, root: Path) -> dict[str, Any]:
         return {}
     out: dict[str, Any] = {"properties": details.properties} if details.properties else {}
     changes: dict[str, list[dict[str, Any]]] = {}
-    for file, line, text in details.insert:
-        region = {"startLine": line, "startColumn": 1, "endLine": line, "endColumn": 1}
-        change = {"deletedRegion": region, "insertedContent": {"text": f"{text}\n"}}
-        changes.setdefault(_uri(file, root), []).append(change)
+    for edit in details.edits:
+        region = {"startLine": edit.line, "startColumn": 1, "endLine": edit.line + edit.removed, "endColumn": 1}
+        change: dict[str, Any] = {"deletedRegion": region}
+        if edit.text is not None:
+            change["insertedContent"] = {"text": f"{edit.text}\n"}
+        changes.setdefault(_uri(edit.file, root), []).append(change)
     if changes:
         out["fixes"] = [_fix(details.fix, changes)]
     return out

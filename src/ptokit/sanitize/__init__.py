@@ -1,8 +1,10 @@
 """The sanitizer: happens-before, races, uninitialised reads, bounds, flags and deadlocks of a run."""
 
+from ptokit.diagnostics.edits import Edit
+
 from .api import ORDERS, sanitize
+from .findings.fixes import Fix
 from .findings.race import Access, Race
-from .findings.repair import Edit, Fix
 from .findings.witness import Change, Witness
 from .report import Report
 from .uninitialised import Uninitialised, uninit

@@ -32,9 +32,11 @@ from .checks.placement import reserved_bytes
 from .coverage import Mode, coverage
 from .findings.explain import explain
 from .findings.race import Race
+from .findings.repair import MENDED, Cause, repair
 from .findings.witness import Witness, compare, copies
 from .launch import KEPT, ObservedRun, Progress, Rerun
 from .reorder import Scheduler, can_wait, delaying
+from .replay import RecordedRun, Replay
 from .report import Report
 from .simulation.clocks import Clock
 from .simulation.givers import Waits
@@ -138,6 +140,13 @@ def sanitize(
         run.fresh = spare
         with redirect_stdout(StringIO()):  # the first run has printed it
             run.run()
+    unchanged = spare if spare is not None else fresh or None
+    if unchanged is not None and not how.by_compiler and target.is_device:
+        aside = *options[:3], Report(name, target.name, blocks, order), *options[4:]
+        causes = _causes(run, partial(RecordedRun, module, kernel, target, copies(unchanged), *aside))
+    else:
+        causes = []
+    run.tell(causes)
     report.ran = True
     report.coverage = coverage(how, in_order=not target.is_device, explained=explain_sync, complete=run.complete)
     report.diagnostics = _without_superseded(report.diagnostics)
@@ -148,9 +157,11 @@ def sanitize(
             entry, _ = filled_in(choose_entry(version, name), given)
             by_hand = Mode(version, None, vector_cores, ranks)
             by_hand.by_compiler = False
-            ObservedRun(
-                version, entry, target, copies(fresh), blocks, order == "profile", extended, again, by_hand
-            ).run()
+            run = ObservedRun(
+                *(version, entry, target, copies(fresh), blocks, order == "profile", extended, again, by_hand)
+            )
+            run.run()
+            run.tell()
             return list(again.races.values()), again.instructions
 
         report.synchronisation = explain(module, target, watch)
@@ -165,12 +176,24 @@ def sanitize(
     return report
 
 
+def _causes(run: ObservedRun, again: Callable[[], RecordedRun]) -> list[Cause]:
+    """What mends the findings of a run that flags can mend; ``again``: makes a run like it that keeps what is issued."""
+    if run.simulation.waits.corrected or MENDED.isdisjoint(rule for rule, _ in run.findings.keys):
+        return []
+    recorded = again()
+    with redirect_stdout(StringIO()):
+        if not recorded.record().fit:
+            return []
+    replay = Replay(recorded)
+    return repair(run.insertion, replay.items, replay, run.findings.keys)
+
+
 def _add_witnesses(report: Report, again: Callable[[Scheduler, str], Witness]) -> None:
     """Show what each race changes, as a note of its finding."""
     races, found = report.races, Diagnostics()
     report.races = {}
     for diagnostic in report.diagnostics:
-        race = races.get(diagnostic)
+        was, race = diagnostic, races.get(diagnostic)
         if race is not None and race.first.work is not None and not can_wait(race.first.work):
             note = Note(f"witness: not looked for; {race.first.instruction} cannot be put off here")
             diagnostic = replace(diagnostic, notes=(*diagnostic.notes, note))
@@ -181,6 +204,9 @@ def _add_witnesses(report: Report, again: Callable[[Scheduler, str], Witness]) -
         elif race is not None:
             note = Note(f"witness: not looked for; only the first {WITNESSES} races have one")
             diagnostic = replace(diagnostic, notes=(*diagnostic.notes, note))
+        for more in (report.fixes, report.folded):
+            if was in more:
+                more[diagnostic] = more.pop(was)  # type: ignore[attr-defined]
         if race is not None:
             report.races[diagnostic] = race
         found.add(diagnostic)

@@ -36,7 +36,8 @@ from .checks.unit_flags import left_set
 from .checks.vector_scopes import Sources
 from .coverage import Mode
 from .findings.folded import Draft, Findings
-from .findings.repair import Repair
+from .findings.insertion import Insertion
+from .findings.repair import Cause
 from .findings.witness import Witness, compare, copies
 from .memory.gm import Memory
 from .observe import REGIONS, CoreObserver
@@ -85,15 +86,15 @@ class ObservedRun:
         else:
             self.devices = [bind_arguments(kernel, args, written, blocks)]
         self.findings = Findings()
-        self.also, self.args = also, args
+        self.also, self.args, self.profile = also, args, profile
         self.fresh: Sequence[Any] | None = None  # the arguments as they were, to launch once more
         values = [value for device in self.devices for value in device]
         slots = {p.name for p in slot_memories(self.program.module, self.program.entry)}
         several = casts_elements(self.program.module)
         of_slots = [several or p.name in slots for p in self.program.params]
         memories = _memories(values, args, of_slots * len(self.devices))
-        repair = self.repair = Repair(module.functions, target)
-        analysis = Analysis(self.findings, repair, blocks_only=mode.by_compiler and not mode.between_cores)
+        insertion = self.insertion = Insertion(module.functions, target)
+        analysis = Analysis(self.findings, blocks_only=mode.by_compiler and not mode.between_cores)
         reused = "FLAG-REUSE-RACE" in also
         profiled = partial(Core, target=target, profile=profile, waits=reused, started=False)
         places = core_ids(self.program.cores.roles, blocks, mode.ranks)
@@ -101,7 +102,7 @@ class ObservedRun:
         hub = Hub(cores, self._overflow, mode.unsure)
         reuse = partial(reuse_race, self.findings) if reused else None
         self.simulation = Simulation(cores, hub, analysis.execute, reuse, waits)
-        repair.cores = self.simulation.cores  # and the transfer engines that come to them
+        insertion.cores = analysis.cores = self.simulation.cores  # and the transfer engines that come to them
         self.analysis = analysis
         self.memories, self.extended, self.mode = memories, extended, mode
         self.sources = Sources(module.functions)
@@ -155,8 +156,7 @@ class ObservedRun:
         return machines
 
     def run(self) -> None:
-        """Execute the cores of all blocks in turn and report."""
-        found = self.report.diagnostics
+        """Execute the cores of all blocks in turn. What is found goes into the report by `tell`."""
         semaphores: Semaphores[None] = Semaphores(list(self.simulation.cores), self.target)
         streams = clusters(self.program, self._cluster, semaphores, self.devices, range(self.blocks))
         with np.errstate(all="ignore"), one_blas_thread(self.program.effects.multiplies):
@@ -172,12 +172,15 @@ class ObservedRun:
             left_set(cores[index], self.findings)
         self._left_over(over)
         self.complete = len(over) == len(cores)
-        self._regions(found)
+        self._regions(self.report.diagnostics)
         if self.complete and self.findings.spare and self._same_without():
             for folded in self.findings.spare:
                 folded.rule = "PAD-READ"
                 folded.draft.notes.append(Note("other contents of these bytes store the same to global memory"))
-        self.report.races = self.findings.into(found, self.repair)
+
+    def tell(self, causes: Sequence[Cause] = ()) -> None:
+        """Report; ``causes``: what has one of them is one finding."""
+        self.findings.into(self.report, self.insertion, causes)
 
     def _same_without(self) -> bool:
         """True if a launch whose unwritten memory holds zeros leaves the same in the arguments."""
@@ -205,7 +208,7 @@ class ObservedRun:
             if core.ended and not core.blocked:
                 self.orders.pop(core.index).finish()
                 left_set(core, self.findings)
-                self.repair.used(core)
+                self.insertion.used(core)
                 core.forget()
 
     def _failed(self, stream: Stream, error: Exception) -> None:

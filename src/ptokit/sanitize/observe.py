@@ -36,7 +36,7 @@ from .checks.alias import run_scatter
 from .checks.core import Buffers, ObservedCore
 from .checks.cross_core import HANDLERS
 from .checks.engines import check_prefetches
-from .checks.flags import ProgramOrder
+from .checks.flags import ProgramOrder, alias_pipes
 from .checks.pipes import PipeWatch
 from .checks.synchronise import synchronise
 from .checks.threads import Watched
@@ -51,7 +51,6 @@ from .memory.owners import Group, Owners
 from .memory.producers import Producers
 from .memory.shadow import Space
 from .memory.touches import accesses, atomic_kind, tile_touch
-from .simulation.clocks import COMPONENTS
 from .simulation.core import Core
 from .simulation.events import Barrier, FlagKey, Item, SetFlag, WaitFlag, Work
 from .simulation.queues import Simulation
@@ -100,7 +99,7 @@ class CoreObserver(ObservedCore):
     def watch(self, core: Core, buffers: Buffers) -> None:
         """A core starts: new memory (shared in a cluster), flags and loops."""
         self.core, self.buffers = core, buffers
-        self.order = ProgramOrder(core, self.findings, alias=self._alias_pipes())
+        self.order = ProgramOrder(core, self.findings, alias=alias_pipes(self.also, self.target))
         self.scope_order = ScopeOrder(self.sources, self.report)
         self.pipes = PipeWatch(self)
         self._sequence = 0
@@ -110,11 +109,6 @@ class CoreObserver(ObservedCore):
         self.producers = Producers(self._of_tile, self.memories)
         self._marked: set[int] = set()
         self.prefetches, self.moving = [], []
-
-    def _alias_pipes(self) -> frozenset[str]:
-        """The source pipes for which FLAG-ALIAS is looked at."""
-        every = frozenset(pipe.name for pipe in COMPONENTS)
-        return every if "FLAG-ALIAS" in self.also else self.target.one_flag_per_id
 
     def scope(self, machine: Chunk, *, begins: bool) -> None:
         if begins:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import field
 
 from ptokit.diagnostics import Diagnostic, Diagnostics
+from ptokit.diagnostics.edits import edited
 from ptokit.diagnostics.render import summary
 from ptokit.records import dataclass
 
 from .coverage import NOTHING, Coverage, listed
 from .findings.explain import Synchronisation
+from .findings.fixes import Fix
 from .findings.race import Race
 from .findings.witness import Witness
 
@@ -26,6 +28,8 @@ class Outcome:
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     instructions: int = 0
     races: dict[Diagnostic, Race] = field(default_factory=dict)  # what is known about those that are races
+    fixes: dict[Diagnostic, Fix] = field(default_factory=dict)  # what mends a finding, tried out; they belong together
+    folded: dict[Diagnostic, tuple[Diagnostic, ...]] = field(default_factory=dict)  # others that have the same cause
     shuffled: Witness | None = None  # what the order of `seed` changes
     synchronisation: Synchronisation | None = None  # what a manual version needs, if that was asked for
     ran: bool = False  # False if the static check already ended it
@@ -50,6 +54,17 @@ class Outcome:
     def raise_if_errors(self) -> None:
         """Raise `DiagnosticError` with all findings if one of them is an error."""
         self.diagnostics.raise_if_errors()
+
+    def fix(self, source: str, file: str | None = None) -> str:
+        """A text with what mends its findings; ``source``: the text that was looked at, ``file``: its name, where
+        findings are in several."""
+        edits = [edit for fix in self.fixes.values() for edit in fix.edits]
+        return edited(source, (edit for edit in edits if file in (None, edit.file)))
+
+    @property
+    def symptoms(self) -> list[Diagnostic]:
+        """Every finding by itself, also those that have the cause of another one."""
+        return [each for found in self.diagnostics for each in (found, *self.folded.get(found, ()))]
 
     @property
     def verdict(self) -> str:

@@ -10,7 +10,6 @@ from ptokit.types.enums import Pipe
 
 from ..findings.folded import Draft, Findings, Folded
 from ..findings.races import describe, operand, region
-from ..findings.repair import Repair
 from ..memory.footprints import Touch, places_of
 from ..memory.gm import Memory
 from ..memory.shadow import PADDING, UNINITIALISED, Record, Space
@@ -25,8 +24,10 @@ _SHORT = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW"}
 class Analysis:
     """Checks instructions in the order of the simulation. ``blocks_only``: the cores of a block do not race."""
 
-    def __init__(self, findings: Findings, repair: Repair, *, blocks_only: bool) -> None:
-        self.findings, self.repair, self.blocks_only = findings, repair, blocks_only
+    cores: list[Core]  # of the launch, and the transfer engines that come to them
+
+    def __init__(self, findings: Findings, *, blocks_only: bool) -> None:
+        self.findings, self.blocks_only = findings, blocks_only
         self.caches = ScalarCaches(findings)
 
     def execute(self, core: Core, work: Work, clock: Clock) -> None:
@@ -63,14 +64,14 @@ class Analysis:
 
     def _settled(self, record: Record) -> bool:
         """True if all that the record's own core is still to issue comes after it."""
-        core = self.repair.cores[record.core]
+        core = self.cores[record.core]
         return core.over or record.before(core.issue)
 
     # --- races ---------------------------------------------------------------------------------------------------
 
     def _race(self, core: Core, work: Work, touch: Touch, record: Record) -> Folded | None:
         """Report two accesses; None where they do not count."""
-        other = self.repair.cores[record.core]
+        other = self.cores[record.core]
         engine = ENGINE in (core.kind, other.kind)
         if self.blocks_only and not engine and other.block == core.block and other.rank == core.rank:
             return None
@@ -97,7 +98,7 @@ class Analysis:
         """Tells the races of an access with one instruction apart: which of the two is first, and on which cores."""
         if record.core == core.index:
             return record.work.pipe, record.work.seq < work.seq
-        other = self.repair.cores[record.core]
+        other = self.cores[record.core]
         return record.core < core.index, other.block == core.block, other.rank == core.rank
 
     # --- initialisation ------------------------------------------------------------------------------------------

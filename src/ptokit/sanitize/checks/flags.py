@@ -6,15 +6,23 @@ from collections.abc import Iterator
 from functools import partial
 
 from ptokit.diagnostics import Note
+from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 
 from ..findings.folded import Draft, Findings
-from ..findings.repair import COMPOSITE_PIPES
+from ..findings.insertion import COMPOSITE_PIPES
+from ..simulation.clocks import COMPONENTS
 from ..simulation.core import Core
 from ..simulation.events import FlagKey, GetToken, Item, ReleaseToken, SetFlag, WaitFlag, flag_call, flag_text
 
 OPTIONAL = frozenset(("FLAG-REUSE-RACE", "FLAG-ALIAS"))
 """Rules about things that no public text decides, off by default; FLAG-ALIAS but for the pipes where a device hangs."""
+
+
+def alias_pipes(also: frozenset[str], target: Target) -> frozenset[str]:
+    """The source pipes for which FLAG-ALIAS is looked at."""
+    every = frozenset(pipe.name for pipe in COMPONENTS)
+    return every if "FLAG-ALIAS" in also else target.one_flag_per_id
 
 
 class ProgramOrder:

@@ -8,13 +8,15 @@ from copy import deepcopy
 from dataclasses import field
 from typing import Any
 
+from ptokit.diagnostics.edits import Edit
 from ptokit.ir.core import Module, Op
 from ptokit.records import dataclass
 from ptokit.targets import Target
 
 from ..simulation.events import Work
+from .fixes import Fix, Step
+from .insertion import Insertion
 from .race import Race
-from .repair import Edit, Fix, Repair, Step
 
 _ROUNDS = 200  # synchronisations at most
 _TRIALS = 1_000_000  # instructions executed to find superfluous ones
@@ -44,7 +46,7 @@ class Synchronisation:
         lines = ["a manual version needs:"]
         if all(fix.edits for fix in self.fixes):
             width = len(str(max(edit.line for edit in self.edits)))
-            lines += [f"  before line {edit.line:>{width}}: {edit.text.strip()}" for edit in self.edits]
+            lines += [f"  before line {edit.line:>{width}}: {(edit.text or '').strip()}" for edit in self.edits]
         else:
             lines += [f"  {fix.text}" for fix in self.fixes]
         if not self.complete:
@@ -63,13 +65,13 @@ class Synchronisation:
             "complete": self.complete,
             "minimal": self.minimal,
             "needs": [fix.text for fix in self.fixes],
-            "insert": [{"file": e.file, "before": e.line, "text": e.text.strip()} for e in self.edits],
+            "insert": [{**edit.as_json(), "text": (edit.text or "").strip()} for edit in self.edits],
         }
 
 
 def explain(module: Module, target: Target, watch: Watch) -> Synchronisation:
     """The synchronisations between pipes that `module` needs; ``watch`` runs a version of it."""
-    repair = Repair(module.functions, target)
+    insertion = Insertion(module.functions, target)
     found = Synchronisation()
     for _ in range(_ROUNDS):
         copy, original = _with(module, found.fixes)
@@ -80,7 +82,7 @@ def explain(module: Module, target: Target, watch: Watch) -> Synchronisation:
         a, b = race.first.work, race.second.work
         assert a is not None
         assert b is not None
-        found.fixes.append(repair.fix(_as(a, original), _as(b, original)))
+        found.fixes.append(insertion.fix(_as(a, original), _as(b, original)))
     else:
         found.complete = False
     found.minimal = found.complete and cost * len(found.fixes) <= _TRIALS

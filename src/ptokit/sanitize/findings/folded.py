@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import field
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Protocol
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Location, Note, Severity, lookup
 from ptokit.ir.core import Op
@@ -12,10 +13,23 @@ from ptokit.records import dataclass
 from ..simulation.core import Core
 from ..simulation.events import Item, Loops
 from .race import Race
-from .repair import Repair
+
+if TYPE_CHECKING:
+    from .repair import Cause
+from .fixes import Fix
+from .insertion import Insertion
 
 COUNTED = 100_000
 """Iterations of one finding that are told apart."""
+
+
+class Reported(Protocol):
+    """A report, as far as findings go into it."""
+
+    diagnostics: Diagnostics
+    races: dict[Diagnostic, Race]
+    fixes: dict[Diagnostic, Fix]
+    folded: dict[Diagnostic, tuple[Diagnostic, ...]]
 
 
 @dataclass(slots=True)
@@ -75,27 +89,68 @@ class Findings:
         """Unwritten bytes that are read beyond the valid regions of tiles."""
         return [folded for folded in self._folded.values() if folded.rule == "UNINIT-READ" and folded.draft.spare]
 
-    def into(self, found: Diagnostics, repair: Repair) -> dict[Diagnostic, Race]:
-        """Add every finding, unless the same rule already has one at that place; races with their fixes."""
-        races: dict[Diagnostic, Race] = {}
+    @property
+    def keys(self) -> list[tuple[str, Hashable]]:
+        """Rule and key of every finding."""
+        return list(self._folded)
+
+    def into(self, report: Reported, insertion: Insertion, causes: Sequence[Cause] = ()) -> None:
+        """Add every finding, unless the same rule already has one at that place: races with what is known about them,
+        and those of one cause as one, with what mends it."""
+        found = report.diagnostics
         known = {(d.rule, d.location) for d in found}
-        for folded in self._folded.values():
-            draft = folded.draft
-            if (folded.rule, draft.location) in known:
-                continue
-            notes = [*draft.notes, Note(f"at {folded.example}{_extent(folded)}")]
-            hint, race = draft.hint, draft.race
-            if race is not None:
-                race.times, race.iterations, race.blocks = folded.times, len(folded.iterations), sorted(folded.blocks)
-                if race.same_core and race.first.work is not None and race.second.work is not None:
-                    race.fix = repair.fix(race.first.work, race.second.work)
-                    hint = race.fix.text
-            severity = draft.severity or lookup(folded.rule).severity
-            diagnostic = Diagnostic(folded.rule, severity, draft.message, draft.location, hint, tuple(notes))
+        cause_of = {key: cause for cause in causes for key in cause.keys}
+        made: dict[tuple[str, Hashable], tuple[Diagnostic, Race | None]] = {}
+        for key, folded in self._folded.items():
+            if (folded.rule, folded.draft.location) not in known:
+                made[key] = self._diagnostic(folded, cause_of.get(key), insertion)
+        shown: set[int] = set()
+        for key, (diagnostic, race) in made.items():
+            cause = cause_of.get(key)
+            if cause is not None:
+                if id(cause) in shown:
+                    continue
+                shown.add(id(cause))
+                several = {made[other][0]: made[other][1] for other in cause.keys if other in made}
+                first = min(several, key=lambda d: _FIRST.get(d.rule, len(_FIRST)))
+                race = several.pop(first)
+                diagnostic = replace(first, hint=cause.fix.text, notes=(*first.notes, *_also(list(several))))
+                report.fixes[diagnostic] = cause.fix
+                report.folded[diagnostic] = tuple(several)
             found.add(diagnostic)
             if race is not None:
-                races[diagnostic] = race
-        return races
+                report.races[diagnostic] = race
+
+    def _diagnostic(self, folded: Folded, cause: Cause | None, insertion: Insertion) -> tuple[Diagnostic, Race | None]:
+        """One finding by itself."""
+        draft = folded.draft
+        notes = [*draft.notes, Note(f"at {folded.example}{_extent(folded)}")]
+        hint, race = draft.hint, draft.race
+        if race is not None:
+            race.times, race.iterations, race.blocks = folded.times, len(folded.iterations), sorted(folded.blocks)
+            if cause is not None:
+                race.fix = cause.fix
+            elif race.same_core and race.first.work is not None and race.second.work is not None:
+                race.fix = insertion.fix(race.first.work, race.second.work)
+                hint = race.fix.text
+        severity = draft.severity or lookup(folded.rule).severity
+        return Diagnostic(folded.rule, severity, draft.message, draft.location, hint, tuple(notes)), race
+
+
+_FIRST = {rule: n for n, rule in enumerate(("FLAG-UNMATCHED", "FLAG-REUSE", "FLAG-ORDER", "DEADLOCK"))}
+"""The rules that tell best what is wrong, where findings of several have one cause."""
+
+_NAMED = 4
+"""Findings of one cause that are named, besides the first."""
+
+
+def _also(others: list[Diagnostic]) -> list[Note]:
+    """The findings that have the same cause."""
+    notes = [Note(f"the same fix mends {d.rule}: {d.message}", d.location) for d in others[:_NAMED]]
+    if len(others) > _NAMED:
+        rules = sorted({d.rule for d in others[_NAMED:]})
+        notes.append(Note(f"and {len(others) - _NAMED} more: {', '.join(rules)}"))
+    return notes
 
 
 def _extent(folded: Folded) -> str:

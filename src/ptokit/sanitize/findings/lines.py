@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-from functools import lru_cache
-
 from ptokit.diagnostics.source import file_lines
 from ptokit.ir.core import Op
+
+from .python_text import python_text
 
 _OPEN, _CLOSE = "([{", ")]}"
 
@@ -15,7 +14,7 @@ def first_line(op: Op) -> int:
     """The line an operation begins in."""
     at = op.location
     if at.file is not None and at.file.endswith(".py"):
-        return _statement(at.file, at.line)[0]
+        return python_text(at.file).span(at.line)[0]
     return at.line
 
 
@@ -27,7 +26,7 @@ def last_line(op: Op, following: Op | None) -> int:
     at = op.location
     nested = [inner for region in op.regions for block in region.blocks for inner in block.ops]
     if at.file is not None and at.file.endswith(".py"):
-        return max([_statement(at.file, at.line)[1], *(last_line(inner, None) for inner in nested)])
+        return max([python_text(at.file).span(at.line)[1], *(last_line(inner, None) for inner in nested)])
     lines = file_lines(at.file) if at.file is not None else []
     if at.line > len(lines):  # or is another text by now
         return max([at.line, *(last_line(inner, None) + 1 for inner in nested)])
@@ -72,23 +71,3 @@ def _end_of_block(lines: list[str], line: int, column: int) -> int:
             before = char
         start = 0
     return len(lines) + 1
-
-
-@lru_cache(maxsize=8)
-def _statements(file: str, text: str) -> list[tuple[int, int]]:
-    """(first, last line) of every statement, inner ones last."""
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return []
-    found = [(node.lineno, node.end_lineno or node.lineno) for node in ast.walk(tree) if isinstance(node, ast.stmt)]
-    return sorted(found, key=lambda span: span[1] - span[0], reverse=True)
-
-
-def _statement(file: str, line: int) -> tuple[int, int]:
-    """The innermost statement that covers a line of a Python file."""
-    best = (line, line)
-    for first, last in _statements(file, "\n".join(file_lines(file))):
-        if first <= line <= last:
-            best = (first, last)
-    return best

@@ -11,7 +11,7 @@ from ptokit.records import dataclass
 from ..memory.footprints import Touch
 from ..simulation.events import Loops, Work
 from ..simulation.timeline import Timeline
-from .repair import Fix
+from .fixes import Fix
 from .witness import Witness
 
 Span = tuple[int, int]
@@ -94,8 +94,7 @@ class Race:
             sync = {"set": self.last_sync[0].line, "wait": self.last_sync[1].line}
         fix = None
         if self.fix is not None:
-            edits = [{"file": e.file, "before": e.line, "text": e.text} for e in self.fix.edits]
-            fix = {"text": self.fix.text, "insert": edits}
+            fix = self.fix.as_json()
         return {
             "accesses": [self.first.as_json(), self.second.as_json()],
             "space": self.space,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ptokit.diagnostics import Note
@@ -14,7 +16,6 @@ from ..simulation.events import Item, Signal, Work, barrier_call, flag_call
 from ..simulation.timeline import timelines
 from .folded import Draft
 from .race import Access, Race, Span
-from .repair import last_sync, sync_notes
 
 _RANGES = 64  # runs of bytes that a report lists
 
@@ -180,3 +181,22 @@ def overlap(a: Touch, b: Touch) -> str:
     parts = [text for text in dict.fromkeys((region(a, places), region(b, places))) if text]
     where = f"{a.space.name} bytes {int(places[0]):#x}..{int(places[-1]):#x}"
     return f"both touch {len(places)} bytes: {'; '.join([*parts, where])}"
+
+
+# --- what orders them now --------------------------------------------------------------------------------------------
+
+
+def last_sync(core: Core, a: Work, b: Work) -> tuple[Item, Item] | None:
+    """The set and the wait that last ordered the two pipes."""
+    return None if a.pipe is b.pipe else core.last_sync.get((a.pipe, b.pipe))
+
+
+def sync_notes(a: Work, b: Work, last: tuple[Item, Item] | None) -> Iterable[Note]:
+    """The same in words."""
+    pair = f"{a.pipe.text} to {b.pipe.text}"
+    if last is not None:
+        source, wait = last
+        lines = f"set in line {source.op.location.line}, waited for in line {wait.op.location.line}"
+        yield Note(f"the last flag from {pair} was {lines}", wait.op.location)
+    elif a.pipe is not b.pipe:
+        yield Note(f"nothing has ordered {pair} so far")

@@ -1,285 +1,338 @@
-"""The missing edge as code: which flag to set and wait for, where, and what orders the two pipes now."""
+"""What mends a program: the smallest change of one statement that takes findings away and adds none.
+
+Changes are proposed from the flags that have no partner, and from the accesses that race; each is judged by ordering the
+launch once more with it (`replay`). What one change takes away has one cause.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import field
 
-from ptokit.diagnostics import Location, Note
-from ptokit.diagnostics.source import file_lines
-from ptokit.ir.core import Block, Function, Op
-from ptokit.ir.facts import instr_of
-from ptokit.isa.order.event_tags import class_pipe
-from ptokit.isa.traits import Engine
+from ptokit.ir.core import Op
 from ptokit.records import dataclass
-from ptokit.targets import Target
-from ptokit.types.enums import EVENT_ID_COUNT, Pipe
+from ptokit.types.enums import Pipe
 
-from ..simulation.core import Core
-from ..simulation.events import FlagKey, Item, Work, barrier_call, flag_call
-from .lines import alone, first_line, indent, last_line
+from ..simulation.events import FlagKey, Item, WaitFlag, Work
+from .candidates import Anchor, Candidate, Candidates, together
+from .changes import Balance, Change, Found, Replayed
+from .fixes import Fix
+from .insertion import Insertion
+from .statements import Statement
 
-COMPOSITE_PIPES = frozenset((Pipe.S, Pipe.V, Pipe.MTE2, Pipe.MTE3))
-"""Pipes between which composite instructions hand over (memory-model-and-sync 2.1)."""
+Key = tuple[str, Hashable]
 
+PIPES = frozenset(("RACE-RAW", "RACE-WAR", "RACE-WAW", "RACE-INTRAPIPE"))
+STUCK = frozenset(("DEADLOCK", "FLAG-ORDER"))
+FLAGS = frozenset(("FLAG-UNMATCHED", "FLAG-REUSE", *STUCK))
+MENDED = PIPES | FLAGS
+"""Rules whose findings flags and barriers mend."""
 
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A line to insert before line `line`, which counts from 1 in the text as it is."""
-
-    file: str
-    line: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One operation to insert before or after `op`: a set or wait of a flag, or a barrier (``verb`` is "barrier")."""
-
-    op: Op
-    after: bool
-    verb: str
-    pipes: tuple[Pipe, ...]
-    number: int = 0
-
-    def make(self) -> Op:
-        """The operation."""
-        if self.verb == "barrier":
-            return Op("pto.barrier", {}, {"pipe": self.pipes[0]}, location=self.op.location)
-        attrs = {"src_pipe": self.pipes[0], "dst_pipe": self.pipes[1], "event_id": self.number}
-        return Op(f"pto.{self.verb}_flag", {}, attrs, location=self.op.location)
+_TRIALS = 160  # changes that are tried for one finding
+_ITEMS = 80_000  # items that are ordered again, for all
+_NEAR = 16  # places that a flag is moved to
+_RACES = 6  # races of which flags are proposed
+_TOGETHER = 8  # changes that make one
+_NEIGHBOURS = 4  # flags whose ids another one may be meant to have
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
-    """What mends a race. ``steps``: what is inserted, as ``edits`` of the text; no edits where only words can tell."""
+@dataclass
+class Cause:
+    """A change that mends findings, and which they are, the first of them as the example."""
 
-    text: str
-    edits: tuple[Edit, ...] = ()
-    steps: tuple[Step, ...] = ()
-
-    @property
-    def paired(self) -> list[tuple[Step, Edit]]:
-        """Each step with its line."""
-        return list(zip(self.steps, self.edits))
-
-    def apply(self, source: str) -> str:
-        """The text of the file with the lines inserted; they end as its first line does."""
-        ends = _LINE_END.findall(source)
-        lines = _LINE_END.split(source)
-        end = ends[0] if ends else "\n"
-        for edit in sorted(self.edits, key=lambda e: e.line)[::-1]:
-            lines.insert(edit.line - 1, edit.text)
-            ends.insert(edit.line - 1, end)
-        return "".join(map(str.__add__, lines, [*ends, ""]))
+    fix: Fix
+    keys: list[Key] = field(default_factory=list)
 
 
-_LINE_END = re.compile(r"\r\n|[\r\n]")  # those that the lexer counts
+def repair(
+    insertion: Insertion, items: Sequence[tuple[int, Item]], replay: Replayed, found: Iterable[Key]
+) -> list[Cause]:
+    """The causes of what was found in a launch whose cores issued `items`.
+
+    ``replay`` orders them again with changes; ``found``: rule and key of each finding. What no change mends has no
+    cause here. The changes of all causes belong together.
+    """
+    return _Search(insertion, items, replay).causes(set(found))
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    block: Block
-    index: int
+class _Search:
+    def __init__(self, insertion: Insertion, items: Sequence[tuple[int, Item]], replay: Replayed) -> None:
+        self.insertion, self.items, self.replay = insertion, items, replay
+        self.candidates = Candidates(insertion.structure, items)
+        self.changes: list[Change] = []
+        self.left = _ITEMS
 
+    def causes(self, wanted: set[Key]) -> list[Cause]:
+        outcome = self.replay(())
+        now, causes = outcome.found, list[Cause]()
+        self.given_up: set[Hashable] = set()
+        while self.left > 0:
+            target = next((key for key in _urgent(now) if _alike(key) not in self.given_up), None)
+            if target is None:
+                break
+            best = self._best(target, now) or self._several(target, now)
+            if best is None:
+                self.given_up.add(_alike(target))
+                continue
+            candidate, later = best
+            kept = set(map(_alike, later))
+            mended = [key for key in now if _alike(key) not in kept and key in wanted]
+            self.changes.append(candidate.change)
+            if mended:
+                causes.append(Cause(candidate.fix, mended))
+            now = later
+        return causes
 
-class Repair:
-    """Knows the text of the program: which ids it uses, and where instructions stand."""
+    def _best(self, target: Key, now: Found) -> tuple[Candidate, Found] | None:
+        """The change that takes `target` away and most of the rest; the first where several are as good."""
+        self.balance = Balance(self.items, self.changes)
+        before = self.balance.total
+        known = set(map(_alike, now))
+        best: tuple[int, Candidate, Found] | None = None
+        trials = 0
+        for candidate in self._proposed(target, now, before):
+            if best is not None and candidate.last:
+                break
+            changes = [*self.changes, candidate.change]
+            after, early = self.balance.after(candidate.change)
+            if (after and after >= before) or early > self.balance.early:
+                continue
+            trials += 1
+            self.left -= len(self.items)
+            later = self.replay(changes).found
+            alike = set(map(_alike, later))
+            if _alike(target) not in alike and alike <= known:
+                left = len(later)
+                if best is None or left < best[0]:
+                    best = left, candidate, later
+                if not any(rule in MENDED and _alike((rule, key)) not in self.given_up for rule, key in later):
+                    break
+            if trials >= _TRIALS or self.left <= 0:
+                break
+        return None if best is None else best[1:]
 
-    def __init__(self, functions: Sequence[Function], target: Target) -> None:
-        self.cores: list[Core] = []
-        self._used: dict[tuple[Pipe, Pipe], set[int]] = {}
-        self._place: dict[Op, _Place] = {}
-        self._parent: dict[int, Op] = {}  # by id of the block
-        self._lines: dict[tuple[str | None, int, str], int] = {}  # operations of a name that begin there
-        self._given: dict[tuple[Pipe, Pipe, int, int], int] = {}  # by the lines of set and wait
-        self._composite = False
-        self._one_flag_per_id = target.one_flag_per_id
-        for function in functions:
-            if function.body is not None:
-                self._walk(function.body, target)
-
-    def _walk(self, region: Block, target: Target) -> None:
-        for here, i, op in ((b, k, o) for b in region.blocks for k, o in enumerate(b.ops)):
-            self._place[op] = _Place(here, i)
-            line = op.location.file, op.location.line, op.name
-            self._lines[line] = self._lines.get(line, 0) + 1
-            pair = _pipes(op)
-            if pair is not None:
-                self._used.setdefault(pair, set()).add(op.attrs.get("event_id") or 0)
-            instr = instr_of(op)
-            self._composite = self._composite or (
-                instr is not None and target.of(instr.engines) is Engine.SEVERAL_PIPES
-            )
-            for inner in op.regions:
-                self._parent.update((id(part), op) for part in inner.blocks)
-                self._walk(inner, target)
-
-    def used(self, core: Core) -> None:
-        """A core has ended: remember the ids that it has used."""
-        for p, q, number in core.flags:
-            self._used.setdefault((p, q), set()).add(number)
-
-    # --- the fix -------------------------------------------------------------------------------------------------
-
-    def fix(self, a: Work, b: Work) -> Fix:
-        """The flag or barrier that orders `a` before `b`, which begins later, on the same core."""
-        if a.pipe is b.pipe:
-            return self._barrier(a.pipe, b.op)
-        found = self._common(a.op, b.op)
-        if found is None:
-            return self._barrier(Pipe.ALL, b.op)
-        after, before, block = found
-        carried = self._place[before].index <= self._place[after].index
-        loop = self._loop(block) if carried else None
-        if carried and loop is None:
-            return self._barrier(Pipe.ALL, b.op)
-        number = self._free(a.pipe, b.pipe, self._last(after), first_line(before))
-        if number is None:
-            return self._barrier(Pipe.ALL, b.op)
-        return self._flag((a.pipe, b.pipe, number), after, before, loop)
-
-    def _flag(self, key: FlagKey, after: Op, before: Op, loop: Op | None) -> Fix:
-        set_flag, wait_flag = (flag_call(verb, key, before) for verb in ("set", "wait"))
-        set_at, wait_at = self._last(after), first_line(before)
-        text = f"insert {set_flag} after line {set_at} and {wait_flag} before line {wait_at}"
-        if loop is not None:
-            text += f"; also set it once before the loop in line {first_line(loop)} and wait for it once after the loop"
-            if self._last(loop) > first_line(loop):
-                text += f", after line {self._last(loop)}"
-        around = [op for op in (after, before, loop) if op is not None]
-        lines = [(set_at + 1, "set", after, True), (wait_at, "wait", before, False)]
-        if loop is not None:
-            outside = [(first_line(loop), "set", loop, False), (self._last(loop) + 1, "wait", loop, True)]
-            lines = [outside[0], *lines[::-1], outside[1]]
-        steps = tuple(Step(op, behind, verb, key[:2], key[2]) for _, verb, op, behind in lines)
-        apart = set_at < wait_at if loop is None else before is after or self._last(before) < first_line(after)
-        if not apart or not all(map(self._free_standing, around)):
-            return Fix(text, steps=steps)
-        edits = [self._edit(line, _flag_code(verb, key, op.location), op) for line, verb, op, _ in lines]
-        return Fix(text, tuple(edits), steps)
-
-    def _barrier(self, pipe: Pipe, before: Op) -> Fix:
-        line = first_line(before)
-        text = f"insert {barrier_call(pipe, before)} before line {line}"
-        steps = (Step(before, False, "barrier", (pipe,)),)
-        if not self._free_standing(before):
-            return Fix(text, steps=steps)
-        return Fix(text, (self._edit(line, _barrier_code(pipe, before.location), before),), steps)
-
-    def _edit(self, line: int, code: str, like: Op) -> Edit:
-        file = like.location.file or ""
-        return Edit(file, line, indent(file, first_line(like)) + code)
-
-    def _following(self, op: Op) -> Op | None:
-        place = self._place[op]
-        return place.block.ops[place.index + 1] if place.index + 1 < len(place.block.ops) else None
-
-    def _last(self, op: Op) -> int:
-        return last_line(op, self._following(op))
-
-    def _free_standing(self, op: Op) -> bool:
-        """True if lines can be inserted around an operation: nothing else comes from its lines."""
-        place = self._place[op]
-        before = place.block.ops[place.index - 1] if place.index else None
-        if op.location.file is not None and op.location.file.endswith(".py"):
-            # More than one: the statement ran several times while the kernel was traced.
-            return self._lines[op.location.file, op.location.line, op.name] == 1
-        return alone(op, self._following(op), before)
-
-    def _free(self, src: Pipe, dst: Pipe, after: int, before: int) -> int | None:
-        """An event id that nothing else uses, best for no other destination either; the same one for the same edge."""
-        known = self._given.get((src, dst, after, before))
-        if known is not None:
-            return known
-        used = set(self._used.get((src, dst), ()))
-        for core in self.cores:
-            used |= {number for p, q, number in core.flags if (p, q) == (src, dst)}
-        if self._composite and src in COMPOSITE_PIPES and dst in COMPOSITE_PIPES:
-            used.add(0)
-        shared = {
-            i for (p, _), ids in self._used.items() if p is src and src.name in self._one_flag_per_id for i in ids
-        }
-        free = min((i for i in range(EVENT_ID_COUNT) if i not in used), key=lambda i: (i in shared, i), default=None)
-        if free is not None:
-            self._given[src, dst, after, before] = free
-            self._used.setdefault((src, dst), set()).add(free)
-        return free
-
-    # --- structure -----------------------------------------------------------------------------------------------
-
-    def _chain(self, op: Op | None) -> Iterator[Op]:
-        """An operation and those it is nested in, inside out."""
-        while op is not None:
-            yield op
-            op = self._parent.get(id(self._place[op].block))
-
-    def _common(self, a: Op, b: Op) -> tuple[Op, Op, Block] | None:
-        """The operations of the innermost common block that hold `a` and `b`; None if they share none."""
-        if a not in self._place or b not in self._place:
-            return None
-        blocks = {id(self._place[op].block): op for op in self._chain(a)}
-        for op in self._chain(b):
-            block = self._place[op].block
-            if id(block) in blocks:
-                return blocks[id(block)], op, block
+    def _several(self, target: Key, now: Found) -> tuple[Candidate, Found] | None:
+        """Several changes that give flags their partners and together take `target` away."""
+        known, changes = set(map(_alike, now)), list(self.changes)
+        parts: list[Candidate] = []
+        try:
+            while len(parts) < _TOGETHER and self.left > 0:
+                balance = self.balance = Balance(self.items, self.changes)
+                tried = self._partners(*balance.single(), keep=True)
+                found = next((c for c in tried if balance.after(c.change)[0] < balance.total), None)
+                if found is None:
+                    return None
+                parts.append(found)
+                self.changes.append(found.change)
+                self.left -= len(self.items)
+                later = self.replay(self.changes).found
+                alike = set(map(_alike, later))
+                if _alike(target) not in alike and alike <= known:
+                    return together(parts), later
+        finally:
+            self.changes = changes
         return None
 
-    def _loop(self, block: Block) -> Op | None:
-        """The innermost loop around a block."""
-        return next(
-            (op for op in self._chain(self._parent.get(id(block))) if op.name in ("scf.for", "scf.while")), None
-        )
+    # --- what may mend -------------------------------------------------------------------------------------------
+
+    def _proposed(self, target: Key, now: Found, wrong: int) -> Iterator[Candidate]:
+        if wrong:
+            yield from self._partners(*self.balance.single())
+        rule, key = target
+        if rule in STUCK:
+            blocked = self.replay(self.changes).blocked
+            keys = {item.key for item in blocked if isinstance(item, WaitFlag)}
+            for statement in self._with(keys):
+                yield from self._moves(statement, ())
+        if rule in PIPES:
+            races = [key, *(k for r, k in now if r in PIPES and k != key)][:_RACES]
+            for race in races:
+                yield from self._moved(race)
+            for race in races:
+                yield from self._flagged(race)
+            yield from self._stopped(key)
+
+    def _with(self, keys: Iterable[FlagKey]) -> list[Statement]:
+        """The statements that set one of some flags or wait for one."""
+        wanted = set(keys)
+        return [s for s in self.candidates.flags if self.candidates.keys(s) & wanted]
+
+    def _partners(
+        self, over: dict[FlagKey, None], under: dict[FlagKey, None], *, keep: bool = False
+    ) -> Iterator[Candidate]:
+        """Changes that give flags their partners: other ids, what is missing, what is too much, other places.
+        ``keep``: none is left out or moved."""
+        single = {**over, **under}
+        made = self.candidates
+        suspects = self._with(single)
+        for statement in suspects:
+            keys = made.keys(statement)
+            wants = [k for k in (under if statement.flag == "set" else over) if k[:2] == made.pair(statement)]
+            if not wants or not keys & set(over if statement.flag == "set" else under):
+                continue
+            for model in self._with(wants):
+                number = made.like(model, statement)
+                if number is not None and model is not statement and (found := made.rename(statement, number)):
+                    yield found
+            for key in wants:
+                if (found := made.rename(statement, made.constant(key[2]))) is not None:
+                    yield found
+        first, rest = [], []
+        for key, verb in [*((k, "wait") for k in over), *((k, "set") for k in under)]:
+            own = [s for s in self._with((key,)) if s.flag != verb]
+            other = [s for s in self._with((key,)) if s.flag == verb]
+            (first if len(own) > len(other) else rest).extend(own)
+        for statement in dict.fromkeys(() if keep else first):
+            if (found := made.remove(statement)) is not None:
+                yield found
+        for key, verb in [*((k, "wait") for k in over), *((k, "set") for k in under)]:
+            yield from self._partner(key, verb)
+        if keep:
+            return
+        for statement in dict.fromkeys(rest):
+            if (found := made.remove(statement)) is not None:
+                yield found
+        for statement in suspects:
+            near = sorted(made.flags, key=lambda s: (s.file != statement.file, abs(s.first - statement.first)))
+            same = [s for s in made.flags if made.pair(s) == made.pair(statement)]
+            for model in dict.fromkeys([*same, *near[: _NEIGHBOURS + 1]]):
+                number = made.like(model, statement) if model is not statement else None
+                if number is not None and (found := made.rename(statement, number)) is not None:
+                    yield found
+        for statement in suspects:
+            yield from self._moves(statement, ())
+
+    def _partner(self, key: FlagKey, verb: str) -> Iterator[Candidate]:
+        """The missing set or wait, at every place that may be meant, the nearest first."""
+        made = self.candidates
+        partners = [s for s in self._with((key,)) if s.flag != verb]
+        if not partners:
+            return
+        pipe = key[0] if verb == "set" else key[1]
+        near = partners[0]
+        places = [
+            Anchor(statement, after)
+            for statement in made.anchors(near.ops[0], {pipe})
+            for after in (True, False)
+            if statement.file == near.file
+        ]
+        # The set follows its producer, the wait precedes its consumer.
+        places.sort(key=lambda a: (a.after is not (verb == "set"), min(_apart(a, p, verb) for p in partners)))
+        for anchor in places:
+            ids = [made.like(model, anchor.statement) for model in partners]
+            if anchor.statement.flag:
+                ids.append(made.like(anchor.statement, anchor.statement))
+            ids.append(made.constant(key[2]))
+            texts = set()
+            for number in ids:
+                if number is not None and number.text not in texts:
+                    texts.add(number.text)
+                    if (found := made.insert(verb, key[:2], number, anchor)) is not None:
+                        yield found
+
+    def _moves(self, statement: Statement, first: Sequence[Anchor]) -> Iterator[Candidate]:
+        """A flag at other places, the nearest first."""
+        made = self.candidates
+        places = [
+            Anchor(other, after)
+            for other in made.anchors(statement.ops[0], set(made.pair(statement) or ()))
+            for after in (True, False)
+            if other is not statement and other.file == statement.file
+        ]
+        places.sort(key=lambda a: abs(a.line - statement.first))
+        for anchor in [*first, *places[:_NEAR]]:
+            if (found := made.move(statement, anchor)) is not None:
+                yield found
+
+    def _sides(self, race: Hashable) -> tuple[Work, Work] | None:
+        """The two accesses of a race."""
+        assert isinstance(race, tuple)
+        p, q = self._pipe(race[0]), self._pipe(race[1])
+        return None if p is None or q is None else (Work(race[0], "", p), Work(race[1], "", q))
+
+    def _moved(self, race: Hashable) -> Iterator[Candidate]:
+        """A flag of the pipes of two accesses moved between them."""
+        sides = self._sides(race)
+        if sides is None:
+            return
+        structure, made = self.insertion.structure, self.candidates
+        a, b = (structure.outside(side.op) for side in sides)
+        p, q = (side.pipe for side in sides)
+        ends: dict[str, list[Anchor]] = {"set": [], "wait": []}
+        for op, verb in ((a, "set"), (b, "wait")):
+            for outer, _ in structure.chain(op):
+                statement = structure.statement(outer)
+                if statement is not None and statement.alone:
+                    ends[verb].append(Anchor(statement, verb == "set"))
+        related = [s for s in made.flags if made.pair(s) == (p, q)]
+        for statement in related:
+            for anchor in ends[statement.flag][:2]:
+                if (found := made.move(statement, anchor)) is not None:
+                    yield found
+        for statement in related:
+            yield from self._moves(statement, ())
+
+    def _flagged(self, race: Hashable) -> Iterator[Candidate]:
+        """A new flag that orders two accesses."""
+        sides = self._sides(race)
+        if sides is None or sides[0].pipe is sides[1].pipe:
+            return
+        structure, made = self.insertion.structure, self.candidates
+        fix = self.insertion.fix(*sides)
+        if fix.steps[0].verb == "barrier":
+            return
+        if fix.edits:
+            yield made.steps(fix)
+            return
+        # Several operations come from one statement: each gets the flag.
+        first, second = (structure.statement(structure.outside(side.op)) for side in sides)
+        if first is not None and second is not None and first.alone and second.alone:
+            pipes, number = (sides[0].pipe, sides[1].pipe), made.constant(fix.steps[0].number)
+            parts = [
+                made.insert("set", pipes, number, Anchor(first, True)),
+                made.insert("wait", pipes, number, Anchor(second, False)),
+            ]
+            found = [part for part in parts if part is not None]
+            if len(found) == len(parts):
+                yield together(found)
+
+    def _stopped(self, race: Hashable) -> Iterator[Candidate]:
+        """A barrier between two accesses."""
+        sides = self._sides(race)
+        if sides is None:
+            return
+        a, b = sides
+        pipe = a.pipe if a.pipe is b.pipe else Pipe.ALL
+        fix = self.insertion.barrier(pipe, b.op)
+        statement = self.insertion.structure.statement(self.insertion.structure.outside(b.op))
+        if fix.edits:
+            yield self.candidates.steps(fix)
+        elif statement is not None and statement.alone:
+            found = self.candidates.barrier(pipe, Anchor(statement, False))
+            if found is not None:
+                yield found
+
+    def _pipe(self, op: Op) -> Pipe | None:
+        """The pipe of an instruction that raced."""
+        return next((item.pipe for _, item in self.items if item.op is op and isinstance(item, Work)), None)
 
 
-def _pipes(op: Op) -> tuple[Pipe, Pipe] | None:
-    """The pair of pipes that a flag operation of the text names."""
-    pair = op.attrs.get("src_pipe"), op.attrs.get("dst_pipe")
-    if isinstance(pair[0], Pipe) and isinstance(pair[1], Pipe):
-        return pair[0], pair[1]
-    if "src_op" in op.attrs and "dst_op" in op.attrs:
-        src, dst = class_pipe(op.attrs["src_op"], ""), class_pipe(op.attrs["dst_op"], "")
-        return None if src is None or dst is None else (src, dst)
-    return None
+def _apart(anchor: Anchor, partner: Statement, verb: str) -> tuple[bool, int]:
+    """How far a place is from the other half of a flag: a wait follows its set, also by way of the next iteration."""
+    distance = anchor.line - partner.last - 1 if verb == "wait" else partner.first - anchor.line
+    return distance < 0, abs(distance)
 
 
-def _flag_code(verb: str, key: FlagKey, at: Location) -> str:
-    if at.file is not None and at.file.endswith(".py"):
-        pto = _package(at.file)
-        return f"{pto}.{verb}_flag({pto}.{key[0].text}, {pto}.{key[1].text}, {key[2]})"
-    return f"pto.{verb}_flag[<{key[0].text}>, <{key[1].text}>, <EVENT_ID{key[2]}>]"
+def _alike(key: Key) -> Hashable:
+    """What two findings have in common that count as the same before and after a change."""
+    rule, what = key
+    if rule in STUCK:
+        return "DEADLOCK"
+    if rule in PIPES and isinstance(what, tuple):
+        return frozenset(what[:2]), what[2:4]
+    return key
 
 
-def _barrier_code(pipe: Pipe, at: Location) -> str:
-    if at.file is not None and at.file.endswith(".py"):
-        pto = _package(at.file)
-        return f"{pto}.pipe_barrier({pto}.{pipe.text})"
-    return f"pto.barrier <{pipe.text}>"
-
-
-_IMPORT = re.compile(r"^\s*import ptokit(?:\.lang)? as (\w+)")
-
-
-def _package(file: str) -> str:
-    """The name by which a Python file has imported the package."""
-    found = (match[1] for line in file_lines(file) if (match := _IMPORT.match(line)))
-    return next(found, "pto")
-
-
-# --- what orders them now --------------------------------------------------------------------------------------------
-
-
-def last_sync(core: Core, a: Work, b: Work) -> tuple[Item, Item] | None:
-    """The set and the wait that last ordered the two pipes."""
-    return None if a.pipe is b.pipe else core.last_sync.get((a.pipe, b.pipe))
-
-
-def sync_notes(a: Work, b: Work, last: tuple[Item, Item] | None) -> Iterable[Note]:
-    """The same in words."""
-    pair = f"{a.pipe.text} to {b.pipe.text}"
-    if last is not None:
-        source, wait = last
-        lines = f"set in line {source.op.location.line}, waited for in line {wait.op.location.line}"
-        yield Note(f"the last flag from {pair} was {lines}", wait.op.location)
-    elif a.pipe is not b.pipe:
-        yield Note(f"nothing has ordered {pair} so far")
+def _urgent(found: Found) -> list[Key]:
+    """Findings that flags may mend, in the order in which to look at them: first those about flags themselves."""
+    return [k for k in found if k[0] in FLAGS] + [k for k in found if k[0] in PIPES]

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from ptokit import __version__
 from ptokit.diagnostics import Diagnostic, Location, Note, lookup
+from ptokit.diagnostics.edits import Edit
 from ptokit.diagnostics.render import summary
 from ptokit.diagnostics.source import file_lines
 
+from ..findings.fixes import Fix
 from ..findings.race import Access, Race
-from ..findings.repair import Edit
 from ..findings.witness import Witness
 from ..outcome import Outcome
 from ..simulation.events import Item
@@ -58,7 +59,7 @@ def page(report: Outcome) -> str:
     if len(found) > 1:
         parts.append(f"<nav><ol>{''.join(map(_entry, range(1, len(found) + 1), found))}</ol></nav>")
     for number, diagnostic in enumerate(found, 1):
-        parts += _finding(number, diagnostic, report.races.get(diagnostic), report.target)
+        parts += _finding(number, diagnostic, report.races.get(diagnostic), report.fixes.get(diagnostic), report.target)
     if report.shuffled is not None:
         parts.append(f"<section><h2>Another order</h2>{_witness(report.shuffled)}</section>")
     parts.append(f"<footer>ptokit {__version__}</footer></main><script>{_SCRIPT}</script></body></html>\n")
@@ -93,7 +94,7 @@ def _entry(number: int, d: Diagnostic) -> str:
 # --- one finding -----------------------------------------------------------------------------------------------------
 
 
-def _finding(number: int, d: Diagnostic, race: Race | None, target: str) -> Iterator[str]:
+def _finding(number: int, d: Diagnostic, race: Race | None, fix: Fix | None, target: str) -> Iterator[str]:
     yield f"<section id='f{number}'><h2><b class='{d.severity}'>{escape(d.rule)}</b> {escape(d.message)}</h2>"
     yield f"<p class='where'>{escape(str(d.location))}</p>"
     if race is None:
@@ -101,7 +102,7 @@ def _finding(number: int, d: Diagnostic, race: Race | None, target: str) -> Iter
             yield f"<p class='hint'>{escape(d.hint)}</p>"
         yield f"<ul>{''.join(map(_note, d.notes))}</ul>"
         places = {d.location: "●", **{note.location: "○" for note in d.notes if note.location != d.location}}
-        yield f"{_source(places, ())}</section>"
+        yield f"{_source(places, fix.edits if fix is not None else ())}</section>"
         return
     yield _sentence(race)
     if race.timeline and race.first.work is not None and race.second.work is not None:
@@ -189,19 +190,25 @@ def _source(places: dict[Location, str], edits: Sequence[Edit]) -> str:
             marks = files.setdefault(at.file, {})
             marks[at.line] = marks.get(at.line, "") + mark
     inserted: dict[str, dict[int, list[str]]] = {}
+    gone: dict[str, set[int]] = {}
     for edit in edits:
-        inserted.setdefault(edit.file, {}).setdefault(edit.line, []).append(edit.text)
-    return "".join(_listing(file, marks, inserted.get(file, {})) for file, marks in files.items())
+        if edit.text is not None:
+            inserted.setdefault(edit.file, {}).setdefault(edit.line, []).extend(edit.text.split("\n"))
+        for line in range(edit.line, edit.line + edit.removed):
+            gone.setdefault(edit.file, set()).add(line)
+    return "".join(
+        _listing(file, marks, inserted.get(file, {}), gone.get(file, set())) for file, marks in files.items()
+    )
 
 
-def _listing(file: str, marks: dict[int, str], inserted: dict[int, list[str]]) -> str:
+def _listing(file: str, marks: dict[int, str], inserted: dict[int, list[str]], gone: set[int]) -> str:
     lines = file_lines(file)
     if not lines:
         return ""
     wanted = sorted(
         {
             line
-            for centre in (*marks, *inserted)
+            for centre in (*marks, *inserted, *gone)
             for line in range(centre - _CONTEXT, centre + _CONTEXT + (0 if centre in inserted else 1))
             if 1 <= line <= len(lines)
         }
@@ -214,7 +221,8 @@ def _listing(file: str, marks: dict[int, str], inserted: dict[int, list[str]]) -
         for text in inserted.get(line, ()):
             out.append(f"<tr class='new'><td>+</td><td></td><td>{escape(text)}</td></tr>")
         mark = marks.get(line, "")
-        look = " class='marked'" if mark else ""
+        look = " class='gone'" if line in gone else " class='marked'" if mark else ""
+        mark = "−" if line in gone else mark
         out.append(f"<tr{look}><td>{mark}</td><td>{line}</td><td>{escape(lines[line - 1])}</td></tr>")
         before = line
     return f"<p class='file'>{escape(file)}</p><div class='scroll'><table class='source'>{''.join(out)}</table></div>"
