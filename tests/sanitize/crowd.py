@@ -232,7 +232,7 @@ class Crowd:
         result = parse_module(self.text, "k.pto", target=target_named(self.target))
         result.diagnostics.raise_if_errors()
         args = [np.ones((ROWS, COLUMNS), np.float32), np.zeros(self.cores, np.int32)]
-        return sanitize(result.module, self.target, args, self.cores)
+        return sanitize(result.module, self.target, args, self.cores, causes=False)
 
     # --- what races ----------------------------------------------------------------------------------------------
 

@@ -73,7 +73,7 @@ _ID = re.compile(r"(EVENT_ID)(\d)|(, )(\d)(\)\s*(?:#.*)?$)|(, )(\w+)(\)\s*(?:#.*
 
 
 def mutants(kernel: Kernel) -> Iterator[Mutant]:
-    """Every kernel that differs by one mistake: each flag left out, doubled, with another id, moved by one statement."""
+    """Every kernel that differs by one mistake: a flag left out, doubled, with another id, moved by a statement."""
     lines = kernel.text.split("\n")
     for i, line in enumerate(lines):
         if not _FLAG.match(line):
@@ -211,7 +211,8 @@ def _pairs() -> Iterator[Kernel]:
         good = test_pairs.program(pair, good=True)
         more = {"target": "a2a3", **test_pairs.launch(pair)}
         if more.keys() <= {"target", "args", "blocks", "order"}:
-            args = lambda good=good, given=more.get("args"): good.values(given)  # noqa: E731
+            given = more.get("args")
+            args = lambda good=good, given=given: good.values(given)  # noqa: E731
             blocks, order = more.get("blocks", 1), more.get("order", "strict")
             yield Kernel(f"pair_{number}", good.text, more["target"], args, blocks, order)
 

@@ -20,7 +20,7 @@ def check(body: str, on: str = "a2a3", blocks: int = 1) -> tuple[Report, dict[in
     text, places = cluster_text(expand(body))
     read = parse_module(text, "k.pto", target=target(on))
     read.diagnostics.raise_if_errors()
-    return sanitize(read.module, on, arrays(), blocks, extended=True), places
+    return sanitize(read.module, on, arrays(), blocks, extended=True, causes=False), places
 
 
 def found(body: str, on: str = "a2a3", blocks: int = 1) -> dict[str, list[list[int]]]:

@@ -27,7 +27,7 @@ X = np.arange(512, dtype=np.float32).reshape(16, 32)
 def watched(program: Mini | str, blocks: int = 1, **more: Any) -> Report:
     text = program.text if isinstance(program, Mini) else program
     module = parse_module(text, "k.pto", target=target("a2a3")).module
-    return sanitize(module, "a2a3", [X.copy(), np.zeros_like(X)], blocks, **more)
+    return sanitize(module, "a2a3", [X.copy(), np.zeros_like(X)], blocks, causes=False, **more)
 
 
 def executed(lines: list[str], monkeypatch: pytest.MonkeyPatch, **more: Any) -> list[list[int]]:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ptokit.api.check import CheckReport, check
 from ptokit.api.findings import ByTarget, counts, labels, limited, merged
-from ptokit.api.inputs import expand, without_kernels
+from ptokit.api.inputs import expand, split, without_kernels
 from ptokit.api.settings import settings_for
 from ptokit.api.source import At
 from ptokit.diagnostics import Diagnostics
+from ptokit.diagnostics.edits import proposed
 from ptokit.diagnostics.render import summary, visible_name
+from ptokit.diagnostics.source import file_lines
 
 from .console import remark, say, show_diagnostics
+from .fix import Seen, mend
 from .reporting import Reporting, left_out_text, report_forms
 
 ACCEPTED = "; the assembler accepts the file (--rules assembler)"
@@ -31,10 +35,12 @@ def check_files(
     auto_sync: bool,
     rules: str | None,
     extended: bool,
+    fix: bool | None = None,
 ) -> bool:
     """Report the findings of files; True if none of them is an error, or a warning where these count as errors.
 
-    ``names``: as for `expand`. What an option leaves open the project of each file decides.
+    ``names``: as for `expand`. What an option leaves open the project of each file decides. ``fix``:
+    make the fixes first, or (False) print them.
     """
     reports: list[CheckReport] = []
     shown: list[ByTarget] = []
@@ -46,7 +52,10 @@ def check_files(
         options: dict[str, Any] = {"target": list(target) or None, "default_target": list(project.target) or None}
         options |= {"level": level or project.level, "rules": rules or project.rules or "all"}
         options |= {"auto_sync": auto_sync or project.auto_sync, "extended": extended or project.extended}
-        report = check(At(file), args, **options, **reporting.selection(project))
+        options |= reporting.selection(project)
+        if fix is not None:
+            mend(file, lambda other, options=options: _seen(other, check(At(other), args, **options)), write=fix)
+        report = check(At(file), args, **options)
         strict = reporting.error_on_warning or project.error_on_warning
         good &= report.ok and not (strict and report.warnings)
         (found,), more = limited([report.findings], None if most is None else most - errors_of(shown))
@@ -81,6 +90,13 @@ def say_left_out(names: Sequence[str]) -> None:
 
 SHOWN = 5
 """Files that are named of those left out."""
+
+
+def _seen(file: str, report: CheckReport) -> Seen:
+    """The words that findings propose, each by itself, and the findings."""
+    path = split(file)[0]
+    edits = proposed(report.diagnostics, path, file_lines(path))
+    return [[edit] for edit in edits], Counter(d.rule for d in report.diagnostics)
 
 
 def errors_of(shown: Sequence[ByTarget]) -> int:

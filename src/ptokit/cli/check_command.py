@@ -11,10 +11,12 @@ from ptokit.types.choices import RuleSet
 from .exits import EXIT_ERRORS
 from .options import (
     Arguments,
+    Diff,
     ErrorOnWarning,
     Extended,
     Files,
     FindingsFormat,
+    Fix,
     Format,
     Ignore,
     MaxErrors,
@@ -60,6 +62,8 @@ def check(
     error_on_warning: ErrorOnWarning = False,
     format: FindingsFormat = Format.TEXT,
     extended: Extended = False,
+    fix: Fix = False,
+    diff: Diff = False,
 ) -> None:
     """Report everything in files that the target would refuse."""
     from .check import check_files
@@ -75,6 +79,7 @@ def check(
         auto_sync=auto_sync,
         rules=rules and rules.value,
         extended=extended,
+        fix=None if not fix and not diff else not diff,
     )
     if not passed:
         raise typer.Exit(EXIT_ERRORS)

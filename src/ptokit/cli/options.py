@@ -44,6 +44,10 @@ TextFiles = Annotated[
         autocompletion=programs,
     ),
 ]
+Fix = Annotated[
+    bool, typer.Option("--fix", help="Write into the file what findings propose, where it leaves fewer of them.")
+]
+Diff = Annotated[bool, typer.Option("--diff", help="Print what --fix would change, and change nothing.")]
 File = Annotated[
     str,
     typer.Argument(

@@ -47,3 +47,12 @@ CONVERTED_FILE = define(
     accepted="ptokit convert k.pto --to ssa -o k_ssa.pto    in a directory that exists",
     rejected="ptokit convert k.pto --to ssa -o forms        where forms is a directory",
 )
+FIXED_FILE = define(
+    "CLI-08",
+    "a file that is mended can be written, and is still the one that was looked at",
+    scope=Scope.RUN,
+    why="Fixes are lines of the text that the findings are about: in another text they would be at other places.",
+    source="docs/cli.md, fix",
+    accepted="ptokit check kernel.pto --fix      of one's own file",
+    rejected="ptokit check kernel.pto --fix      where kernel.pto is read-only",
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from ptokit.targets import Target
 from .console import remark, say, show_diagnostics
 from .exits import EXIT_ERRORS, EXIT_UNCHECKED, said_when_interrupted
 from .files import check_writable, write_whole
+from .fix import Seen, mend
 from .progress import Progress
 from .reporting import Reporting, left_out_text, report_forms
 from .rules import REPORT_FILE
@@ -39,19 +41,30 @@ def sanitize_file(
     html: str | None,
     blocks: int,
     extended: bool,
+    fix: bool | None = None,
     **options: Any,
 ) -> int:
     """Run a kernel of `file` under observation and report what was found; the exit status.
 
     ``html``: a file to write the report to as a page, too. ``options``: as for `ptokit.api.sanitize.sanitize`.
+    ``fix``: make the fixes first, or (False) print them.
     """
     project = settings_for(file)
-    program, targets, usual = to_look_at(At(file), options.pop("target"), project.target, options["entry"])
+    wanted = options.pop("target")
+    program, targets, usual = to_look_at(At(file), wanted, project.target, options["entry"])
     options |= {"extended": extended or project.extended, "default_target": usual}
     pages = {} if html is None else {each: _page(html, each, len(targets)) for each in targets}
     for page in pages.values():
         check_writable(page, "the page", REPORT_FILE)
     options |= {"target": targets[0] if targets == [None] else targets}
+    if fix is not None:
+
+        def look(other: str) -> Seen:
+            with redirected(lambda text: len(text)):
+                return _seen(sanitize(At(other), arg_texts, blocks=blocks, **options, **reporting.selection(project)))
+
+        mend(file, look, write=fix)
+        program, *_ = to_look_at(At(file), wanted, project.target, options["entry"])
     start = time.perf_counter()
     with (
         said_when_interrupted(lambda: "nothing was reported or written"),
@@ -68,6 +81,14 @@ def sanitize_file(
     most = reporting.max_errors or project.max_errors
     strict = reporting.error_on_warning or project.error_on_warning
     return _show(STDIN if file == "-" else file, reports, seconds, reporting.format, most, strict)
+
+
+def _seen(found: Report | Reports) -> Seen:
+    """The fixes and the findings of a report; of several targets the fixes of the first that has some."""
+    reports = list(found.values()) if isinstance(found, Reports) else [found]
+    rules = Counter(d.rule for report in reports for d in report.symptoms)
+    fixed = next((report for report in reports if report.fixes), reports[0])
+    return [fix.edits for fix in fixed.fixes.values()], rules
 
 
 def _page(html: str, target: Target | None, several: int) -> Path:

@@ -12,11 +12,13 @@ from .options import (
     Also,
     Arguments,
     Blocks,
+    Diff,
     Entry,
     ErrorOnWarning,
     Extended,
     File,
     FindingsFormat,
+    Fix,
     Format,
     Ignore,
     MaxErrors,
@@ -36,6 +38,7 @@ SANITIZE_EPILOG = """Examples:
   ptokit sanitize add.pto -t a2a3 -t a5 -a ...          for each of them
   ptokit sanitize add.pto -t a5 --witness -a x.npy -a y.npy -a zeros:f32:4096
   ptokit sanitize add.pto -t a5 --html add.html -a x.npy -a y.npy -a ...
+  ptokit sanitize add.pto -t a5 -a ... --fix            write the fixes
 
 \b
 Arguments are those of ptokit run. An output-only argument is written
@@ -82,6 +85,8 @@ def sanitize(
     error_on_warning: ErrorOnWarning = False,
     format: FindingsFormat = Format.TEXT,
     extended: Extended = False,
+    fix: Fix = False,
+    diff: Diff = False,
 ) -> None:
     """Find races, missing flags, deadlocks and uninitialised data."""
     from .reporting import Reporting
@@ -104,6 +109,7 @@ def sanitize(
         also=[rule.value for rule in also or []],
         vector_cores=vector_cores,
         extended=extended,
+        fix=None if not fix and not diff else not diff,
     )
     if status:
         raise typer.Exit(status)

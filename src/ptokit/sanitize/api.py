@@ -81,6 +81,7 @@ def sanitize(
     vector_cores: int = VECTOR_CORES,
     ranks: int = 0,
     progress: Progress = lambda done, total: None,
+    causes: bool = True,
 ) -> Report:
     """Run blocks 0 .. blocks-1 of a kernel and report races, uninitialised data, flags, deadlocks, bounds.
 
@@ -92,8 +93,9 @@ def sanitize(
     needs, by running versions of it on copies of the arguments. ``mode``: ``auto``, ``auto-sync`` or ``manual``, where
     the program does not tell. ``also``: rules that are off by default (`OPTIONAL`). ``vector_cores``: those beside a
     cube core of a mixed kernel, 1 or 2. ``ranks``: on how many devices, whose arguments `ptokit.run.devices.divided`
-    tells apart; 0 for a launch on one. ``progress(done, total)`` is called as blocks end.
-    Raises `DiagnosticError` for arguments that cannot be used, `ValueError` for an
+    tells apart; 0 for a launch on one. ``progress(done, total)`` is called as blocks end. ``causes``: look for the
+    changes that mend findings, and fold those of one cause; without it every finding is by itself. Raises
+    `DiagnosticError` for arguments that cannot be used, `ValueError` for an
     unknown order, mode or rule, `KeyError` for an unknown target.
     """
     target = target_named(target)
@@ -141,12 +143,11 @@ def sanitize(
         with redirect_stdout(StringIO()):  # the first run has printed it
             run.run()
     unchanged = spare if spare is not None else fresh or None
-    if unchanged is not None and not how.by_compiler and target.is_device:
+    mended: list[Cause] = []
+    if causes and unchanged is not None and not how.by_compiler and target.is_device:
         aside = *options[:3], Report(name, target.name, blocks, order), *options[4:]
-        causes = _causes(run, partial(RecordedRun, module, kernel, target, copies(unchanged), *aside))
-    else:
-        causes = []
-    run.tell(causes)
+        mended = _causes(run, partial(RecordedRun, module, kernel, target, copies(unchanged), *aside))
+    run.tell(mended)
     report.ran = True
     report.coverage = coverage(how, in_order=not target.is_device, explained=explain_sync, complete=run.complete)
     report.diagnostics = _without_superseded(report.diagnostics)
@@ -177,7 +178,7 @@ def sanitize(
 
 
 def _causes(run: ObservedRun, again: Callable[[], RecordedRun]) -> list[Cause]:
-    """What mends the findings of a run that flags can mend; ``again``: makes a run like it that keeps what is issued."""
+    """What mends findings about flags and races; ``again``: makes a run like `run` that keeps what is issued."""
     if run.simulation.waits.corrected or MENDED.isdisjoint(rule for rule, _ in run.findings.keys):
         return []
     recorded = again()
@@ -204,9 +205,9 @@ def _add_witnesses(report: Report, again: Callable[[Scheduler, str], Witness]) -
         elif race is not None:
             note = Note(f"witness: not looked for; only the first {WITNESSES} races have one")
             diagnostic = replace(diagnostic, notes=(*diagnostic.notes, note))
-        for more in (report.fixes, report.folded):
-            if was in more:
-                more[diagnostic] = more.pop(was)  # type: ignore[attr-defined]
+        if was in report.fixes:
+            report.fixes[diagnostic] = report.fixes.pop(was)
+            report.folded[diagnostic] = report.folded.pop(was)
         if race is not None:
             report.races[diagnostic] = race
         found.add(diagnostic)

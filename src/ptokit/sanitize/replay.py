@@ -1,4 +1,4 @@
-"""The order of a launch once more, with changes of its program: what the cores issued is kept, values are not needed."""
+"""The order of a launch once more, with changes of its program: what the cores issued is kept, values are not."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ LONGEST = 20_000
 
 @dataclass
 class Recording:
-    """What the cores of a launch issued, in the order of the executor; the operations that others wait for in a way that
-    a change may not keep make it unfit. ``ended``: cores that came to their end."""
+    """What the cores of a launch issued, in the order of the executor. ``fit``: a change keeps what waits for what.
+    ``ended``: cores that came to their end."""
 
     items: list[tuple[int, Item]]
     ended: frozenset[int]

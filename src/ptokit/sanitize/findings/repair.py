@@ -1,7 +1,7 @@
 """What mends a program: the smallest change of one statement that takes findings away and adds none.
 
-Changes are proposed from the flags that have no partner, and from the accesses that race; each is judged by ordering the
-launch once more with it (`replay`). What one change takes away has one cause.
+Changes are proposed from the flags that have no partner, and from the accesses that race; each is judged by ordering
+the launch once more with it (`replay`). What one change takes away has one cause.
 """
 
 from __future__ import annotations
@@ -177,7 +177,8 @@ class _Search:
             for key in wants:
                 if (found := made.rename(statement, made.constant(key[2]))) is not None:
                     yield found
-        first, rest = [], []
+        first: list[Statement] = []
+        rest: list[Statement] = []
         for key, verb in [*((k, "wait") for k in over), *((k, "set") for k in under)]:
             own = [s for s in self._with((key,)) if s.flag != verb]
             other = [s for s in self._with((key,)) if s.flag == verb]

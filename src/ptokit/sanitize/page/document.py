@@ -221,8 +221,9 @@ def _listing(file: str, marks: dict[int, str], inserted: dict[int, list[str]], g
         for text in inserted.get(line, ()):
             out.append(f"<tr class='new'><td>+</td><td></td><td>{escape(text)}</td></tr>")
         mark = marks.get(line, "")
-        look = " class='gone'" if line in gone else " class='marked'" if mark else ""
-        mark = "−" if line in gone else mark
+        kinds = " ".join(kind for kind, of in (("marked", mark), ("gone", line in gone)) if of)
+        look = f" class='{kinds}'" if kinds else ""
+        mark = mark or ("−" if line in gone else "")
         out.append(f"<tr{look}><td>{mark}</td><td>{line}</td><td>{escape(lines[line - 1])}</td></tr>")
         before = line
     return f"<p class='file'>{escape(file)}</p><div class='scroll'><table class='source'>{''.join(out)}</table></div>"

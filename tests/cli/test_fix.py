@@ -1,0 +1,84 @@
+"""``--fix`` and ``--diff`` of `check` and `sanitize`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+from .test_sanitize import ARGS, RACY
+
+WRONG = RACY.read_text().replace("pto.tload ", "pto.tlaod ").replace("pto.tadds ", "pto.taddds ")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.pto").write_text(RACY.read_text())
+    return tmp_path
+
+
+def test_sanitize_mends_the_file(ptokit: Run, here: Path) -> None:
+    ran = ptokit("sanitize", "k.pto", "-t", "a2a3", *ARGS, "--fix")
+    assert (ran.status, ran.err) == (0, "k.pto: 1 fix made\n")
+    assert ran.out.endswith("no findings\n")
+    assert (here / "k.pto").read_text() != RACY.read_text()
+    assert os.listdir(here) == ["k.pto"]
+
+
+def test_a_difference_changes_nothing(ptokit: Run, here: Path) -> None:
+    ran = ptokit("sanitize", "k.pto", "-t", "a2a3", *ARGS, "--diff")
+    assert ran.status == 1
+    added = [line for line in ran.out.splitlines() if line.startswith("+ ")]
+    assert [line.split("[")[0].split()[-1] for line in added] == [
+        *("pto.set_flag", "pto.wait_flag", "pto.set_flag", "pto.wait_flag")
+    ]
+    assert (here / "k.pto").read_text() == RACY.read_text()
+
+
+def test_check_writes_what_is_meant(ptokit: Run, here: Path) -> None:
+    (here / "k.pto").write_text(WRONG)
+    ran = ptokit("check", "k.pto", "-t", "a2a3", "--fix")
+    assert (ran.status, (here / "k.pto").read_text()) == (0, RACY.read_text())
+
+
+def test_line_ends_are_kept(ptokit: Run, here: Path) -> None:
+    (here / "k.pto").write_bytes(WRONG.replace("\n", "\r\n").encode())
+    assert ptokit("check", "k.pto", "-t", "a2a3", "--fix").status == 0
+    assert (here / "k.pto").read_bytes() == RACY.read_text().replace("\n", "\r\n").encode()
+
+
+def test_a_file_without_a_fix_stays(ptokit: Run, here: Path) -> None:
+    ran = ptokit("check", "k.pto", "-t", "a2a3", "--fix")
+    assert ran.err == "k.pto: nothing to fix\n"
+    assert (here / "k.pto").read_text() == RACY.read_text()
+
+
+def test_a_file_that_cannot_be_written(ptokit: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "k.pto").write_text(WRONG)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    ran = ptokit("check", "k.pto", "-t", "a2a3", "--fix")
+    assert ran.status == 1
+    assert "k.pto cannot be mended: no permission to write it [CLI-08]" in ran.err
+    assert (here / "k.pto").read_text() == WRONG
+
+
+def test_a_file_that_changes_meanwhile(ptokit: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptokit.cli import fix
+
+    def edited(*args: object) -> str:
+        (here / "k.pto").write_text("// another text\n")
+        return whole(*args)  # type: ignore[arg-type]
+
+    whole = fix.edited
+    monkeypatch.setattr(fix, "edited", edited)
+    ran = ptokit("sanitize", "k.pto", "-t", "a2a3", *ARGS, "--fix")
+    assert ran.status == 1
+    assert "it has been changed meanwhile [CLI-08]" in ran.err
+    assert (here / "k.pto").read_text() == "// another text\n"
+
+
+def test_stdin_is_no_file(ptokit: Run) -> None:
+    assert ptokit("sanitize", "-", "-t", "a2a3", *ARGS, "--fix").status == 2
