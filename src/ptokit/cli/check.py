@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def check_files(
         options |= {"auto_sync": auto_sync or project.auto_sync, "extended": extended or project.extended}
         options |= reporting.selection(project)
         if fix is not None:
-            mend(file, lambda other, options=options: _seen(other, check(At(other), args, **options)), write=fix)
+            mend(file, partial(_look, args, options), write=fix)
         report = check(At(file), args, **options)
         strict = reporting.error_on_warning or project.error_on_warning
         good &= report.ok and not (strict and report.warnings)
@@ -92,9 +93,9 @@ SHOWN = 5
 """Files that are named of those left out."""
 
 
-def _seen(file: str, report: CheckReport) -> Seen:
+def _look(args: Sequence[str], options: dict[str, Any], file: str) -> Seen:
     """The words that findings propose, each by itself, and the findings."""
-    path = split(file)[0]
+    path, report = split(file)[0], check(At(file), args, **options)
     edits = proposed(report.diagnostics, path, file_lines(path))
     return [[edit] for edit in edits], Counter(d.rule for d in report.diagnostics)
 

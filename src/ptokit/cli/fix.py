@@ -51,7 +51,9 @@ def mend(file: str, look: Callable[[str], Seen], *, write: bool) -> None:
     at, fixes, rules = path, *look(file)
     for _ in range(_ROUNDS):
         here = os.path.abspath(at)
-        mine = [edits for fix in fixes if (edits := [e for e in fix if os.path.abspath(e.file) == here])]
+        mine: list[Sequence[Edit]] = [
+            edits for fix in fixes if (edits := [e for e in fix if os.path.abspath(e.file) == here])
+        ]
         better = next(_better(path, kernel, text, mine, rules, look), None)
         if better is None:
             left = len(mine)
@@ -67,8 +69,8 @@ def mend(file: str, look: Callable[[str], Seen], *, write: bool) -> None:
         write_whole(Path(path), mark + text.encode(), "the text", FIXED_FILE)
         remark(f"{shown}: {_counted(made, 'fix')} made{f', {left} left alone' if left else ''}")
     else:
-        lines = (part.splitlines(keepends=True) for part in (source, text))
-        emit("".join(difflib.unified_diff(*lines, shown, shown)))
+        old, new = source.splitlines(keepends=True), text.splitlines(keepends=True)
+        emit("".join(difflib.unified_diff(old, new, shown, shown)))
 
 
 def _better(

@@ -95,8 +95,8 @@ def sanitize(
     cube core of a mixed kernel, 1 or 2. ``ranks``: on how many devices, whose arguments `ptokit.run.devices.divided`
     tells apart; 0 for a launch on one. ``progress(done, total)`` is called as blocks end. ``causes``: look for the
     changes that mend findings, and fold those of one cause; without it every finding is by itself. Raises
-    `DiagnosticError` for arguments that cannot be used, `ValueError` for an
-    unknown order, mode or rule, `KeyError` for an unknown target.
+    `DiagnosticError` for arguments that cannot be used, `ValueError` for an unknown order, mode or rule, `KeyError` for
+    an unknown target.
     """
     target = target_named(target)
     if order not in ORDERS:
