@@ -19,7 +19,7 @@ import numpy as np
 import ptokit as pto
 from ptokit.api.examples import example_of
 from ptokit.asm import parse_module
-from ptokit.diagnostics import Location
+from ptokit.diagnostics import UNKNOWN_LOCATION, Location
 from ptokit.ir import Op
 from ptokit.ir.verify import verify
 from ptokit.isa.table import TABLE, Instr, Kind, Role
@@ -331,10 +331,10 @@ class RandomKernel:
         try:
             with trace.running():
                 for name, dtype in call.arrays.items():
-                    space[name] = Pointer(trace.parameter(Ptr(dtype), name))
+                    space[name] = Pointer(trace.parameter(Ptr(dtype), name, UNKNOWN_LOCATION))
                 for name, kind in call.numbers.items():
                     written = {"int": "index", "float": "f32"}.get(kind) or DTYPES[kind.removeprefix("pto.")].text
-                    space[name] = TracedNumber(trace.parameter(Scalar(written), name))
+                    space[name] = TracedNumber(trace.parameter(Scalar(written), name, UNKNOWN_LOCATION))
                 exec("\n".join(call.statements()), space)
                 module = trace.finish(None)
             return not verify(module, on, extended=self.extended).errors
