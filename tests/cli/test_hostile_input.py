@@ -57,3 +57,11 @@ def test_numbers_of_a_manifest_that_are_none_are_refused(suite: str, value: str,
     (tmp_path / "k.pto").write_text(KERNEL)
     ran = ptokit("conformance", tmp_path)
     assert (ran.status, "internal error" in ran.err) == (1, False)
+
+
+@pytest.mark.parametrize("page", [".", "", ".."])
+def test_a_page_for_each_of_several_targets_needs_a_file(page: str, ptokit: Run, tmp_path: Path) -> None:
+    path = tmp_path / "k.pto"
+    path.write_text(KERNEL)
+    ran = ptokit("sanitize", path, "-t", "a5", "-t", "cpu", "-a", "zeros:f32:4", "--html", page)
+    assert (ran.status, "[CLI-04]" in ran.err) == (1, True)

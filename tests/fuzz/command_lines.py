@@ -24,7 +24,7 @@ from .files import WORDS, Files
 
 _PARAMETERS = re.compile(r"(?:func\.func @|def )\w+\(([^)]*)\)")
 _TYPE = re.compile(r": *(?:(?:!pto\.ptr<|pto\.Ptr\[pto\.)(\w+)|(\w+))")
-SECONDS = 20  # longer is a hang
+SECONDS = 60  # longer is a hang; a busy machine takes some for what takes one
 
 PATHS = ["/dev/null", "/dev/full", "missing/x", ".", "/dev/null/x", "x" * 300, "d/" * 200, "\udcff.pto"]
 """None of them leads out of the current folder: commands write, and `fmt` does so in whole trees."""

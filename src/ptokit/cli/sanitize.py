@@ -93,7 +93,9 @@ def _seen(found: Report | Reports) -> Seen:
 
 def _page(html: str, target: Target | None, several: int) -> Path:
     path = Path(html)
-    return path if target is None or several == 1 else path.with_stem(f"{path.stem}-{target.name}")
+    if target is None or several == 1 or path.is_dir():  # which writing refuses
+        return path
+    return path.with_stem(f"{path.stem}-{target.name}")
 
 
 def as_json(reports: Reports, shown: ByTarget, left_out: int) -> dict[str, Any]:
