@@ -206,6 +206,6 @@ def test_a_planted_mistake_is_found_at_its_place(example: Example) -> None:
     old, new, rule = example.planted
     module = loaded(example.file, (old, new))
     report = observed(example, getattr(module, example.kernel))
-    errors = [d for d in report.diagnostics if d.severity == "error"]
+    errors = [d for d in report.symptoms if d.severity == "error"]
     assert rule in {d.rule for d in errors}
     assert all(d.location.file == f"example {example.file} {hash((old, new))}" for d in errors)

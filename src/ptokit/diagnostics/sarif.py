@@ -85,9 +85,8 @@ def _details(details: Details | None, root: Path) -> dict[str, Any]:
     changes: dict[str, list[dict[str, Any]]] = {}
     for edit in details.edits:
         region = {"startLine": edit.line, "startColumn": 1, "endLine": edit.line + edit.removed, "endColumn": 1}
-        change: dict[str, Any] = {"deletedRegion": region}
-        if edit.text is not None:
-            change["insertedContent"] = {"text": f"{edit.text}\n"}
+        text = "" if edit.text is None else f"{edit.text}\n"
+        change = {"deletedRegion": region, "insertedContent": {"text": text}}
         changes.setdefault(_uri(edit.file, root), []).append(change)
     if changes:
         out["fixes"] = [_fix(details.fix, changes)]
