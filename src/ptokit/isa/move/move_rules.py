@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptokit.diagnostics import Doubt, define, family
 from ptokit.diagnostics.conditions import need, shared
 from ptokit.targets import A5
-from ptokit.types.enums import CompactMode
+from ptokit.types.enums import BLayout, CompactMode, SLayout
 
 from ..meaning.drains import first_part
 from ..numerics.quant_modes import QuantMode, move_mode
@@ -209,7 +209,8 @@ COMMON_RULES = (
             "operand_layout(src, dst) == src.layout_name if pair(o) in OPERAND_PAIRS and not is_conv(src) and "
             "operand_layout(src, dst) is not None",
             "{src} is {src.layout_name}, and its bytes are taken as {operand_layout(src, dst)}: elements change places",
-            hint="declare the Mat tile as Nz, with blayout=col_major and slayout=row_major: TLOAD makes it of ND",
+            hint="declare the Mat tile as Nz, with blayout={o.word(BLayout.ColMajor)} and "
+            "slayout={o.word(SLayout.RowMajor)}: TLOAD makes it of ND",
         ),
     ),
     TMOV_COM_19,
