@@ -137,12 +137,7 @@ def _refused_by_assembler(found: Diagnostics, marks: Marks) -> Diagnostics:
 def _uncovered(found: Diagnostics, marks: Marks) -> Diagnostics:
     """The findings without those that a more specific error at the same place covers."""
     errors = {(d.rule, d.location) for d in found.errors}
-    kept = Diagnostics()
-    for diagnostic in found:
-        better = lookup(diagnostic.rule).covered_by
-        if not any((rule, diagnostic.location) in errors for rule in better):
-            kept.add(marks.placed(diagnostic))
-    return kept
+    return marks.folded(d for d in found if not any((rule, d.location) in errors for rule in lookup(d.rule).covered_by))
 
 
 class _Checker:
