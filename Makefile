@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := $(shell find src -name '*.py')
 
-.PHONY: help demo test bench vscode lint format clean
+.PHONY: help demo test docs bench vscode lint format clean
 
 help:
 	@echo 'make demo    set up $(VENV), run the example kernels, show a diagnostic'
 	@echo 'make test    set up $(VENV) for development, lint, type check, test'
+	@echo 'make docs    build the documentation in build/docs; warnings are errors'
 	@echo 'make bench   how fast kernels run, beside plain NumPy, and what is asked of them'
 	@echo 'make vscode  build the extension for Visual Studio Code (needs npm)'
 	@echo 'make lint    the checks of "make test" without the tests'
@@ -22,6 +23,9 @@ demo: $(VENV)/ready-to-run
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+
+docs: $(VENV)/ready-to-develop
+	$(BIN)/ptokit docs --out build/docs
 
 bench: $(VENV)/ready-to-develop
 	@$(BIN)/python benchmarks/table.py

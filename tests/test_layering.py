@@ -15,7 +15,7 @@ MAX_LINES = 500
 LEVELS = [
     *({"records"}, {"diagnostics"}, {"types", "workers"}, {"targets", "draw"}, {"isa"}, {"ir"}, {"run"}, {"native"}),
     *({"sanitize", "watch"}, {"lang", "asm", "arguments"}, {"launches"}, {"api"}, {"conformance", "lsp"}),
-    *({"campaign"}, {"cli"}),
+    *({"campaign", "site"}, {"cli"}),
 ]
 LEVEL = {layer: level for level, layers in enumerate(LEVELS) for layer in layers}
 

@@ -7,6 +7,8 @@ from typing import overload
 
 from ptokit.diagnostics import Rule, Scope, catalogue, lookup
 from ptokit.diagnostics.evidence import WORDS
+from ptokit.diagnostics.pages import link_to
+from ptokit.diagnostics.pages import page_of as page_of_rule
 from ptokit.isa.reference import symbols
 from ptokit.isa.table import TABLE
 from ptokit.records import dataclass
@@ -55,6 +57,11 @@ class RulePage:
     accepted: str = ""
     rejected: str = ""
 
+    @property
+    def page(self) -> str:
+        """The page of a rule in the documentation: a link where it is known where that is, else a path below it."""
+        return (link_to(page_of_rule(self.id)) or page_of_rule(self.id)) if self.severity else ""
+
     def parts(self) -> Iterator[Part]:
         """What the terminal shows."""
         yield Words(f"  {self.what}", strong=self.id)
@@ -68,6 +75,7 @@ class RulePage:
             "evidence": ", ".join(self.evidence),
             "source": self.source,
             "to read": "; ".join(pages_of(self.source)),
+            "page": self.page,
         }
         if any(facts.values()):
             yield Words()

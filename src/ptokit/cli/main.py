@@ -16,6 +16,7 @@ from .campaign_command import CAMPAIGN_EPILOG, campaign
 from .check_command import CHECK_EPILOG, check
 from .conformance_command import CONFORMANCE_EPILOG, conformance
 from .diff_command import DIFF_EPILOG, diff
+from .docs_command import DOCS_EPILOG, docs
 from .exits import EXIT_ERRORS, EXIT_INTERNAL, EXIT_INTERRUPTED
 from .lsp_command import LSP_EPILOG, lsp
 from .reference_commands import EXPLAIN_EPILOG, ISA_EPILOG, LAYOUT_EPILOG, explain, isa, layout
@@ -57,7 +58,7 @@ def _global(
 for command, epilog in (
     *((run, RUN_EPILOG), (diff, DIFF_EPILOG), (sanitize, SANITIZE_EPILOG), (check, CHECK_EPILOG)),
     *((fmt, FMT_EPILOG), (convert, CONVERT_EPILOG)),
-    *((isa, ISA_EPILOG), (explain, EXPLAIN_EPILOG), (layout, LAYOUT_EPILOG)),
+    *((isa, ISA_EPILOG), (explain, EXPLAIN_EPILOG), (layout, LAYOUT_EPILOG), (docs, DOCS_EPILOG)),
     *((conformance, CONFORMANCE_EPILOG), (campaign, CAMPAIGN_EPILOG), (lsp, LSP_EPILOG)),
 ):
     app.command(epilog=epilog)(command)

@@ -18,6 +18,7 @@ from ptokit.records import dataclass
 from .edits import Edit
 from .finding import Diagnostic, Severity
 from .location import Location
+from .pages import link_to, page_of
 from .rules import CATALOGUE, Rule
 from .source import end_column, file_lines
 from .suggestions import replacement
@@ -118,6 +119,9 @@ def _rule(id: str) -> dict[str, Any]:
     if rule.why:
         out["fullDescription"] = {"text": " ".join(rule.why.split())}
     out["help"] = {"text": _help(rule)}
+    page = link_to(page_of(id))
+    if page is not None:
+        out["helpUri"] = page
     out["defaultConfiguration"] = {"level": _level(rule.severity)}
     return out
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from ptokit import __version__
 from ptokit.diagnostics import Diagnostic, Location, Note, lookup
 from ptokit.diagnostics.edits import Edit
+from ptokit.diagnostics.pages import link_to, page_of
 from ptokit.diagnostics.render import summary
 from ptokit.diagnostics.source import file_lines
 
@@ -95,7 +96,7 @@ def _entry(number: int, d: Diagnostic) -> str:
 
 
 def _finding(number: int, d: Diagnostic, race: Race | None, fix: Fix | None, target: str) -> Iterator[str]:
-    yield f"<section id='f{number}'><h2><b class='{d.severity}'>{escape(d.rule)}</b> {escape(d.message)}</h2>"
+    yield f"<section id='f{number}'><h2><b class='{d.severity}'>{_rule(d.rule)}</b> {escape(d.message)}</h2>"
     yield f"<p class='where'>{escape(str(d.location))}</p>"
     if race is None:
         if d.hint:
@@ -124,6 +125,11 @@ def _finding(number: int, d: Diagnostic, race: Race | None, fix: Fix | None, tar
     if why:
         yield f"<p class='why'>{escape(why)}</p>"
     yield "</section>"
+
+
+def _rule(id: str) -> str:
+    page = link_to(page_of(id))
+    return escape(id) if page is None else f"<a href='{escape(page, quote=True)}'>{escape(id)}</a>"
 
 
 def _note(note: Note) -> str:

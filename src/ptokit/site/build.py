@@ -1,0 +1,102 @@
+"""Builds the site: the pages as people wrote them and the reference, put together and handed to Sphinx."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from ptokit import __version__
+
+from .markdown import Link
+from .reference import named_pages, pages
+
+PACKAGE = Path(__file__).parents[1]
+SOURCES = (PACKAGE.parent / "ptokit_docs", PACKAGE.parents[1] / "docs")
+"""Where the written pages are: beside an installed package, in a checkout."""
+
+_LINK = re.compile(r"\[([^\]]*)\]\((\.\./[^)]+)\)")
+_NAMED = re.compile(r"(?<!\[)`([A-Z][A-Z0-9_-]+)`(?!\])")
+
+
+class NotBuiltError(Exception):
+    """The site cannot be built here; the text says why and what helps."""
+
+
+def written() -> Path:
+    """The folder with the written pages. Raises `NotBuiltError`."""
+    for folder in SOURCES:
+        if (folder / "conf.py").exists():
+            return folder
+    raise NotBuiltError("this installation of ptokit has no documentation pages; install a wheel, or use a checkout")
+
+
+def cache() -> Path:
+    """Where sites are kept that `ptokit docs` has built, by version."""
+    base = os.environ.get("XDG_CACHE_HOME") or (Path.home() / ".cache")
+    return Path(base) / "ptokit" / f"docs-{__version__}"
+
+
+def stage(source: Path, to: Path) -> None:
+    """Put written pages and reference into the new folder `to`; links that leave the documentation become words."""
+    shutil.copytree(source, to)
+    link = named_pages()
+    for page in to.rglob("*.md"):
+        depth = len(page.relative_to(to).parts) - 1
+        page.write_text(_inside(page.read_text(encoding="utf-8"), depth, link), encoding="utf-8")
+    for path, text in pages():
+        page = to / path
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+
+
+def _inside(text: str, depth: int, link: Link) -> str:
+    """A written page `depth` folders down, with links to the reference where it names a rule or an instruction."""
+    up = "../" * depth
+
+    def to_reference(name: re.Match[str]) -> str:
+        page = link(name[1])
+        return name[0] if page is None else f"[{name[0]}]({up}{page})"
+
+    lines, fenced = [], False
+    for line in text.split("\n"):
+        fenced ^= line.lstrip().startswith("```")
+        if not fenced and not line.startswith("#"):
+            line = _LINK.sub(lambda found: found[1] if found[2].startswith(f"{up}../") else found[0], line)
+            line = _NAMED.sub(to_reference, line)
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def build(out: Path, jobs: int = 2) -> None:
+    """Build the site in the folder `out`, in place of what is there. Warnings are errors.
+
+    Raises `NotBuiltError` where Sphinx is missing or refuses a page; `out` is then as it was.
+    """
+    source = written()
+    for module, package in (("sphinx", "Sphinx"), ("myst_parser", "myst-parser"), ("furo", "furo")):
+        if importlib.util.find_spec(module) is None:
+            raise NotBuiltError(f"{package} builds the pages and is not installed: pip install 'ptokit[docs]'")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    work = out.with_name(f"{out.name}.{os.getpid()}")
+    try:
+        stage(source, work / "source")
+        command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-j", str(jobs)]
+        done = subprocess.run(
+            [*command, "-d", str(work / "trees"), str(work / "source"), str(work / "html")],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        if done.returncode:
+            raise NotBuiltError(f"the pages are not right:\n{done.stderr.strip()}")
+        if out.exists():
+            shutil.rmtree(out)
+        (work / "html").rename(out)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)

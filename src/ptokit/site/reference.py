@@ -1,0 +1,134 @@
+"""The reference as Markdown pages: one of every instruction, rule and target, made from what the tool knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ptokit.api.catalogue import load_catalogue
+from ptokit.api.families import by_family, instructions_by_family
+from ptokit.api.instruction import InstructionPage, isa
+from ptokit.api.parts import Words
+from ptokit.api.rule import RulePage, explain
+from ptokit.diagnostics import CATALOGUE, catalogue
+from ptokit.isa.table import TABLE
+from ptokit.targets import TARGETS, Target
+from ptokit.types.dtypes import DTYPES
+
+from .markdown import Link, code, escaped, markdown, table
+
+FOLDER = "reference"
+_SHOWN = 8  # instructions that the page of a rule names by itself
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Path below the documentation and text of every page of the reference."""
+    instructions, rules = isa(), explain()
+    link = _links({page.name for page in instructions}, {page.id for page in rules})
+    for instruction in instructions:
+        yield f"{FOLDER}/instructions/{instruction.name}.md", _instruction(instruction, link)
+    for rule in rules:
+        yield f"{FOLDER}/rules/{rule.id}.md", _rule(rule, link)
+    yield f"{FOLDER}/instructions.md", _all_instructions()
+    yield f"{FOLDER}/rules.md", _all_rules()
+    yield f"{FOLDER}/targets.md", _targets()
+    yield f"{FOLDER}/types.md", _types()
+
+
+def named_pages() -> Link:
+    """The pages of rules and instructions, below the documentation."""
+    load_catalogue()
+    return _links(set(TABLE), set(CATALOGUE), FOLDER)
+
+
+def _links(instructions: set[str], rules: set[str], to: str = "..") -> Link:
+    def link(name: str) -> str | None:
+        if name in rules:
+            return f"{to}/rules/{name}.md"
+        return f"{to}/instructions/{name}.md" if name in instructions else None
+
+    return link
+
+
+_OFF_THE_TREE = "---\norphan: true\n---\n\n"  # 1800 entries beside every page would hide the others
+
+
+def _instruction(page: InstructionPage, link: Link) -> str:
+    return f"{_OFF_THE_TREE}# {escaped(page.name)}\n\n{markdown(page.parts(), link)}"
+
+
+def _rule(page: RulePage, link: Link) -> str:
+    parts = (part for part in page.parts() if not (isinstance(part, Words) and part.first == "page"))  # this one
+    text = f"{_OFF_THE_TREE}# {page.id}\n\n{markdown(parts, link)}"
+    if len(page.used_by) > _SHOWN:
+        names = ", ".join(f"[{escaped(name)}]({link(name)})" for name in page.used_by)
+        text += f"\n## Instructions\n\n{names}\n"
+    return text
+
+
+def _all_instructions() -> str:
+    parts = ["# Instructions", "Every page says what `ptokit isa NAME` says: operands, types, pipe, rules, an example."]
+    for title, group in instructions_by_family().items():
+        rows = [(f"[{escaped(i.name)}](instructions/{i.name}.md)", escaped(i.summary)) for i in group]
+        parts += [f"## {title}", table(("instruction", "does"), rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _all_rules() -> str:
+    parts = ["# Rules", "Every page says what `ptokit explain RULE-ID` says: what must hold, why, what is accepted."]
+    for title, group in by_family(catalogue()).items():
+        rows = [(f"[{r.id}](rules/{r.id}.md)", ", ".join(r.targets), escaped(r.what)) for r in group]
+        parts += [f"## {escaped(title)}", table(("rule", "targets", "what must hold"), rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _targets() -> str:
+    targets = list(TARGETS.values())
+    some = targets[0]
+    bytes_of = [
+        (space.name, *(f"{t.capacity[space]:,}" if t.capacity[space] else "none" for t in targets))
+        for space in some.capacity
+    ]
+    facts = {
+        "name": [t.title for t in targets],
+        "UB that user code may use": [f"{t.user_ub or t.capacity[next(iter(t.capacity))]:,} bytes" for t in targets],
+        "addresses of tiles": [f"multiples of {t.alignment} bytes" for t in targets],
+        "block layout of TileLeft": [t.left_blayout.name for t in targets],
+        "vector registers": [_yes(t.vector_registers) for t in targets],
+        "pipes between cores lead from buffer to buffer": [_yes(t.pipes_are_local) for t in targets],
+        "pipes that complete in order (`--order profile`)": [", ".join(sorted(t.in_order)) for t in targets],
+        "element types of loads and stores": [_names(t) for t in targets],
+    }
+    names = [t.name for t in targets]
+    return "\n\n".join(
+        [
+            "# Targets",
+            "A target is chosen for every check and run; there is no default. `a2` and `a3` mean `a2a3`.",
+            table(("", *names), [(word, *values) for word, values in facts.items()]),
+            "## Buffers, in bytes",
+            table(("tile type", *names), bytes_of),
+            "Vec tiles lie in UB, Mat tiles in L1, Left, Right and Acc tiles in L0A, L0B and L0C.\n",
+        ]
+    )
+
+
+def _yes(fact: bool) -> str:
+    return "yes" if fact else "no"
+
+
+def _names(target: Target) -> str:
+    return " ".join(name for name, dtype in DTYPES.items() if dtype in target.dtypes)
+
+
+def _types() -> str:
+    rows = [
+        (f"`{d.name}`", str(d.bits), f"`{d.text}`", f"`{d.cpp}`", " ".join(f"`{a}`" for a in d.aliases))
+        for d in DTYPES.values()
+    ]
+    return "\n\n".join(
+        [
+            "# Element types",
+            table(("in Python", "bits", "in `.pto`", "in C++", "also read"), rows),
+            "`ptokit layout TYPE` shows where each element of a tile of these types lies:",
+            code(["ptokit layout 'vec, 32x64xf16, blayout=col_major, slayout=row_major'"], "console"),
+        ]
+    )

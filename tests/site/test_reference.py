@@ -1,0 +1,89 @@
+"""The site as it is handed to Sphinx: every instruction and rule has a page, and no link is dead."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import ptokit
+from ptokit.site.build import stage, written
+from ptokit.site.topics import page_for
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site") / "source"
+    stage(written(), folder)
+    return folder
+
+
+def test_every_instruction_and_rule_has_a_page(site: Path) -> None:
+    for page in ptokit.isa():
+        text = (site / "reference" / "instructions" / f"{page.name}.md").read_text(encoding="utf-8")
+        assert page.signature in text
+    for rule in ptokit.explain():
+        assert (site / "reference" / "rules" / f"{rule.id}.md").exists()
+
+
+def test_a_rule_says_why_on_its_page(site: Path) -> None:
+    text = (site / "reference" / "rules" / "RACE-WAR.md").read_text(encoding="utf-8")
+    assert "## Why" in text
+    assert "## Rejected" in text
+    assert "Pipes run side by side" in text
+
+
+def test_an_instruction_links_its_rules_and_shows_python(site: Path) -> None:
+    text = (site / "reference" / "instructions" / "TSEL.md").read_text(encoding="utf-8")
+    assert "[EW-SEL-01](../rules/EW-SEL-01.md)" in text
+    assert "```python\n@pto.kernel" in text
+
+
+def test_written_pages_link_names_of_the_reference(site: Path) -> None:
+    assert "[`RACE-WAR`](reference/rules/RACE-WAR.md)" in (site / "sanitizer.md").read_text(encoding="utf-8")
+
+
+def test_no_link_is_dead(site: Path) -> None:
+    pages = sorted(site.rglob("*.md"))
+    known = {path.resolve() for path in site.rglob("*")}
+    dead = []
+    for page in pages:
+        text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for link in re.findall(r"\]\(([^)\s]+)\)", text):
+            path = link.partition("#")[0]
+            if path and not link.startswith("http") and (page.parent / path).resolve() not in known:
+                dead.append(f"{page.relative_to(site)}: {link}")
+    assert dead == []
+
+
+def test_every_written_page_is_in_the_tree(site: Path) -> None:
+    """Sphinx would refuse a page that nothing leads to; so does this, without Sphinx."""
+    listed = set()
+    for page in site.rglob("*.md"):
+        for tree in re.findall(r"^```\{toctree\}\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S):
+            for line in tree.splitlines():
+                if line and not line.startswith(":"):
+                    listed |= {p.resolve() for p in page.parent.glob(f"{line}.md")}
+    lost = [p for p in site.rglob("*.md") if "orphan: true" not in p.read_text(encoding="utf-8")[:30]]
+    assert {p.resolve() for p in lost} - listed == {(site / "index.md").resolve()}
+
+
+@pytest.mark.parametrize(
+    ("topic", "page"),
+    [
+        (None, "index.html"),
+        ("tload", "reference/instructions/TLOAD.html"),
+        ("race-war", "reference/rules/RACE-WAR.html"),
+        ("sanitizer", "sanitizer.html"),
+        ("rules", "reference/rules.html"),
+        ("tutorial/index", "tutorial/index.html"),
+    ],
+)
+def test_topics(topic: str | None, page: str) -> None:
+    assert page_for(topic) == page
+
+
+def test_a_topic_that_there_is_not() -> None:
+    with pytest.raises(ptokit.UsageError, match="TLOAD"):
+        page_for("TLOADD")
