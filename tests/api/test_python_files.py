@@ -58,7 +58,7 @@ def test_arguments_decide_about_types_and_constants(ptokit: Run, tmp_path: Path)
     few = ptokit("run", name, "-a", "ones:f16:16x32")
     assert few.status == 1
     file = name.rpartition(":")[0]
-    assert f"{file}:18:1: error: kernel double(x, y, columns): missing a required argument" in few.err
+    assert f"{file}:18:1: error: kernel double lacks y and columns [LANG-ARG]" in few.err
 
 
 def test_a_kernel_is_sanitized_by_name(ptokit: Run, tmp_path: Path) -> None:

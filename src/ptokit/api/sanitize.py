@@ -166,8 +166,7 @@ def _select(reports: Reports, sources: Sequence[Source], chosen: Selection) -> N
         source if report.ran else replace(source, diagnostics=report.diagnostics)
         for report, source in zip(reports.values(), sources)
     ]
-    found = reported(reports.findings, kept_from_running, chosen, ran=True)
+    symptoms = {target: Diagnostics(report.symptoms) for target, report in reports.items()}
+    found = reported(symptoms, kept_from_running, chosen, ran=True)
     for target, report in reports.items():
-        report.diagnostics = found[target]
-        kept = set(report.diagnostics)
-        report.races = {each: race for each, race in report.races.items() if each in kept}
+        report.keep(found[target])

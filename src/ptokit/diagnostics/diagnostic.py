@@ -12,8 +12,8 @@ from .rules import lookup
 class Diagnostics:
     """A growing list of findings; reports all of a file's errors, not only the first."""
 
-    def __init__(self) -> None:
-        self._items: dict[Diagnostic, None] = {}  # a set that keeps its order
+    def __init__(self, found: Iterable[Diagnostic] = ()) -> None:
+        self._items: dict[Diagnostic, None] = dict.fromkeys(found)  # a set that keeps its order
 
     def add(self, diagnostic: Diagnostic) -> None:
         """Record a finding; an exact repetition is dropped."""

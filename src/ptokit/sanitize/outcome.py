@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 
 from ptokit.diagnostics import Diagnostic, Diagnostics
 from ptokit.diagnostics.edits import edited
@@ -65,6 +65,22 @@ class Outcome:
     def symptoms(self) -> list[Diagnostic]:
         """Every finding by itself, also those that have the cause of another one."""
         return [each for found in self.diagnostics for each in (found, *self.folded.get(found, ()))]
+
+    def keep(self, found: Diagnostics) -> None:
+        """Have these findings: those of its symptoms that are to be reported, and others. What is left of several with
+        one cause is still one, and the first of it tells the cause."""
+        left, first_of = set(found), dict[Diagnostic, Diagnostic]()
+        folded, fixes = self.folded, self.fixes
+        self.folded, self.fixes = {}, {}
+        for first, others in folded.items():
+            kept = [each for each in (first, *others) if each in left]
+            if kept:
+                told = first if kept[0] is first else replace(kept[0], hint=fixes[first].text)
+                self.folded[told], self.fixes[told] = tuple(kept[1:]), fixes[first]
+                first_of |= dict.fromkeys(kept, told)
+        shown = dict.fromkeys(first_of.get(each, each) for each in found)
+        self.diagnostics = Diagnostics(shown)
+        self.races = {each: race for each, race in self.races.items() if each in shown}
 
     @property
     def verdict(self) -> str:
