@@ -3,7 +3,8 @@ and with tiles at many addresses; all in one process, in turn.
 
 Run with ``python benchmarks/sanitizer.py``. Plain execution runs one block at a time, as the sanitizer does. The first
 kernel works on two buffers with all the flags that takes: eighteen flag operations for ten instructions. `racy.pto` has
-no flags in its loop, and all blocks store to one place. `addresses.pto` puts a tile elsewhere in every iteration.
+no flags in its loop, and all blocks store to one place. `addresses.pto` puts a tile elsewhere in every iteration. In
+`signals.pto`, each block waits for the one before it, or for all.
 """
 
 from __future__ import annotations
@@ -115,6 +116,19 @@ def addresses(times: int) -> Callable[[], None]:
     return run
 
 
+def signals(kernel: str, blocks: int) -> tuple[float, float]:
+    """Seconds of processor time and bytes that so many blocks take who wait for one another."""
+    program = module("signals")
+
+    def run() -> None:
+        given = [np.zeros((8, 8), np.float32), np.zeros(blocks + 1, np.int32), blocks + 1]
+        assert sanitize(program, ON, given, blocks, entry=kernel).clean
+
+    begin = time.process_time()
+    run()
+    return time.process_time() - begin, peak(run)
+
+
 def grown(what: str, make: Callable[[int], Callable[[], None]], few: int, many: int, rounds: int) -> None:
     """Print what a larger number costs."""
     long, short = compare([make(many), make(few)], rounds)
@@ -125,7 +139,9 @@ def grown(what: str, make: Callable[[int], Callable[[], None]], few: int, many: 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9, help="measured rounds of each pair (default 9)")
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--blocks", type=int, default=512, help="most blocks that wait for one another (default 512)")
+    asked = parser.parse_args()
+    rounds = asked.rounds
     for pairs, blocks in ((100, 1), (100, 8)):
         ours, other = compare([watched(pairs, blocks), plain(pairs, blocks)], rounds)
         what = f"{PER_PAIR * pairs} instructions in each of {blocks} block{'s' if blocks > 1 else ''}"
@@ -149,6 +165,10 @@ def main() -> None:
     print(f"{'memory of a block that has ended':44} {ended / 1e3:8.2f} KB")
     grown("iterations of 8 blocks that race", racy, 200, 2000, min(rounds, 3))
     grown("tiles at different addresses", addresses, 400, 4000, min(rounds, 3))
+    for kernel in ("chain", "meetings", "rendezvous"):
+        for blocks in (asked.blocks // 4, asked.blocks // 2, asked.blocks):
+            seconds, most = signals(kernel, blocks)
+            print(f"{f'{kernel} of {blocks} blocks':44} {seconds:8.2f} s  {most / 1e6:8.1f} MB")
 
 
 if __name__ == "__main__":
