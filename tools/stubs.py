@@ -34,34 +34,42 @@ HEADER = '''\
 
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, misc"
 # pyright: reportOverlappingOverload=false, reportIncompatibleVariableOverride=false
+from abc import ABCMeta
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Annotated, Any, Generic, Literal, overload
+from typing import Annotated, Any, Generic, Literal, Protocol, overload
 
 from typing_extensions import TypeVar
 
 from ptokit.types.dtypes import DType
 '''
 
-OWN = '''
+OWN = """
 __version__: str
 
 _T = TypeVar("_T", default=Any)
-_Number = Scalar | int | float
+_Number = Scalar | int | float | _Measuring
 
-class _ElementType(type, DType): ...  # of the classes below: what they are where an element type is expected
+class _ElementType(ABCMeta, DType): ...  # of the classes below: what they are where an element type is expected
+
+class _Measuring(Protocol):  # what numbers of a kernel and of Python have: a launch gives either
+{measuring}
+
+class _Counting(_Measuring, Protocol):
+{counting}
 
 {elements}
 
-class Ptr(Pointer, Generic[_T]):
-    """Annotation of a pointer parameter: ``x: pto.Ptr[pto.f32]``."""
+class _TypedPointer(Pointer, Generic[_T]): ...
+
+Ptr = _TypedPointer[_T] | Any  # a pointer in the kernel; a launch gives any array
 
 Static = Annotated[_T, "a Python value while tracing"]
 
 def if_(condition: Any) -> AbstractContextManager[None]: ...
 def else_() -> AbstractContextManager[None]: ...
 def range(start: Any, stop: Any = ..., step: Any = ..., /) -> Sequence[Scalar]: ...
-'''
+"""
 _REPLACED = {"Ptr", "Static", "if_", "else_", "range", "intrinsic"}
 _KINDS = {
     Kind.TILE: "Tile",
@@ -74,6 +82,8 @@ _KINDS = {
     Kind.RECORD: "None",
     Kind.PIPE: "TPipe",
 }
+_MEASURING = "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod lt le gt ge", "neg pos abs"
+_COUNTING = "lshift rlshift rshift rrshift and rand or ror xor rxor", "invert index"
 _FEW = 3
 """Of more optional operands than this, only those before the first that is left out can be given by position."""
 
@@ -91,8 +101,10 @@ def stub() -> str:
     lines += [f"from {module} import {own} as {name}" for name in sorted(imported) for module, own in (homes[name],)]
     lines += [f"from ptokit.api.{module} import {name} as {name}" for name, module in sorted(ptokit._TOOLS.items())]
     lines += [f"from ptokit.types.enums import {name}" for name, _ in enums if name not in imported]
-    classes = [f"class {name}(Scalar, metaclass=_ElementType): ..." for name in elements]
-    lines.append(OWN.replace("{elements}", "\n".join(classes)))
+    kinds = {name: "_Measuring" if getattr(lang, name).is_float else "_Counting" for name in elements}
+    classes = [f"class {name}({kind}, Protocol, metaclass=_ElementType): ..." for name, kind in kinds.items()]
+    own = OWN.replace("{elements}", "\n".join(classes))
+    lines.append(own.replace("{measuring}", operators(*_MEASURING)).replace("{counting}", operators(*_COUNTING)))
     lines += [*(spelled(kind) for _, kind in enums), ""]
     lines += chain.from_iterable(
         function(TABLE[name]) for name in sorted({*names()} - {*public, *ptokit._TOOLS}) if name.isidentifier()
@@ -100,6 +112,13 @@ def stub() -> str:
     for name in sorted(beginnings()):
         lines += namespace(name)
     return "\n".join(lines) + "\n"
+
+
+def operators(of_two: str, of_one: str) -> str:
+    """The declarations of operators."""
+    heads = [*(f"{name}__(self, other: Any, /)" for name in of_two.split())]
+    heads += [f"{name}__(self)" for name in of_one.split()]
+    return "\n".join(f"    def __{head} -> Any: ..." for head in heads)
 
 
 def imports() -> dict[str, tuple[str, str]]:
@@ -234,7 +253,9 @@ def returned(instr: Instr) -> str:
     if not instr.typed:
         return "Scalar" if instr.results else "RecordEvent"
     made = ["Scalar" if result.kind is Kind.SCALAR else _KINDS[result.kind] for result in instr.returned]
-    return "None" if not made else made[0] if len(made) == 1 else f"tuple[{', '.join(made)}]"
+    if len(made) > 1:  # ``mask, left = pto.plt_b32(left)``, where left was a Python number
+        return f"tuple[{', '.join('Any' if kind == 'Scalar' else kind for kind in made)}]"
+    return made[0] if made else "None"
 
 
 def main(args: list[str]) -> int:

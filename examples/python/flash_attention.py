@@ -18,7 +18,7 @@ import ptokit as pto
 SIDE = 64
 HALF = SIDE // 2
 LOWEST = -30000.0  # below every score
-NZ: Any = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
+NZ = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
 MTE1, MTE2, MTE3 = pto.PIPE_MTE1, pto.PIPE_MTE2, pto.PIPE_MTE3
 V, M, FIX = pto.PIPE_V, pto.PIPE_M, pto.PIPE_FIX
 HALVES = pto.TileSplitAxis.TILE_UP_DOWN

@@ -4,14 +4,12 @@ The layout of the left operand differs between targets; `pto.TileLeft` chooses i
 `gemm.on("a2a3")`.
 """
 
-from typing import Any
-
 import numpy as np
 
 import ptokit as pto
 
 SIDE = 64
-NZ: Any = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
+NZ = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
 
 
 @pto.kernel(target="a5")

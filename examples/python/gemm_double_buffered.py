@@ -4,14 +4,12 @@ Sizes are multiples of 64; k is an even number of them. A tile in L1 and its cop
 unit works on one pair, the next one is loaded.
 """
 
-from typing import Any
-
 import numpy as np
 
 import ptokit as pto
 
 SIDE = 64
-NZ: Any = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
+NZ = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
 L1 = SIDE * SIDE * 2  # bytes of a tile
 MTE1, MTE2, M, FIX = pto.PIPE_MTE1, pto.PIPE_MTE2, pto.PIPE_M, pto.PIPE_FIX
 

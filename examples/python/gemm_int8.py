@@ -1,13 +1,11 @@
 """c = (a @ b) * scale with int8 inputs, int32 sums and f16 results: the fix-pipe converts while it stores."""
 
-from typing import Any
-
 import numpy as np
 
 import ptokit as pto
 
 SIDE = 64
-NZ: Any = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
+NZ = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
 
 
 @pto.kernel(target="a2a3")

@@ -12,7 +12,7 @@ import ptokit as pto
 
 ROWS, DEPTH, COLS = 32, 128, 64
 HALF = ROWS // 2
-NZ: Any = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
+NZ = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
 MTE1, MTE2, MTE3 = pto.PIPE_MTE1, pto.PIPE_MTE2, pto.PIPE_MTE3
 V, M, FIX = pto.PIPE_V, pto.PIPE_M, pto.PIPE_FIX
 HALVES = pto.TileSplitAxis.TILE_UP_DOWN

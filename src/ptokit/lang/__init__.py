@@ -82,6 +82,7 @@ from .events import TSYNC, Event, RecordEvent
 from .intrinsics import intrinsic
 from .intrinsics import names as _instructions
 from .kernels import Kernel, kernel
+from .matrix_tiles import TileAcc, TileLeft, TileLeftScale, TileRight, TileRightScale
 from .memory import (
     SET_VALIDSHAPE,
     TASSIGN,
@@ -103,7 +104,7 @@ from .registers import castptr, vecscope
 from .scalar import Scalar, cast
 from .syntax import function, static, static_range
 from .tensors import BaseShape2D, GlobalTensor, Partition, Pointer, Shape, Stride, TileShape2D
-from .tiles import Tile, TileAcc, TileLeft, TileLeftScale, TileRight, TileRightScale, custom_pad
+from .tiles import Tile, custom_pad
 from .values import AlignState, Predicate, Register
 
 PIPE_S, PIPE_V, PIPE_M, PIPE_FIX, PIPE_ALL = Pipe.S, Pipe.V, Pipe.M, Pipe.FIX, Pipe.ALL

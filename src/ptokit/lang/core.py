@@ -13,7 +13,7 @@ from ptokit.targets import target as find_target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 
-from . import conv, events, memory, prefetch, rules, tiles
+from . import conv, events, matrix_tiles, memory, prefetch, rules, tiles
 from .core_session import Session
 from .core_tile import CoreTile
 from .intrinsics import intrinsic, names
@@ -26,11 +26,11 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         tiles.Tile,
-        tiles.TileLeft,
-        tiles.TileRight,
-        tiles.TileAcc,
-        tiles.TileLeftScale,
-        tiles.TileRightScale,
+        matrix_tiles.TileLeft,
+        matrix_tiles.TileRight,
+        matrix_tiles.TileAcc,
+        matrix_tiles.TileLeftScale,
+        matrix_tiles.TileRightScale,
         memory.TASSIGN,
         memory.TRESHAPE,
         memory.TSUBVIEW,

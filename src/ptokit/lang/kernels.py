@@ -11,7 +11,7 @@ from functools import update_wrapper
 from importlib import import_module
 from pickle import PicklingError
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, overload
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, KernelWarning, Location
 from ptokit.diagnostics.ignored import ignores_of_python
@@ -42,7 +42,7 @@ from .syntax import run
 from .tensors import Pointer
 from .trace import Trace, tracing
 from .tracebacks import refuses
-from .watched import Watcher, selections
+from .watched import P, Watcher, selections
 from .where import refusal, user_frame
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def kernel(
     matmul: str = "exact",
     extended: bool = False,
     name: str | None = None,
-) -> Callable[[Callable[..., Any]], Kernel]:
+) -> Callable[[Callable[P, Any]], Kernel[P]]:
     """Decorator that makes a kernel of a function: ``@pto.kernel(target="a5")``.
 
     ``target``: ``cpu``, ``a2a3`` or ``a5``. ``matmul``: ``exact``, ``fast`` or ``ref``, see `Program.launch`.
@@ -69,12 +69,12 @@ def kernel(
     if matmul not in MATMUL_MODES:
         raise refusal(rules.TARGET, f"matmul is one of {', '.join(MATMUL_MODES)}, not {matmul!r}")
 
-    def decorate(function: Callable[..., Any]) -> Kernel:
+    def decorate(function: Callable[P, Any]) -> Kernel[P]:
         made = Kernel(function, profile, matmul=matmul, extended=extended, name=name)
         keep(made.function)
         return made
 
-    return decorate
+    return decorate  # type: ignore[return-value]  # its P is its own
 
 
 def _target(name: Any) -> Target:
@@ -87,11 +87,11 @@ def _target(name: Any) -> Target:
         raise refusal(rules.TARGET, f"there is no target {name!r}", hint=f"one of {known}") from None
 
 
-class Kernel:
+class Kernel(Generic[P]):
     """A kernel made by `kernel`. ``k[blocks](x, y, n)`` launches it; ``k(x, y, n)`` launches one block."""
 
     def __init__(
-        self, function: Callable[..., Any], target: Target, *, matmul: str, extended: bool, name: str | None
+        self, function: Callable[P, Any], target: Target, *, matmul: str, extended: bool, name: str | None
     ) -> None:
         self.function = function = _checked(function)
         update_wrapper(self, function)
@@ -109,17 +109,17 @@ class Kernel:
 
     # --- launching -----------------------------------------------------------------------------------------------
 
-    def __getitem__(self, blocks: int) -> Launcher:
+    def __getitem__(self, blocks: SupportsIndex) -> Launcher[P]:
         """The kernel for a number of blocks."""
         return Launcher(self, blocks)
 
     @refuses
-    def __call__(self, *args: Any, **named: Any) -> None:
+    def __call__(self, *args: P.args, **named: P.kwargs) -> None:
         """Launch one block."""
         self.launch(1, args, named)
 
     @property
-    def interpret(self) -> Launcher:
+    def interpret(self) -> Launcher[P]:
         """The kernel run as Python code: ``k.interpret[blocks](x, y, n)``.
 
         Python executes the function itself, block by block, and every instruction at once: ``breakpoint()``,
@@ -127,7 +127,7 @@ class Kernel:
         """
         return Launcher(self, interpreted=True)
 
-    def ranks(self, count: int) -> Launcher:
+    def ranks(self, count: SupportsIndex) -> Launcher[...]:
         """The kernel on several devices: ``k.ranks(4)[blocks](x, y, n)``, each with memory and arguments of its own.
 
         Arrays have a leading axis for the ranks, a list or tuple has an argument for each, numbers are the same for
@@ -139,7 +139,7 @@ class Kernel:
         return Launcher(self, ranks=int(count))
 
     @refuses
-    def watch(self, *chosen: str) -> Watcher:
+    def watch(self, *chosen: str) -> Watcher[P]:
         """The kernel with tiles to look at: ``seen = k.watch("acc", "acc@31")[blocks](x, y, n)``.
 
         Launches return a list of `ptokit.watch.Seen`: what the chosen tiles, views and registers hold after each
@@ -260,9 +260,10 @@ class Kernel:
         except DiagnosticError as error:
             raise DiagnosticError(self.parameters.at_the_call(d, args) for d in error.diagnostics) from None
 
-    def on(self, target: str | Target) -> Kernel:
+    def on(self, target: str | Target) -> Kernel[P]:
         """The same kernel for another target. Raises `DiagnosticError` (LANG-TARGET)."""
-        other = Kernel(self.function, _target(target), matmul=self.matmul, extended=self.extended, name=self.name)
+        function: Callable[P, Any] = self.function
+        other = Kernel(function, _target(target), matmul=self.matmul, extended=self.extended, name=self.name)
         other.location, other.parameters = self.location, self.parameters
         return other
 
@@ -423,28 +424,32 @@ def _not_run(function: Function) -> DiagnosticError:
     )
 
 
-class Launcher:
+class Launcher(Generic[P]):
     """A kernel with its number of blocks, and of devices (0: a launch on one); call it with the arguments.
 
     ``interpreted``: run as Python code, see `Kernel.interpret`; None: as the environment says.
     """
 
-    def __init__(self, kernel: Kernel, blocks: int = 1, *, ranks: int = 0, interpreted: bool | None = None) -> None:
+    def __init__(self, kernel: Kernel, blocks: Any = 1, *, ranks: int = 0, interpreted: bool | None = None) -> None:
         if not is_count(blocks):
             raise refusal(
                 rules.BLOCKS, f"kernel {kernel.name} cannot be launched over {blocks!r} blocks", hint=count_hint(blocks)
             )
         self.kernel, self.blocks, self.count, self._interpreted = kernel, int(blocks), ranks, interpreted
 
-    def __getitem__(self, blocks: int) -> Launcher:
+    def __getitem__(self, blocks: SupportsIndex) -> Launcher[P]:
         """The same for a number of blocks, on each device."""
         return Launcher(self.kernel, blocks, ranks=self.count, interpreted=self._interpreted)
 
     @property
-    def interpret(self) -> Launcher:
+    def interpret(self) -> Launcher[P]:
         """The same, run as Python code: see `Kernel.interpret`."""
         return Launcher(self.kernel, self.blocks, ranks=self.count, interpreted=True)
 
+    @overload
+    def __call__(self, *args: P.args, **named: P.kwargs) -> None: ...
+    @overload
+    def __call__(self, *args: Any, executor: Executor | str, **named: Any) -> None: ...
     @refuses
     def __call__(self, *args: Any, **named: Any) -> None:
         """Launch; see `Kernel.launch`, and `Kernel.ranks` for the arguments on several devices.

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from operator import is_
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -265,7 +265,7 @@ def count_hint(blocks: Any) -> str:
     return f"write {int(blocks)}; // divides integers" if whole else "kernel[blocks] takes an integer from 1"
 
 
-def is_count(number: Any) -> bool:
+def is_count(number: Any) -> TypeGuard[int]:
     """True for a number of blocks or devices."""
     return isinstance(number, int | np.integer) and not isinstance(number, bool) and bool(number >= 1)
 

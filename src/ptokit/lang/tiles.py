@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -44,7 +44,26 @@ class Tile(NoArithmetic):
     def __new__(cls, *args: Any, **named: Any) -> Tile:
         return super().__new__(current("Tile").tile_type or cls)
 
+    @overload
     def __init__(
+        self,
+        loc: TileType,
+        dtype: DType,
+        rows: int,
+        cols: int,
+        blayout: BLayout = ...,
+        valid_row: Any = ...,
+        valid_col: Any = ...,
+        slayout: SLayout = ...,
+        fractal: int = ...,
+        pad: PadValue | int = ...,
+        compact: CompactMode = ...,
+        *,
+        addr: Any = ...,
+    ) -> None: ...
+    @overload  # ``**NZ``, a dictionary whose values are of several types
+    def __init__(self, loc: TileType, dtype: DType, rows: int, cols: int, *, _unpacked: Any, **more: Any) -> None: ...
+    def __init__(  # type: ignore[misc]  # no call gives _unpacked
         self,
         loc: TileType,
         dtype: DType,
@@ -361,40 +380,6 @@ class Tile(NoArithmetic):
 def _no_contents() -> DiagnosticError:
     message = "a tile has no contents while the kernel is compiled"
     return refusal(rules.CONTEXT, message, hint="run it with kernel.interpret to look into it")
-
-
-def TileLeft(dtype: DType, rows: int, cols: int, valid_row: Any = None, valid_col: Any = None, **more: Any) -> Tile:
-    """Left operand of a matrix product in L0A, in the layout of the kernel's target (types-and-layouts 7)."""
-    blayout = current("TileLeft").target.left_blayout
-    return Tile(TileType.Left, dtype, rows, cols, blayout, valid_row, valid_col, SLayout.RowMajor, **more)
-
-
-def TileRight(dtype: DType, rows: int, cols: int, valid_row: Any = None, valid_col: Any = None, **more: Any) -> Tile:
-    """Right operand of a matrix product in L0B."""
-    return Tile(TileType.Right, dtype, rows, cols, BLayout.RowMajor, valid_row, valid_col, SLayout.ColMajor, **more)
-
-
-def TileAcc(dtype: DType, rows: int, cols: int, valid_row: Any = None, valid_col: Any = None, **more: Any) -> Tile:
-    """Accumulator of a matrix product in L0C."""
-    return Tile(TileType.Acc, dtype, rows, cols, BLayout.ColMajor, valid_row, valid_col, SLayout.RowMajor, 1024, **more)
-
-
-def TileLeftScale(
-    dtype: DType, rows: int, cols: int, valid_row: Any = None, valid_col: Any = None, **more: Any
-) -> Tile:
-    """Block scales of a left operand (MX formats)."""
-    return Tile(
-        TileType.ScaleLeft, dtype, rows, cols, BLayout.RowMajor, valid_row, valid_col, SLayout.RowMajor, 32, **more
-    )
-
-
-def TileRightScale(
-    dtype: DType, rows: int, cols: int, valid_row: Any = None, valid_col: Any = None, **more: Any
-) -> Tile:
-    """Block scales of a right operand (MX formats)."""
-    return Tile(
-        TileType.ScaleRight, dtype, rows, cols, BLayout.ColMajor, valid_row, valid_col, SLayout.ColMajor, 32, **more
-    )
 
 
 def custom_pad(bits: int) -> int:

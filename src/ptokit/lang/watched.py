@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, SupportsIndex
 
 from ptokit.run.program import Program
 from ptokit.watch import Recorder, Seen, Selection
@@ -13,6 +13,13 @@ from . import rules
 from .interpret import wanted
 from .tracebacks import refuses
 from .where import refusal
+
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec as ParamSpecWithDefault
+
+    P = ParamSpecWithDefault("P", default=...)
+else:
+    P = ParamSpec("P")
 
 
 class Launchable(Protocol):
@@ -30,18 +37,18 @@ class Launchable(Protocol):
         """Run it."""
 
 
-class Watcher:
+class Watcher(Generic[P]):
     """A kernel whose launches return the contents of chosen tiles; see `Kernel.watch`."""
 
     def __init__(self, kernel: Launchable, selections: tuple[Selection, ...], blocks: int = 1) -> None:
         self.kernel, self.selections, self.blocks = kernel, selections, blocks
 
-    def __getitem__(self, blocks: int) -> Watcher:
+    def __getitem__(self, blocks: SupportsIndex) -> Watcher[P]:
         """The same for a number of blocks."""
         return Watcher(self.kernel, self.selections, self.kernel[blocks].blocks)
 
     @refuses
-    def __call__(self, *args: Any, **named: Any) -> list[Seen]:
+    def __call__(self, *args: P.args, **named: P.kwargs) -> list[Seen]:
         """Launch; returns what was seen, in the order of execution.
 
         Raises `DiagnosticError` (LANG-WATCH) for what the kernel does not have: before the launch; of an interpreted

@@ -1,5 +1,9 @@
 """Calls that are wrong, each in a line of its own, all of which a type checker is to find."""
 
+from typing import Any
+
+import numpy as np
+
 import ptokit as pto
 
 
@@ -36,6 +40,9 @@ def wrong(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int) -> None:
     pto.TMULS(t, 2.0, t)  # wrong
     pto.GlobalTensor(t, (n, 64))  # wrong
     pto.Tile(pto.TileType.Vec, 8, 64, 64)  # wrong
+    pto.Tile(pto.TileType.Vec, pto.f32, 64, 64, blayout=pto.SLayout.RowMajor)  # wrong
+    pto.Tile(pto.TileType.Vec, pto.f32, 64, 64, layout=pto.BLayout.ColMajor)  # wrong
+    x.T  # wrong
     # keywords that there are not, and their values
     pto.TCVT(t, u, rounding="RINT")  # wrong
     pto.TCVT(t, u, rmode="NEAREST")  # wrong
@@ -53,3 +60,16 @@ def wrong(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int) -> None:
     pto.TPUSH(t, pipe)  # wrong
     pto.TPOP(pipe, t, split="up_down")  # wrong
     pto.TFREE(t)  # wrong
+
+
+def launches(array: "np.ndarray[Any, Any]") -> None:
+    wrong(array, array)  # wrong
+    wrong[4](array, 3)  # wrong
+    wrong[4](array, array, 3, 4)  # wrong
+    wrong[4](array, array, m=3)  # wrong
+    wrong[4](array, array, "3")  # wrong
+    wrong[2, 2](array, array, 3)  # wrong
+    wrong["2"](array, array, 3)  # wrong
+    wrong.interpret(array, array)  # wrong
+    wrong.watch("t")[2](array)  # wrong
+    wrong.on("a2a3")[2](array)  # wrong
