@@ -15,6 +15,7 @@ from ptokit.asm import read_module
 from ptokit.diagnostics.edits import Edit
 from ptokit.sanitize import Report, sanitize
 from ptokit.sanitize.findings.fixes import Fix
+from ptokit.sanitize.findings.repair import _Search
 from ptokit.targets import target
 
 from .mini import Mini, output
@@ -257,3 +258,38 @@ def test_strided_overlaps_are_exact() -> None:
     assert race.rule == "RACE-WAR"
     assert race.notes[1].message.startswith("both touch 256 bytes: rows 0..15, columns 4..7 of %p; ")
     assert "rows 0..15, columns 0..3 of %q" in race.notes[1].message
+
+
+UNTRIED = "; this has not been tried"
+
+
+def test_a_race_that_nothing_mends_has_no_hint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The plain hint of a race is one of the changes that are tried: where it fails, nobody reads it."""
+    monkeypatch.setattr(_Search, "_proposed", lambda *_: iter(()))
+    monkeypatch.setattr(_Search, "_several", lambda *_: None)
+    args = np.ones((16, 32), np.float32), np.ones((16, 32), np.float32)
+    python = defined(PYTHON, tmp_path / "k.py").sanitize(*args)
+    for report in (Mini("load a x\nadds a b").sanitize(), python):
+        assert {d.rule[:4] for d in report.errors} == {"RACE"}
+        assert all(d.hint is None for d in report.errors)
+        assert all(race.fix is None for race in report.races.values())
+        assert not report.fixes
+
+
+def test_a_hint_that_was_not_tried_says_so(tmp_path: Path) -> None:
+    """A launch of more than 20,000 items is not ordered again."""
+    args = np.ones((16, 32), np.float32), np.ones((16, 32), np.float32)
+    python = defined(PYTHON.replace("range(4)", "range(7000)"), tmp_path / "k.py").sanitize(*args)
+    text = Mini("for 64\nfor 64\nfor 4\nload a x\nadds a b\nend\nend\nend").sanitize()
+    for report in (text, python):
+        hints = [d.hint or "" for d in report.errors]
+        assert hints
+        assert all(hint.startswith("insert ") and hint.endswith(UNTRIED) for hint in hints)
+        assert not report.fixes
+
+
+def test_both_ways_round_are_two_races() -> None:
+    """In a loop each of two instructions may overtake the other; a flag mends one of the two races."""
+    report = Mini("for 4\nload a x\nadds a b\nend").sanitize()
+    assert sorted(d.rule for d in report.errors) == ["RACE-RAW", "RACE-WAR"]
+    assert len(report.fixes) == 2

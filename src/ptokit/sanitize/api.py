@@ -32,7 +32,7 @@ from .checks.placement import reserved_bytes
 from .coverage import Mode, coverage
 from .findings.explain import explain
 from .findings.race import Race
-from .findings.repair import MENDED, Cause, repair
+from .findings.repair import MENDED, Repairs, repair
 from .findings.witness import Witness, compare, copies
 from .launch import KEPT, ObservedRun, Progress, Rerun
 from .reorder import Scheduler, can_wait, delaying
@@ -143,11 +143,11 @@ def sanitize(
         with redirect_stdout(StringIO()):  # the first run has printed it
             run.run()
     unchanged = spare if spare is not None else fresh or None
-    mended: list[Cause] = []
+    repairs: Repairs | None = None
     if causes and unchanged is not None and not how.by_compiler and target.is_device:
         aside = *options[:3], Report(name, target.name, blocks, order), *options[4:]
-        mended = _causes(run, partial(RecordedRun, module, kernel, target, copies(unchanged), *aside))
-    run.tell(mended)
+        repairs = _repairs(run, partial(RecordedRun, module, kernel, target, copies(unchanged), *aside))
+    run.tell(repairs)
     report.ran = True
     report.coverage = coverage(how, in_order=not target.is_device, explained=explain_sync, complete=run.complete)
     report.diagnostics = _without_superseded(report.diagnostics)
@@ -177,14 +177,15 @@ def sanitize(
     return report
 
 
-def _causes(run: ObservedRun, again: Callable[[], RecordedRun]) -> list[Cause]:
-    """What mends findings about flags and races; ``again``: makes a run like `run` that keeps what is issued."""
+def _repairs(run: ObservedRun, again: Callable[[], RecordedRun]) -> Repairs | None:
+    """What mends findings about flags and races, None where nothing can be tried; ``again``: makes a run like `run`
+    that keeps what is issued."""
     if run.simulation.waits.corrected or MENDED.isdisjoint(rule for rule, _ in run.findings.keys):
-        return []
+        return None
     recorded = again()
     with redirect_stdout(StringIO()):
         if not recorded.record().fit:
-            return []
+            return None
     replay = Replay(recorded)
     return repair(run.insertion, replay.items, replay, run.findings.keys)
 

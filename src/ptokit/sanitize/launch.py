@@ -37,7 +37,7 @@ from .checks.vector_scopes import Sources
 from .coverage import Mode
 from .findings.folded import Draft, Findings
 from .findings.insertion import Insertion
-from .findings.repair import Cause
+from .findings.repair import Repairs
 from .findings.witness import Witness, compare, copies
 from .memory.gm import Memory
 from .observe import REGIONS, CoreObserver
@@ -178,9 +178,9 @@ class ObservedRun:
                 folded.rule = "PAD-READ"
                 folded.draft.notes.append(Note("other contents of these bytes store the same to global memory"))
 
-    def tell(self, causes: Sequence[Cause] = ()) -> None:
-        """Report; ``causes``: what has one of them is one finding."""
-        self.findings.into(self.report, self.insertion, causes)
+    def tell(self, repairs: Repairs | None = None) -> None:
+        """Report; ``repairs``: what has one cause of them is one finding. None where nothing was tried."""
+        self.findings.into(self.report, self.insertion, repairs)
 
     def _same_without(self) -> bool:
         """True if a launch whose unwritten memory holds zeros leaves the same in the arguments."""

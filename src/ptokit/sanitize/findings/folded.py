@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,7 +15,7 @@ from ..simulation.events import Item, Loops
 from .race import Race
 
 if TYPE_CHECKING:
-    from .repair import Cause
+    from .repair import Cause, Repairs
 from .fixes import Fix
 from .insertion import Insertion
 
@@ -94,16 +94,18 @@ class Findings:
         """Rule and key of every finding."""
         return list(self._folded)
 
-    def into(self, report: Reported, insertion: Insertion, causes: Sequence[Cause] = ()) -> None:
+    def into(self, report: Reported, insertion: Insertion, repairs: Repairs | None = None) -> None:
         """Add every finding, unless the same rule already has one at that place: races with what is known about them,
-        and those of one cause as one, with what mends it."""
-        found = report.diagnostics
+        and those of one cause as one, with what mends it. A race that no change was tried for has the plain fix, which
+        says so; one that all have failed for has none."""
+        found, causes = report.diagnostics, repairs.causes if repairs is not None else []
+        unmended = repairs.unmended if repairs is not None else set()
         known = {(d.rule, d.location) for d in found}
         cause_of = {key: cause for cause in causes for key in cause.keys}
         made: dict[tuple[str, Hashable], tuple[Diagnostic, Race | None]] = {}
         for key, folded in self._folded.items():
             if (folded.rule, folded.draft.location) not in known:
-                made[key] = self._diagnostic(folded, cause_of.get(key), insertion)
+                made[key] = self._diagnostic(folded, cause_of.get(key), None if key in unmended else insertion)
         shown: set[int] = set()
         for key, (diagnostic, race) in made.items():
             cause = cause_of.get(key)
@@ -121,8 +123,10 @@ class Findings:
             if race is not None:
                 report.races[diagnostic] = race
 
-    def _diagnostic(self, folded: Folded, cause: Cause | None, insertion: Insertion) -> tuple[Diagnostic, Race | None]:
-        """One finding by itself."""
+    def _diagnostic(
+        self, folded: Folded, cause: Cause | None, insertion: Insertion | None
+    ) -> tuple[Diagnostic, Race | None]:
+        """One finding by itself; ``insertion``: None where no change mends it."""
         draft = folded.draft
         notes = [*draft.notes, Note(f"at {folded.example}{_extent(folded)}")]
         hint, race = draft.hint, draft.race
@@ -130,8 +134,9 @@ class Findings:
             race.times, race.iterations, race.blocks = folded.times, len(folded.iterations), sorted(folded.blocks)
             if cause is not None:
                 race.fix = cause.fix
-            elif race.same_core and race.first.work is not None and race.second.work is not None:
-                race.fix = insertion.fix(race.first.work, race.second.work)
+            elif insertion is not None and race.same_core and race.first.work and race.second.work:
+                fix = insertion.fix(race.first.work, race.second.work)
+                race.fix = replace(fix, text=f"{fix.text}; this has not been tried")
                 hint = race.fix.text
         severity = draft.severity or lookup(folded.rule).severity
         return Diagnostic(folded.rule, severity, draft.message, draft.location, hint, tuple(notes)), race

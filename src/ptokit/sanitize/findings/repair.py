@@ -6,8 +6,10 @@ the launch once more with it (`replay`). What one change takes away has one caus
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import field
+from itertools import islice
 
 from ptokit.ir.core import Op
 from ptokit.records import dataclass
@@ -30,6 +32,7 @@ MENDED = PIPES | FLAGS
 
 _TRIALS = 160  # changes that are tried for one finding
 _ITEMS = 80_000  # items that are ordered again, for all
+_MOVED = 100  # of them, those that move a flag, before new ones are tried
 _NEAR = 16  # places that a flag is moved to
 _RACES = 6  # races of which flags are proposed
 _TOGETHER = 8  # changes that make one
@@ -44,15 +47,21 @@ class Cause:
     keys: list[Key] = field(default_factory=list)
 
 
-def repair(
-    insertion: Insertion, items: Sequence[tuple[int, Item]], replay: Replayed, found: Iterable[Key]
-) -> list[Cause]:
+@dataclass
+class Repairs:
+    """The causes of findings, whose changes belong together, and the findings that no change has mended."""
+
+    causes: list[Cause] = field(default_factory=list)
+    unmended: set[Key] = field(default_factory=set)
+
+
+def repair(insertion: Insertion, items: Sequence[tuple[int, Item]], replay: Replayed, found: Iterable[Key]) -> Repairs:
     """The causes of what was found in a launch whose cores issued `items`.
 
-    ``replay`` orders them again with changes; ``found``: rule and key of each finding. What no change mends has no
-    cause here. The changes of all causes belong together.
+    ``replay`` orders them again with changes; ``found``: rule and key of each finding. What is in no cause and not
+    unmended was not looked at.
     """
-    return _Search(insertion, items, replay).causes(set(found))
+    return _Search(insertion, items, replay).repairs(set(found))
 
 
 class _Search:
@@ -62,26 +71,26 @@ class _Search:
         self.changes: list[Change] = []
         self.left = _ITEMS
 
-    def causes(self, wanted: set[Key]) -> list[Cause]:
+    def repairs(self, wanted: set[Key]) -> Repairs:
         outcome = self.replay(())
         now, causes = outcome.found, list[Cause]()
         self.given_up: set[Hashable] = set()
         while self.left > 0:
-            target = next((key for key in _urgent(now) if _alike(key) not in self.given_up), None)
+            target = next((key for key in _urgent(now) if _same(key) not in self.given_up), None)
             if target is None:
                 break
             best = self._best(target, now) or self._several(target, now)
             if best is None:
-                self.given_up.add(_alike(target))
+                self.given_up.add(_same(target))
                 continue
             candidate, later = best
-            kept = set(map(_alike, later))
-            mended = [key for key in now if _alike(key) not in kept and key in wanted]
+            mended = [key for key in _gone(now, later) if key in wanted]
             self.changes.append(candidate.change)
             if mended:
                 causes.append(Cause(candidate.fix, mended))
             now = later
-        return causes
+        done = {key for cause in causes for key in cause.keys}
+        return Repairs(causes, {key for key in wanted - done if _same(key) in self.given_up})
 
     def _best(self, target: Key, now: Found) -> tuple[Candidate, Found] | None:
         """The change that takes `target` away and most of the rest; the first where several are as good."""
@@ -101,11 +110,11 @@ class _Search:
             self.left -= len(self.items)
             later = self.replay(changes).found
             alike = set(map(_alike, later))
-            if _alike(target) not in alike and alike <= known:
+            if target in _gone(now, later) and alike <= known:
                 left = len(later)
                 if best is None or left < best[0]:
                     best = left, candidate, later
-                if not any(rule in MENDED and _alike((rule, key)) not in self.given_up for rule, key in later):
+                if not any(rule in MENDED and _same((rule, key)) not in self.given_up for rule, key in later):
                     break
             if trials >= _TRIALS or self.left <= 0:
                 break
@@ -127,7 +136,7 @@ class _Search:
                 self.left -= len(self.items)
                 later = self.replay(self.changes).found
                 alike = set(map(_alike, later))
-                if _alike(target) not in alike and alike <= known:
+                if target in _gone(now, later) and alike <= known:
                     return together(parts), later
         finally:
             self.changes = changes
@@ -146,8 +155,7 @@ class _Search:
                 yield from self._moves(statement, ())
         if rule in PIPES:
             races = [key, *(k for r, k in now if r in PIPES and k != key)][:_RACES]
-            for race in races:
-                yield from self._moved(race)
+            yield from islice((found for race in races for found in self._moved(race)), _MOVED)
             for race in races:
                 yield from self._flagged(race)
             yield from self._stopped(key)
@@ -322,6 +330,19 @@ def _apart(anchor: Anchor, partner: Statement, verb: str) -> tuple[bool, int]:
     """How far a place is from the other half of a flag: a wait follows its set, also by way of the next iteration."""
     distance = anchor.line - partner.last - 1 if verb == "wait" else partner.first - anchor.line
     return distance < 0, abs(distance)
+
+
+def _gone(now: Found, later: Found) -> list[Key]:
+    """The findings that a change takes away. One that only takes another form is still there: a race of the same two
+    instructions, the other way round."""
+    before, after = Counter(map(_alike, now)), Counter(map(_alike, later))
+    same = set(map(_same, later))
+    return [key for key in now if _same(key) not in same and after[_alike(key)] < before[_alike(key)]]
+
+
+def _same(key: Key) -> Hashable:
+    """What tells findings apart within one order: being stuck is one."""
+    return "DEADLOCK" if key[0] in STUCK else key
 
 
 def _alike(key: Key) -> Hashable:
