@@ -106,7 +106,7 @@ def test_a_wait_removed_from_the_softmax_on_registers_is_a_race(removed: int | N
     assert list(result.diagnostics) == []
     x = np.ones((33, 512), np.float32)
     report = sanitize(result.module, "a5", [x, uninit((33, 512), DTYPES["f32"]), 33])
-    races = {d.rule for d in report.diagnostics if d.rule.startswith("RACE")}
+    races = {d.rule for d in report.symptoms if d.rule.startswith("RACE")}
     assert bool(races) == (removed is not None)
     assert removed is not None or list(report.diagnostics) == []
 

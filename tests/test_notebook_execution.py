@@ -69,7 +69,7 @@ def test_a_refused_call_shows_its_line_and_the_users_calls_only(outputs: list[li
 @pytest.mark.parametrize("cell", [2, 3])
 def test_reports_show_their_findings(outputs: list[list[Any]], cell: int) -> None:
     shown = html_of(outputs[cell])
-    assert "error: %tile: the tile needs 307200 bytes" in shown
+    assert "error: tile: the tile needs 307200 bytes" in shown
     assert "    3 |     tile = pto.Tile(pto.TileType.Vec, pto.f32, 300, 256)" in shown
     assert "[UB-CAPACITY]" in shown
 

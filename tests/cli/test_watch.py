@@ -108,7 +108,7 @@ def test_diff_names_the_first_result_that_differs(ptokit: Run, tmp_path: Path) -
     assert not report["same"]
 
 
-@pytest.mark.parametrize("two", [["-t", "a2a3"], ["--backend", "numpy", "--backend", "native"]])
+@pytest.mark.parametrize("two", [["-t", "a2a3", "--rtol", "1e-6"], ["--backend", "numpy", "--backend", "native"]])
 def test_diff_of_two_ways_of_running(ptokit: Run, two: list[str]) -> None:
     pytest.importorskip("llvmlite")
     ran = ptokit("diff", SOFTMAX, *ARGS, *two)

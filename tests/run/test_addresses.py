@@ -233,7 +233,7 @@ def test_order_of_tiles_and_their_addresses(way: str, flags: str) -> None:
     text += doubled(WAYS[way], flags=flags) + "    return\n  }\n}\n"
     module = parse_module(text, "k.pto", target=target("a5")).module
     report = sanitize(module, target("a5"), [a.copy() for a in ARGS], 1, mode="manual")
-    races = {d.rule for d in report.diagnostics if d.rule.startswith("RACE")}
+    races = {d.rule for d in report.symptoms if d.rule.startswith("RACE")}
     assert races == (set() if flags == "set wait" else {"RACE-RAW"})
 
 

@@ -60,7 +60,7 @@ class Balance(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.loads += [tag] if tag in ("script", "link", "img", "iframe", "object", "base") else []
+        self.loads += [tag] if tag in ("link", "img", "iframe", "object", "base") else []
         self.loads += [f"{name}={value}" for name, value in attrs if name in ("src", "srcset") or name.startswith("on")]
         self.ids += [value or "" for name, value in attrs if name == "id"]
         self.links += [value or "" for name, value in attrs if name == "href"]

@@ -55,7 +55,7 @@ class Native:
                 raise failure.error
             here, place = self._function(failure.step), f"block {failure.block}"
             loops = {loop: value for loop, value in failure.loops.items() if self._function(loop) is here}
-            where = [f"%{loop.regions[0][0].args[0].name} = {value}" for loop, value in loops.items()]
+            where = [f"{loop.regions[0][0].args[0].shown} = {value}" for loop, value in loops.items()]
             work.faults.add(failure.block, self.program.diagnosis(failure.error, failure.step.op, place, where))
 
     def seconds(self, work: Work, blocks: int) -> float:

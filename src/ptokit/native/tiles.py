@@ -36,7 +36,7 @@ def _allocated(w: Writer, step: Step, spec: TileSpec, address: Num | None, slot:
         start: Num = w.module.area((step, slot), spec.nbytes)
     else:
         start = at_address(w, step, spec, address)
-    return Tile(start, spec, shape, address, step.result.name, stated=step["type"].value)
+    return Tile(start, spec, shape, address, step.result.shown, stated=step["type"].value)
 
 
 def multi_buffer(w: Writer, step: Step) -> None:
@@ -138,7 +138,7 @@ def alias(w: Writer, step: Step) -> None:
             rows if spec.valid_row == DYNAMIC else spec.valid_row,
             cols if spec.valid_col == DYNAMIC else spec.valid_col,
         )
-    w.set(step.result, Tile(source.start, spec, shape, source.address, step.result.name))
+    w.set(step.result, Tile(source.start, spec, shape, source.address, step.result.shown))
 
 
 def numbers(w: Writer, step: Step) -> None:
@@ -178,7 +178,7 @@ def window(w: Writer, step: Step) -> None:
     shape = _copied(w, sizes[0], sizes[1]) if type.dynamic else None
     address = None if source.address is None else w.code.add(source.address, moved)
     start = w.code.add(source.start, moved)
-    w.set(step.result, Tile(start, spec, shape, address, step.result.name, source, row, col, type))
+    w.set(step.result, Tile(start, spec, shape, address, step.result.shown, source, row, col, type))
 
 
 def element(w: Writer, spec: TileSpec, row: Num, col: Num) -> Num:

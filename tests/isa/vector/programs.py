@@ -99,7 +99,7 @@ def found(text: str, *args: Any, on: str = "a5") -> list[tuple[str, str]]:
     report = sanitize(read(text), on, args)
     return [
         (d.rule, lines[d.location.line - 1].split()[0 if "=" not in lines[d.location.line - 1] else 2])
-        for d in report.diagnostics
+        for d in report.symptoms
     ]
 
 

@@ -69,7 +69,7 @@ def found(text: str, *args: Any) -> list[tuple[str, int]]:
     """Rules and lines of what the sanitizer finds."""
     result = parse_module(text, "t.pto")
     report = sanitize(result.module, "a5", list(args))
-    return [(d.rule, d.location.line) for d in report.diagnostics]
+    return [(d.rule, d.location.line) for d in report.symptoms]
 
 
 def store(value: str, kind: str = "i32", to: str = "%out", at: str = "%i") -> str:

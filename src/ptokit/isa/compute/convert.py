@@ -207,6 +207,10 @@ def _meaning(o: Site) -> Lane | None:
     return Lane((whole, last)) if o.dst.vc % 2 else Lane((whole,))
 
 
+_ATTRS = (
+    Attr("rmode", RoundMode, RoundMode.CAST_RINT, "rmode", "round_mode"),
+    Attr("sat_mode", SaturationMode, None, "sat_mode", "saturation_mode"),
+)
 TCVT = vector(
     "TCVT",
     "dst = src converted to dst's element type",
@@ -215,10 +219,7 @@ TCVT = vector(
     _meaning,
     *RULES,
     common=(),
-    attrs=(
-        Attr("rmode", RoundMode, RoundMode.CAST_RINT, "rmode", "round_mode"),
-        Attr("sat_mode", SaturationMode, None, "sat_mode", "saturation_mode"),
-    ),
+    attrs=_ATTRS,
     form=TextForm("dps-attrs-in"),
     halves=True,
     together=Together(("src", "dst"), CVT_PAIRS),
