@@ -60,3 +60,25 @@ def test_a_session(tmp_path: Path) -> None:
     assert str(8 * 64 * 4) in answers
     assert [line for line in answers if line.endswith("pto.TMULS(tile, tile, factor)")]  # where it stopped
     assert answers[-1] == "done"
+
+
+def test_a_kernel_that_is_compiled_stops_in_its_own_lines(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    environment = {k: v for k, v in os.environ.items() if k not in ("PTOKIT_INTERPRET", "PYTHONBREAKPOINT")}
+    ran = subprocess.run(
+        [sys.executable, str(script)],
+        input="p tile, x\nnext\nnext\np top\ncontinue\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment,
+    )
+    assert ran.returncode == 0, ran.stderr
+    answers = [line.removeprefix("(Pdb) ") for line in ran.stdout.splitlines()]
+    assert "-> breakpoint()" in answers
+    assert "(<Tile Vec 8x64 f32>, <pointer x to f32>)" in answers
+    assert "-> pto.TMULS(tile, tile, factor)" in answers
+    assert "<int top>" in answers
+    assert answers[-1] == "done"
+    assert "ptokit" not in ran.stdout

@@ -180,6 +180,12 @@ def test_a_mistake_in_a_helper_names_the_call(tmp_path: Path) -> None:
         assert (found.location.line, [(n.message, n.location.line) for n in found.notes]) == (7, [("called here", 15)])
 
 
+def test_a_call_in_the_same_line_is_no_note(tmp_path: Path) -> None:
+    file, text = kernel_file(tmp_path, 'rows = [int(n) for n in ["1", "x"]]')
+    found = finding_of(of(file, text).k.check)
+    assert (found.location.line, found.notes) == (15, ())
+
+
 def test_a_script_ends_with_the_finding_and_its_own_frames(tmp_path: Path) -> None:
     file, _ = kernel_file(tmp_path, "u = t + 1")
     ran = subprocess.run([sys.executable, str(file)], capture_output=True, text=True)

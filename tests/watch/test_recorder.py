@@ -280,3 +280,23 @@ def test_kernels_that_only_run_interpreted_are_watched(monkeypatch: pytest.Monke
     with pytest.raises(DiagnosticError, match="'u' is not met in kernel looks_inside") as caught:
         looks_inside.watch("u")(x, np.zeros_like(x))
     assert caught.value.diagnostics[0].rule == "LANG-WATCH"
+
+
+@pto.kernel(target="a5")
+def on_vector_cores(x: Ptr[pto.f32], y: Ptr[pto.f32]):
+    with pto.vector_section():
+        t = Tile(TileType.Vec, pto.f32, 1, 64)
+        pto.TLOAD(t, GlobalTensor(x, (2, 64))[pto.get_subblock_idx() : pto.get_subblock_idx() + 1])
+        pto.sync.set(pto.PIPE_MTE2, 1)
+    with pto.cube_section():
+        pto.sync.wait(pto.PIPE_MTE2, 1)
+        pto.sync.wait(pto.PIPE_MTE2, 17)
+
+
+@pytest.mark.parametrize("interpreted", ["0", "1"])
+def test_cores_are_named_as_everywhere(monkeypatch: pytest.MonkeyPatch, interpreted: str) -> None:
+    monkeypatch.setenv("PTOKIT_INTERPRET", interpreted)
+    x = np.arange(128, dtype=np.float32)
+    seen = on_vector_cores.watch("t")[2](x, x.copy())
+    places = [f"block {block}, vector core {core}" for block in (0, 1) for core in (0, 1)]
+    assert sorted(s.when for s in seen) == places

@@ -239,7 +239,8 @@ def as_finding(error: BaseException, what: str = "") -> DiagnosticError | None:
         return None
     rule, message, hint = _described(error, last.tb_frame)
     place, *outer = [location_at(trace.tb_frame.f_code, trace.tb_lasti) for trace in reversed(users)]
-    notes = [Note("called here", at) for at in outer]
+    inner = [place, *outer]  # one in the same line says nothing more
+    notes = [Note("called here", at) for at, of in zip(outer, inner) if (at.file, at.line) != (of.file, of.line)]
     if own[-1] is not last and rule is rules.RAISES:
         notes.insert(0, Note("raised here", location_at(own[-1].tb_frame.f_code, own[-1].tb_lasti)))
     if what and rule is rules.RAISES:

@@ -25,6 +25,7 @@ from ptokit.ir.core import Op
 from ptokit.isa.table import Instr, Role
 
 from .cores.pipe_waits import Event
+from .cores.signals import block_text, place_text
 from .fault import Fault
 from .machine.chunk import Chunk
 from .machine.nest import Loops
@@ -84,6 +85,14 @@ class Moment:
     def core(self) -> int:
         """Number of the core in a launch whose cores wait for each other; its kind and place are the machine's."""
         return self.machine.number
+
+    @property
+    def place(self) -> str:
+        """Rank, block and core in words."""
+        machine = self.machine
+        if machine.semaphores is None:
+            return block_text(machine.rank, self.block)
+        return place_text(machine.semaphores.cores[machine.number])
 
     @property
     def loops(self) -> Loops:

@@ -10,7 +10,6 @@ import numpy as np
 from ptokit.diagnostics import Location
 from ptokit.isa.checks.placement import buffer_name
 from ptokit.records import dataclass
-from ptokit.run.cores.signals import block_text
 from ptokit.run.machine.nest import Loops
 from ptokit.run.memory.global_memory import View
 from ptokit.run.memory.tile import Tile
@@ -43,6 +42,7 @@ class Seen:
     address: int | None = None
     buffer: str = ""
     rank: int = -1  # of the device, in a launch on several
+    place: str = ""  # rank, block and core in words
 
     @property
     def line(self) -> int:
@@ -52,9 +52,7 @@ class Seen:
     @property
     def when(self) -> str:
         """Rank, block, core and loop variables in words."""
-        core = f"core {self.core}, " if self.core and self.rank < 0 else ""
-        where = f"{core}{block_text(self.rank, self.block)}"
-        return ", ".join([where, *(f"{name}={value}" for name, value in self.loops)])
+        return ", ".join([self.place, *(f"{name}={value}" for name, value in self.loops)])
 
     @property
     def what(self) -> str:
@@ -143,7 +141,9 @@ def look(moment: Moment, operand: str, it: Named) -> Seen:
         held = decode(dtype, held).copy()
     array = None if held is None else np.asarray(held)
     where = (moment.location, moment.block, moment.core, moment.loops)
-    return Seen(it.name, moment.name, operand, *where, kind, dtype, array, address, buffer, moment.machine.rank)
+    return Seen(
+        it.name, moment.name, operand, *where, kind, dtype, array, address, buffer, moment.machine.rank, moment.place
+    )
 
 
 class Known:

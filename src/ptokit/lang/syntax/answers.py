@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Hashable
 from types import FunctionType
 from typing import Any
@@ -15,7 +17,7 @@ from ..intrinsics import intrinsic
 from ..scalar import Scalar
 from ..tiles import Tile
 from ..trace import current
-from ..where import location_at, refusal
+from ..where import location_at, refusal, user_frame
 from .expressions import truth
 
 _ANSWERS: dict[Any, tuple[int, Callable[..., Any]]] = {
@@ -73,6 +75,23 @@ def _conversion(number: Scalar) -> str:
 def answers_for_kernels(function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """``function(*args, **named)``, which gets no text of a number without value: `asked.of_kernel` knows the name."""
     return function(*args, **named)
+
+
+def stops(*args: Any, **named: Any) -> None:
+    """``breakpoint()``: Python's debugger comes to the line of the kernel, past the frames that compile it.
+
+    What an editor or the environment has in its place is called as it is.
+    """
+    chosen = os.environ.get("PYTHONBREAKPOINT") or "pdb.set_trace"
+    if sys.breakpointhook is not sys.__breakpointhook__ or chosen != "pdb.set_trace":
+        return breakpoint(*args, **named)
+    from pdb import Pdb
+
+    return Pdb(skip=["ptokit", "ptokit.*", "contextlib"]).set_trace(user_frame())
+
+
+IN_KERNELS: dict[Any, Callable[..., Any]] = {print: prints, breakpoint: stops}
+"""What functions of Python do in a kernel that is compiled."""
 
 
 def class_of(value: Any) -> Any:

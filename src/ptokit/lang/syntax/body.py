@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial, reduce
-from types import FunctionType, MethodType, ModuleType, SimpleNamespace
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 from ptokit.diagnostics import Location, Note
@@ -20,7 +20,7 @@ from ..scalar import Scalar
 from ..tiles import Tile
 from ..trace import Region, current, tracing
 from ..where import refusal
-from .answers import answer_of, answers_for_kernels, class_of, init_of, makes_itself, prints, raised_at
+from .answers import IN_KERNELS, answer_of, answers_for_kernels, class_of, init_of, makes_itself, raised_at
 from .carry import Unmerged, anything, join
 from .code import Source, bound, is_library, renew, source_of, variables_of
 from .effects import adopt, carried_out, frozen, once
@@ -71,8 +71,8 @@ def call(function: Any, *args: Any, **named: Any) -> Any:
         if isinstance(made, function):
             run(init, (made, *args), named)
         return made
-    if function is print and tracing() is not None:
-        return prints(*args, **named)
+    if type(function) is BuiltinFunctionType and function in IN_KERNELS and tracing() is not None:
+        return IN_KERNELS[function](*args, **named)
     if isinstance(function, partial):
         return call(function.func, *function.args, *args, **{**function.keywords, **named})
     if isinstance(function, MethodType):

@@ -17,7 +17,7 @@ from ptokit.records import dataclass
 
 from ..machine.chunk import Chunk
 from .rings import Board
-from .signals import CoreId, Place, block_text
+from .signals import CoreId, Place, place_text
 
 _LISTED = 16  # cores that a deadlock names
 
@@ -150,11 +150,3 @@ def deadlock(held: Sequence[tuple[Place, Op | None, str]], file: str | None) -> 
     notes = tuple(Note(text, at) for (text, _), at in list(zip(texts, where))[1:_LISTED])
     hint = "`ptokit sanitize` shows what every pipe waits for"
     return Diagnostic("DEADLOCK", Severity.ERROR, f"deadlock: {texts[0][0]}", where[0], hint, notes)
-
-
-def place_text(core: Place) -> str:
-    """A core in words."""
-    where = block_text(core.rank, core.block)
-    if core.sub < 0 or not core.kind:
-        return where
-    return f"{where}, {core.kind} core" + (f" {core.sub}" if core.kind == "vector" else "")

@@ -55,6 +55,14 @@ def block_text(rank: int, block: int) -> str:
     return f"block {block}" if rank < 0 else f"rank {rank}, block {block}"
 
 
+def place_text(core: Place) -> str:
+    """A core in words."""
+    where = block_text(core.rank, core.block)
+    if core.sub < 0 or not core.kind:
+        return where
+    return f"{where}, {core.kind} core" + (f" {core.sub}" if core.kind == "vector" else "")
+
+
 class Parts(dict[int, T]):
     """What arrived, by sender. ``together``: what whoever received it first has made of all of it."""
 
