@@ -72,6 +72,8 @@ def test_synchronisation_cases_are_recognised() -> None:
         (b'{"format": "other", "cases": []}', "CONF-FORMAT", "format 'other'"),
         (b'{"format": "pto-move-vectors", "version": 2, "cases": []}', "CONF-FORMAT", "version 2; ptokit knows 1"),
         (b'{"format": "pto-move-vectors", "cases": [], "data": 3}', "CONF-FILE", "name of the data file is 3"),
+        (b'{"format": "pto-move-vectors", "cases": [], "profiles": 0.5}', "CONF-FILE", "the profiles are 0.5"),
+        (b'{"format": "pto-move-vectors", "cases": [], "profiles": [1]}', "CONF-FILE", "the profiles are [1]"),
     ],
 )
 def test_manifests_that_are_none(tmp_path: Path, text: bytes, rule: str, message: str) -> None:

@@ -231,6 +231,9 @@ def suite_of(folder: Path, manifest: Mapping[str, Any]) -> Suite:
     data = manifest.get("data", "data.npz")
     if not isinstance(data, str):
         raise refused(path, f"the name of the data file is {data!r}")
+    profiles = manifest.get("profiles", [])
+    if not isinstance(profiles, list) or not all(isinstance(profile, str) for profile in profiles):
+        raise refused(path, f"the profiles are {profiles!r}, not a list of names")
     blob = read_arrays(folder / data).get("blob")
     if blob is None or blob.dtype != np.uint8 or blob.ndim != 1:
         raise refused(folder / data, "there is no array 'blob' of bytes")
@@ -238,4 +241,4 @@ def suite_of(folder: Path, manifest: Mapping[str, Any]) -> Suite:
     if digest is not None and hashlib.sha256(blob.tobytes()).hexdigest() != digest:
         raise refused(path, f"{data} is not the one that {MANIFEST} was written for: the hash differs")
     cases = cases_of(path, manifest, lambda entry: _case(entry, blob))
-    return Suite(str(manifest.get("format", "")), tuple(manifest.get("profiles", ())), tuple(cases))
+    return Suite(str(manifest.get("format", "")), tuple(profiles), tuple(cases))
