@@ -319,3 +319,42 @@ def test_runs_take_the_target_of_the_project(ptokit: Run, project: Any) -> None:
     assert [line.split(":")[0] for line in ptokit("run", several).out.splitlines() if line] == ["k on a5", "k on a2a3"]
     several.write_text('module attributes {pto.target_arch = "a5"} {\n' + empty + "}\n")
     assert ptokit("run", several).out.count("k on") == 1  # what the file states counts more
+
+
+# --- fixes -------------------------------------------------------------------------------------------------------
+
+
+MISSPELLED = """import ptokit as pto
+
+
+@pto.kernel(target="a2a3")
+def k(x: pto.Ptr[pto.f32]) -> None:
+    a = pto.Tile(pto.TileTyp.Vec, pto.f32, 16, 32)
+    pto.TLOAD(a, pto.GlobalTensor(x, (16, 32)))
+
+
+@pto.kernel(target="a2a3")
+def g(x: pto.Ptr[pto.f32]) -> None:
+    tile = pto.Tile(pto.TileType.Vec, pto.f32, 16, 32)
+    pto.TADDD(tile, tile, tile); pto.TEXP(tile, tille)
+"""
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_report_of_a_text_writes_what_is_meant(end: str, tmp_path: Path) -> None:
+    text = TWO_RULES.replace("pto.texp", "pto.texxp").replace("16x3xf32", "16x3xf23").replace("\n", end)
+    right = TWO_RULES.replace("\n", end)
+    assert pto.check(text, target="a5").fix(text) == right
+    file = tmp_path / "k.pto"
+    file.write_bytes(text.encode())
+    assert pto.check(str(file), target="a5").fix(text) == right
+    assert pto.check(text, target="a5").fix(text, "other.pto") == text
+
+
+def test_a_report_of_python_writes_what_is_meant(tmp_path: Path) -> None:
+    file, text = tmp_path / "k.py", MISSPELLED
+    for _ in range(2):  # the first wrong name of a kernel ends it
+        file.write_text(text)
+        text = pto.check(str(file)).fix(text)
+    right = MISSPELLED.replace("TileTyp.", "TileType.").replace("TADDD", "TADD").replace("tille)", "tile)")
+    assert text == right

@@ -32,7 +32,7 @@ class Edit:
 def edited(source: str, edits: Iterable[Edit]) -> str:
     """A text with edits made. New lines end as its first line does; at one line those inserted come first, in order."""
     ends = _LINE_END.findall(source)
-    lines = _LINE_END.split(source)
+    lines = lines_of(source)
     end, numbers = ends[0] if ends else "\n", count()
     ordered = sorted(dict.fromkeys(edits), key=lambda edit: (edit.line, edit.removed > 0, next(numbers)))
     for edit in reversed(ordered):
@@ -42,6 +42,11 @@ def edited(source: str, edits: Iterable[Edit]) -> str:
         kept = min(len(new), edit.removed)
         ends[start + kept : stop] = [end] * (len(new) - kept)
     return "".join(map(str.__add__, lines, [*ends, ""]))
+
+
+def lines_of(source: str) -> list[str]:
+    """The lines of a text without their ends, as the lexer counts them."""
+    return _LINE_END.split(source)
 
 
 def proposed(findings: Iterable[Diagnostic], file: str, lines: Sequence[str]) -> list[Edit]:

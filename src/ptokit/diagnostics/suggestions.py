@@ -16,18 +16,19 @@ _LONGEST = 80  # characters of a word that are looked at
 
 
 class Suggestion(str):
-    """A hint that proposes the word ``right`` in place of ``wrong``."""
+    """A hint that proposes the word ``right`` in place of ``wrong``; ``python``: both are names of Python."""
 
     wrong: str
     right: str
+    python: bool
 
-    def __new__(cls, wrong: str, right: str) -> Suggestion:
-        made = super().__new__(cls, f"did you mean '{right}'?")
-        made.wrong, made.right = wrong, right
+    def __new__(cls, wrong: str, right: str, python: bool = False) -> Suggestion:
+        made = super().__new__(cls, f"did you mean {right}?" if python else f"did you mean '{right}'?")
+        made.wrong, made.right, made.python = wrong, right, python
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Suggestion, (self.wrong, self.right)
+        return Suggestion, (self.wrong, self.right, self.python)
 
 
 class Replacement(NamedTuple):
@@ -44,7 +45,8 @@ def replacement(diagnostic: Diagnostic, line: str) -> Replacement | None:
     if not isinstance(hint, Suggestion) or not 0 <= start < len(line):
         return None
     marked = line[start : start + diagnostic.location.length]  # perhaps more than the wrong word
-    place = re.search(rf"(?<![\w%!]){re.escape(hint.wrong)}(?![\w.])", marked)
+    after = r"(?!\w)" if hint.python else r"(?![\w.])"  # a name of the text may have dots
+    place = re.search(rf"(?<![\w%!]){re.escape(hint.wrong)}{after}", marked)
     return Replacement(start + place.start(), start + place.end(), hint.right) if place is not None else None
 
 
