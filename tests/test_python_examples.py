@@ -58,7 +58,41 @@ def int8(*shape: int) -> np.ndarray:
     return RNG.integers(-9, 9, shape).astype(np.int8)
 
 
+def softmax_wanted(x: np.ndarray, *_: Any) -> np.ndarray:
+    e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
 TABLE = [
+    Example(
+        "vec_add",
+        "vec_add",
+        2,
+        lambda: [*(normal(9001).astype(np.float32) for _ in range(2)), np.zeros(9001, np.float32), 9001],
+        2,
+        lambda x, y, *_: x + y,
+        planted=("pto.TLOAD(b, gy", "pto.TLOAD(a, gy", "UNINIT-READ"),
+    ),
+    Example(
+        "softmax",
+        "softmax",
+        2,
+        lambda: [normal(40, 512).astype(np.float32), np.zeros((40, 512), np.float32), 40],
+        1,
+        softmax_wanted,
+        1e-6,
+        ("pto.TROWMAX(peak, t, tmp)", "pass", "UNINIT-READ"),
+    ),
+    Example(
+        "gemm",
+        "gemm",
+        2,
+        lambda: [normal(128, 128), normal(128, 64), np.zeros((128, 64), np.float32), 128, 128, 64],
+        2,
+        lambda a, b, *_: a.astype(np.float64) @ b.astype(np.float64),
+        1e-4,
+        ("pto.TMOV(left, a_l1)", "pass", "UNINIT-READ"),
+    ),
     Example(
         "rms_norm",
         "rms_norm",

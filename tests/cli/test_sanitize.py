@@ -77,7 +77,7 @@ def test_a_deadlock_names_the_pipes_that_wait_for_each_other(ptokit: Run, tmp_pa
     assert ran.status == 1
     assert (
         f"{file}:2:1: error: deadlock: PIPE_V waits for flag (PIPE_MTE3, PIPE_V, EVENT_ID0), whose set in line 5 "
-        "stands behind what PIPE_MTE3 waits for [DEADLOCK]"
+        "is queued after what PIPE_MTE3 waits for [DEADLOCK]"
     ) in ran.err
     assert f"{file}:4:1: note: PIPE_MTE3 waits for flag (PIPE_V, PIPE_MTE3, EVENT_ID0), whose set in line 3" in ran.err
     assert "note: the cycle: PIPE_V → PIPE_MTE3 → PIPE_V" in ran.err

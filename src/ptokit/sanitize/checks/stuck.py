@@ -63,7 +63,7 @@ def _mismatch(head: Item, missing: list[Core]) -> Draft:
 
 
 def _queued(core: Core, wait: WaitFlag) -> SetFlag | None:
-    """A set of the flag that has been issued but stands behind something."""
+    """A set of the flag that has been issued and is queued after something."""
     return next(
         (i for queue in core.queues.values() for i in queue if isinstance(i, SetFlag) and i.key == wait.key), None
     )
@@ -88,7 +88,8 @@ def _deadlock(core: Core, heads: list[Item]) -> Draft:
         setter = _setter(core, head)
         if setter is not None:
             lane = _lane(core, _head_of(core, setter))
-            notes.append(Note(f"this set is never reached: it stands behind what {lane} waits for", setter.op.location))
+            text = f"this set is never reached: it is queued after what {lane} waits for"
+            notes.append(Note(text, setter.op.location))
     cycle = _cycle(core, heads)
     hint = None
     if cycle:
@@ -162,8 +163,8 @@ def _why(core: Core, head: Item) -> str:
             setter = _setter(core, head)
             if setter is None:
                 return f"{who} waits for flag ({flag_text(head.key, head.op)}), and no set of it exists"
-            behind = _lane(core, _head_of(core, setter))
-            where = f"whose set in line {setter.op.location.line} stands behind what {behind} waits for"
+            before = _lane(core, _head_of(core, setter))
+            where = f"whose set in line {setter.op.location.line} is queued after what {before} waits for"
             return f"{who} waits for flag ({flag_text(head.key, head.op)}), {where}"
         case AwaitSlot(waiting=waiting) if waiting is not None:
             return f"{who} waits for {waiting.why}"
