@@ -200,3 +200,9 @@ def test_a_rule_names_those_that_say_the_same(ptokit: Run) -> None:
     lines = ptokit("explain", "st-10").out.splitlines()
     assert lines[0].startswith("ST-10  ")
     assert "said by   LS-COM-04" in lines
+
+
+def test_the_page_of_strided_loads_writes_a_mode_that_exists(ptokit: Run) -> None:
+    page = ptokit("isa", "vsld").out
+    assert '%offset], "STRIDE_S3_B16" :' in page
+    assert '"stride"' not in page
