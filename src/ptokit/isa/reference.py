@@ -11,6 +11,7 @@ from ptokit.targets import TARGETS
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import Pipe
 
+from .masked import inactive
 from .table import Attr, Instr, Kind
 
 Rows = list[tuple[str, ...]]
@@ -30,10 +31,17 @@ def facts(instr: Instr) -> dict[str, str]:
         "also": ", ".join(f"pto.{spelling}" for spelling in instr.form.spellings),
         "carried": _carried(instr),
         "not run": instr.unrun,
+        "inactive": _inactive(instr),
         "source": instr.source,
         "reading": instr.decision,
     }
     return {word: text for word, text in found.items() if text}
+
+
+def _inactive(instr: Instr) -> str:
+    """What becomes of the lanes that the predicate leaves out."""
+    said = inactive(instr)
+    return f"lanes that the predicate leaves out {said}" if said else ""
 
 
 def _carried(instr: Instr) -> str:

@@ -38,6 +38,7 @@ from .checks.cross_core import HANDLERS
 from .checks.engines import check_prefetches
 from .checks.flags import ProgramOrder, alias_pipes
 from .checks.pipes import PipeWatch
+from .checks.registers import Registers
 from .checks.synchronise import synchronise
 from .checks.threads import Watched
 from .checks.unit_flags import unit_flags
@@ -101,6 +102,7 @@ class CoreObserver(ObservedCore):
         self.core, self.buffers = core, buffers
         self.order = ProgramOrder(core, self.findings, alias=alias_pipes(self.also, self.target))
         self.scope_order = ScopeOrder(self.sources, self.report)
+        self.registers = Registers()
         self.pipes = PipeWatch(self)
         self._sequence = 0
         self.touched: list[Touch] = []  # by address, by the running instruction
@@ -216,6 +218,8 @@ class CoreObserver(ObservedCore):
             self.scope_order.follow(op, self.loops, addressed, moment.operands, result)
         touches += addressed
         work = Work(op, instr.name, pipe, touches=touches, keep=self.waits_for_work)
+        if pipe is Pipe.V:
+            work.flow = self.registers.follow(moment, static, given, addressed)
         flag = moment.step.attrs.get("unit_flag")
         if flag and not self.in_order:
             work.use = unit_flags(pipe, str(flag), touches)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
+from ptokit.diagnostics import Note
 from ptokit.types.enums import Pipe
 
 from ..findings.folded import Draft, Findings, Folded
 from ..findings.races import describe, operand, region
 from ..memory.footprints import Touch, places_of
 from ..memory.gm import Memory
-from ..memory.shadow import PADDING, UNINITIALISED, Record, Space
+from ..memory.shadow import PADDING, UNINITIALISED, Record
 from ..simulation.clocks import COMPONENTS, POSTED, Clock
 from ..simulation.core import ENGINE, Core
 from ..simulation.events import Work
 from .cache import ScalarCaches
+from .registers import Gap
 
 _SHORT = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW"}
 
@@ -42,6 +45,10 @@ class Analysis:
                     alike[how] = self._race(core, work, touch, record)
                 elif (folded := alike[how]) is not None:
                     folded.times += 1
+        if work.flow is not None:
+            for gap, lanes in work.flow.finish():
+                used = partial(_used, work, lanes)
+                self._unwritten(core, gap.work, gap.touch, gap.state, partial(_places, gap), used)
         if work.clean is not None:
             self.caches.clean(core, work.clean)
         component, overtakes = COMPONENTS[work.pipe], core.overtakes(work)
@@ -126,22 +133,46 @@ class Analysis:
         if not len(place):
             return
         worst = space.worst(place)
-        if worst > PADDING and not touch.write:
-            touch.settled = space.version
-        elif worst == UNINITIALISED:
-            self._unwritten(core, work, touch, space, "UNINIT-READ", UNINITIALISED)
-        elif worst == PADDING:
-            self._unwritten(core, work, touch, space, "PAD-READ", PADDING)
+        if worst > PADDING:
+            if not touch.write:
+                touch.settled = space.version
+        elif work.flow is not None and work.flow.loads:
+            for state in (UNINITIALISED, PADDING):
+                if len(lacking := space.lacking(place, state)):
+                    work.flow.found.append(Gap(work, touch, state, lacking))
+        else:
+            self._unwritten(core, work, touch, worst, lambda: space.lacking(place, worst))
 
-    def _unwritten(self, core: Core, work: Work, touch: Touch, space: Space, rule: str, state: int) -> None:
+    def _unwritten(
+        self,
+        core: Core,
+        work: Work,
+        touch: Touch,
+        state: int,
+        places: Callable[[], np.ndarray],
+        used: Callable[[], Note] | None = None,
+    ) -> None:
+        """Report bytes that were read and not written; `used` tells which instruction uses them, if not the reader."""
+
         def make() -> Draft:
-            place = touch.where if touch.initial is None else touch.initial
-            lacking = space.lacking(place, state)
+            lacking = places()
             what = "padding only" if state == PADDING else "never written"
-            where = region(touch, lacking) or f"bytes {lacking[0]:#x}..{lacking[-1]:#x} of {space.name}"
+            where = region(touch, lacking) or f"bytes {lacking[0]:#x}..{lacking[-1]:#x} of {touch.space.name}"
             message = f"{work.name} reads {operand(touch)} where it was {what}: {where}"
             hint = "load or fill that region first, or make the valid regions agree"
+            if used is not None:
+                hint = "write those bytes before the load, or leave the lanes out with the mask"
             beyond = touch.padding is not None and np.isin(lacking, places_of(touch.padding)).all()
-            return Draft(message, work.op.location, hint, spare=bool(beyond))
+            return Draft(message, work.op.location, hint, [used()] if used else [], spare=bool(beyond))
 
+        rule = "PAD-READ" if state == PADDING else "UNINIT-READ"
         self.findings.add(rule, (work.op, touch.name), core, work, make)
+
+
+def _places(gap: Gap) -> np.ndarray:
+    return gap.places
+
+
+def _used(work: Work, lanes: str) -> Note:
+    """Where lanes of a register are used that hold what nothing has written."""
+    return Note(f"{work.name} uses {lanes} of what it loaded here", work.op.location)

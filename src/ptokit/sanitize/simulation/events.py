@@ -67,6 +67,7 @@ class Work(Item):
     wakes: set[int] = field(default_factory=set)  # cores that wait for it
     clean: Any = None  # dcci: (memory or None for all, byte)
     use: Any = None  # of unit flags: see `units.Use`
+    flow: Any = None  # what it makes of registers that may hold what nothing has written: see `registers.Flow`
 
 
 @dataclass(slots=True, eq=False)
