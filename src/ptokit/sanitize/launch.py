@@ -33,6 +33,7 @@ from .checks.flags import ProgramOrder, reuse_race
 from .checks.pipes import left_in
 from .checks.stuck import report_stuck
 from .checks.unit_flags import left_set
+from .checks.unwritten import report_unwritten
 from .checks.vector_scopes import Sources
 from .coverage import Mode
 from .findings.folded import Draft, Findings
@@ -92,7 +93,13 @@ class ObservedRun:
         slots = {p.name for p in slot_memories(self.program.module, self.program.entry)}
         several = casts_elements(self.program.module)
         of_slots = [several or p.name in slots for p in self.program.params]
-        memories = _memories(values, args, of_slots * len(self.devices))
+        of_slots *= len(self.devices)
+        memories = _memories(values, args, of_slots)
+        self.outputs = [
+            (value.buffer, memories[id(value.buffer)])
+            for value, arg, scratch in zip(values, args, of_slots)
+            if isinstance(arg, Uninitialised) and isinstance(value, Pointer) and value.buffer and not scratch
+        ]
         insertion = self.insertion = Insertion(module.functions, target)
         analysis = Analysis(self.findings, blocks_only=mode.by_compiler and not mode.between_cores)
         reused = "FLAG-REUSE-RACE" in also
@@ -173,6 +180,9 @@ class ObservedRun:
         self._left_over(over)
         self.complete = len(over) == len(cores)
         self._regions(self.report.diagnostics)
+        if self.complete and not self.findings.keys:
+            module, kernel = self.program.module, self.program.entry
+            report_unwritten(module, kernel, self.blocks, self.outputs, self.report.diagnostics)
         if self.complete and self.findings.spare and self._same_without():
             for folded in self.findings.spare:
                 folded.rule = "PAD-READ"

@@ -161,6 +161,11 @@ class Memory:
                 del latest[core]
         self._limit = max(_MANY, self.size // _PER_LOOK, 2 * len(self._records))
 
+    @property
+    def read(self) -> bool:
+        """True if the launch has read any of it that it also writes."""
+        return any(not write for write, _ in self._writes.values())
+
     # --- initialisation ------------------------------------------------------------------------------------------
 
     def uninitialised(self, place: Place) -> np.ndarray | None:
