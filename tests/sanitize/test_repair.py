@@ -293,3 +293,29 @@ def test_both_ways_round_are_two_races() -> None:
     report = Mini("for 4\nload a x\nadds a b\nend").sanitize()
     assert sorted(d.rule for d in report.errors) == ["RACE-RAW", "RACE-WAR"]
     assert len(report.fixes) == 2
+
+
+def test_the_bytes_that_two_tiles_share_are_named(tmp_path: Path) -> None:
+    """Of two values that live at a time, whatever orders their pipes."""
+    body = "load a x\nbarrier ALL\nload b x\nbarrier ALL\nadd a b c\nbarrier ALL"
+    text = Mini(body, tiles={"a": 0, "b": 1024, "c": 8192}).sanitize()
+    code = """import ptokit as pto
+
+@pto.kernel(target="a2a3")
+def k(x: pto.Ptr[pto.f32]) -> None:
+    a, b, c = (pto.Tile(pto.TileType.Vec, pto.f32, 16, 32) for _ in range(3))
+    for tile, address in zip((a, b, c), (0, 1024, 8192)):
+        pto.TASSIGN(tile, address)
+    for tile in (a, b):
+        pto.TLOAD(tile, pto.GlobalTensor(x, (16, 32)))
+        pto.pipe_barrier(pto.PIPE_ALL)
+    pto.TADD(c, a, b)
+    pto.pipe_barrier(pto.PIPE_ALL)
+"""
+    for report, a, b in (
+        (text, "%a", "%b"),
+        (defined(code, tmp_path / "k.py").sanitize(np.ones((16, 32), np.float32)), "a", "b"),
+    ):
+        (found,) = (d for d in report.warnings if d.rule == "UB-OVERLAP")
+        notes = [note.message for note in found.notes]
+        assert f"{a} and {b} share bytes 0x400..0x7ff of UB" in notes, notes

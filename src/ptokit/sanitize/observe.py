@@ -301,14 +301,21 @@ class CoreObserver(ObservedCore):
             loss, other, changed = owners.read(group, where, op)
             quiet = quiet and loss is None and other is None
             if loss is not None:
-                self.report("UB-OVERLAP", op, (loss.group.op, loss.by.op), partial(placement.lost, op, loss))
+                self.report(
+                    "UB-OVERLAP", op, (loss.group.op, loss.by.op), partial(placement.lost, op, loss, touch.space.name)
+                )
             elif other is not None:
                 self.report("STALE-READ", op, (group.op, other.op), partial(placement.stale, op, group, other))
             if not any(placement.updates(write, touch) for write in writes):
                 more, early = owners.used(group, touch.where)
                 changed |= more
                 for loss, at in early:
-                    self.report("UB-OVERLAP", at, (loss.group.op, loss.by.op), partial(placement.lost, at, loss))
+                    self.report(
+                        "UB-OVERLAP",
+                        at,
+                        (loss.group.op, loss.by.op),
+                        partial(placement.lost, at, loss, touch.space.name),
+                    )
             self.buffers.changes += changed
         if quiet and changes == self.buffers.changes:
             known.followed = changes

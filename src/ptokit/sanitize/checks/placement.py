@@ -110,14 +110,17 @@ def race_self(op: Op, name: str, write: Touch, read: Touch) -> Draft:
     return Draft(message, op.location, hint, [Note(overlap(write, read))])
 
 
-def lost(op: Op, loss: Loss) -> Draft:
-    """UB-OVERLAP."""
+def lost(op: Op, loss: Loss, space: str) -> Draft:
+    """UB-OVERLAP, in the buffer `space`."""
     message = f"{loss.by.name} shares bytes with {loss.group.name} and overwrites a value of it that is read again"
     notes = [
         Note(f"{loss.group.name} is allocated here", loss.group.op.location),
         Note(f"{loss.by.name} is written here", loss.write.location),
         Note(f"{loss.group.name} is read here", op.location),
     ]
+    if loss.shared:
+        where = f"bytes {loss.shared[0]:#x}..{loss.shared[-1]:#x} of {space}"
+        notes.append(Note(f"{loss.group.name} and {loss.by.name} share {where}"))
     return Draft(message, loss.by.op.location, "give the tiles different addresses, or read the value before", notes)
 
 

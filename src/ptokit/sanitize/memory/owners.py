@@ -32,11 +32,13 @@ class Group:
 
 @dataclass(slots=True, eq=False)
 class Loss:
-    """A value of `group` that was overwritten through `by`."""
+    """A value of `group` that was overwritten through `by`. ``shared``: the bytes that the two have in common, half
+    open; empty where one of them has moved since."""
 
     group: Group
     by: Group
     write: Op
+    shared: range
 
 
 _FIRST = 4096  # bytes
@@ -158,7 +160,9 @@ class Owners:
             lost = self._lost[number] = _Marks()
         known = self._numbers.setdefault((number, by.number, op), len(self._losses) + 1)
         if known > len(self._losses):
-            self._losses.append(Loss(self._groups[number], by, op))
+            tiles = [(self._start[group.number], group.spec.nbytes) for group in (self._groups[number], by)]
+            shared = range(max(start for start, _ in tiles), min(start + size for start, size in tiles))
+            self._losses.append(Loss(self._groups[number], by, op, shared))
         lost.set(index, np.where(mask, -known if updates else known, lost.at(index)))
         if updates:
             self._updated.setdefault(by.number, set()).add(number)
