@@ -84,7 +84,7 @@ _warning(
     "GM-UNWRITTEN",
     "An output of which a launch writes some elements is written as a whole.",
     why="What is left holds anything: too few blocks were launched, or a loop or a view is too short.",
-    source="the launch: every store of every block is followed",
+    source="derived: every store of every block is followed",
     decision="Looked at for arguments that are given as uninit and that the launch does not read, where it finds "
     "nothing else.",
     rejected="16 rows of an output of 64 rows stored, by one block of a kernel whose block index decides the rows",
