@@ -138,7 +138,8 @@ def test_each_step_is_rounded(name: str, target: str, type: str, backend: str, m
     for k, cols in enumerate(COLS):
         physical = max(128, -(-cols // 128) * 128)
         compare(target, type, name, (8, physical), (1 + k % 8, cols), static=k % 3 != 0)
-        compare(target, type, name, (8, physical), (3, cols), static=k % 3 == 0)
+        if backend == "numpy":  # native code takes a compilation for each
+            compare(target, type, name, (8, physical), (3, cols), static=k % 3 == 0)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
