@@ -76,6 +76,8 @@ class Taken:
         alone = len(choices) == 1
         if alone and choices[0].all_needed():  # whatever it has told; a chain of signals tells of all before
             return True
+        if any(source.given().amount is None for source in self.sources):  # a value that is set uses up additions
+            return False
         wanted = [_Wanted(core, part) for core, part in self.told.beyond(self.before)]
         for choice in choices:
             if wanted:
@@ -351,9 +353,9 @@ class Waits:
 
     def wrong(self) -> dict[tuple[int, int], Clock]:
         """What all waits may tell, if one of them has told more."""
-        if all(wait.sure() for wait in self._taken):
-            return {}
         exact = _in_all_orders(self._taken)
+        if not exact and all(wait.sure() for wait in self._taken):
+            return {}
         known = [exact[id(wait)] if id(wait) in exact else wait.known() for wait in self._taken]
         if not any(_less(wait.before, k, wait.told) for k, wait in zip(known, self._taken)):
             return {}
