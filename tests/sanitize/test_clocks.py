@@ -76,19 +76,6 @@ MEETINGS = f"{SLOTS}pto.tnotify(%s, %n1 {TYPES})\n{ALL}\npto.tnotify(%s, %n1 {TY
 
 ROUND = "pto.sync.set <PIPE_MTE3>, 0 {ffts_mode = 0 : i32}\npto.sync.wait <PIPE_MTE3>, 0"
 RENDEZVOUS = f"{SLOTS}load a x\nset MTE2 MTE3 0\nwait MTE2 MTE3 0\n{ROUND}\n{ROUND}"
-BARRIERS = f"""{SLOTS.replace("offsets = [%c0, %block]", "offsets = [%c0, %c0]")}
-%num = pto.get_block_num
-%all = arith.trunci %num : i64 to i32
-scf.for %i = %c0 to %times step %c1 {{
-load a x
-barrier ALL
-pto.tnotify(%s, %n1 {TYPES}) {{notifyOp = #pto<notify_op atomic_add>}}
-%j = arith.addi %i, %c1 : index
-%k = arith.index_cast %j : index to i32
-%sum = arith.muli %k, %all : i32
-pto.twait(%s, %sum {TYPES}) {{cmpMode = #pto<cmp ge>}}
-}}
-"""
 
 
 def calls(program: Mini, blocks: int) -> int:
@@ -106,13 +93,3 @@ def test_chains_of_signals_and_meetings_cost_the_same_for_each_block(body: str) 
     calls(program, 2)
     few, some, many = (calls(program, blocks) for blocks in (64, 128, 256))
     assert many - some < 2.3 * (some - few)
-
-
-def test_barriers_that_count_cost_the_same_each_time() -> None:
-    def took(times: int) -> int:
-        program = Mini(f"%times = arith.constant {times} : index\n{BARRIERS}", params="%sig: !pto.ptr<i32>")
-        return calls(program, 8)
-
-    took(1)
-    few, some, many = map(took, (8, 16, 32))
-    assert many - some < 2.6 * (some - few)

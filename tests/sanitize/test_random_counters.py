@@ -167,7 +167,7 @@ def test_random_counters() -> None:
     assert sum(ordered for _, ordered in shown) > 5
 
 
-@pytest.mark.parametrize("seed", [8467, 12658, 14175, 14220, 20924, 600578, 600926])
+@pytest.mark.parametrize("seed", [8467, 12658, 14175, 14220, 20924, 600578, 600926, 610078, 611396, 613959])
 def test_additions_that_a_value_has_used_up(seed: int) -> None:
     """What has led to a value that is set cannot lead to it again."""
     shown = compare(seed)

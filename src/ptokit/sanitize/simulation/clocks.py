@@ -6,7 +6,7 @@ unit itself until a flag from it, or a full barrier, passes them on (6, rule 2).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -79,11 +79,6 @@ class Parts:
     def __iter__(self) -> Iterator[int]:
         return (core for core, _ in self.items())
 
-    def beyond(self, other: Parts) -> Iterator[tuple[int, Part]]:
-        """Each core of whom something is known that `other` does not know, with that; 0 where there is nothing new."""
-        level = max(self._level, other._level)
-        return _news(self._at(level), other._at(level), level, 0)
-
     def raised(self, core: int, part: Part) -> Parts:
         """The same, with at least `part` of a core."""
         level = max(self._level, (max(core, 1).bit_length() - 1) // _BITS)
@@ -127,24 +122,6 @@ def _leaves(node: _Node | None, level: int, first: int) -> Iterator[tuple[int, P
                 yield from _leaves(entry, level - 1, number)
             else:
                 yield number, entry
-
-
-def _news(node: _Node | None, known: _Node | None, level: int, first: int) -> Iterator[tuple[int, Part]]:
-    if node is None or node is known:
-        return
-    for i, (entry, old) in enumerate(zip(node.entries, _NONE if known is None else known.entries)):
-        number = (first << _BITS) + i
-        if entry is None or entry is old:
-            continue
-        if level:
-            yield from _news(entry, old, level - 1, number)
-        elif any(part := new(entry, old or (0,) * len(entry))):
-            yield number, part
-
-
-def new(part: Iterable[int], known: Iterable[int]) -> Part:
-    """What there is of a core beyond what is known: 0 where there is nothing."""
-    return tuple([a if a > b else 0 for a, b in zip(part, known)])
 
 
 def _greater(a: Part, b: Part) -> Part:
@@ -230,15 +207,6 @@ class Clock:
             self.own = list(map(max, self.own, mine))
             far = far.without(self.core)
         self.far = self.far.joined(far).raised(other.core, tuple(other.own))
-
-    def part(self, core: int) -> Sequence[int]:
-        """What is known of a core; empty if that is nothing."""
-        return self.own if core == self.core else self.far.get(core)
-
-    def beyond(self, other: Clock) -> list[tuple[int, Part]]:
-        """What is known that an earlier clock of the same core does not know: as `Parts.beyond`."""
-        own = new(self.own, other.own)
-        return [*([(self.core, own)] if any(own) else ()), *self.far.beyond(other.far)]
 
     def knows(self, core: int, component: int, count: int) -> bool:
         """True if the access number `count` of that component has completed before."""

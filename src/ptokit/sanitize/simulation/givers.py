@@ -13,7 +13,7 @@ to break it would have been ended by signals that do not know of the thing, and 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -69,21 +69,6 @@ class Taken:
     told: Clock
     sources: list[Source]
 
-    def sure(self) -> bool:
-        """True if it is soon seen that the wait has told no more than it may. (In a barrier of n cores, each of n
-        givers has something that only it and those of the next barrier know.)"""
-        choices = [self._choices(source) for source in self.sources]
-        alone = len(choices) == 1
-        if alone and choices[0].all_needed():  # whatever it has told; a chain of signals tells of all before
-            return True
-        if any(source.given().amount is None for source in self.sources):  # a value that is set uses up additions
-            return False
-        wanted = [_Wanted(core, part) for core, part in self.told.beyond(self.before)]
-        for choice in choices:
-            if wanted:
-                wanted = choice.unsure(wanted)
-        return not wanted
-
     def known(self) -> Clock:
         """What the wait tells, whoever ends it."""
         out = Clock(self.before.core, [0] * len(self.before.own))
@@ -111,7 +96,7 @@ class Taken:
         def unseen(giver: Giver) -> bool:
             return not before.knows(giver.core, POSTED, giver.clock.own[POSTED])
 
-        free: list[list[Giver]] = []
+        free: list[Giver] = []
         seen: list[Giver] = []
         sets = given.amount is None and any(giver.fresh for givers in given.by_core for giver in givers)
         for givers in given.by_core:
@@ -120,10 +105,10 @@ class Taken:
                 # What has been seen may be seen by a wait that tells too much: additions are counted anew.
                 first = bisect_left(givers, True, hi=end, key=unseen) if sets else 0
                 seen += givers[:first]
-                free.append(givers[first:end])
+                free += givers[first:end]
             else:
-                free.append([giver for giver in givers if not late(giver)])
-        return _Choices(free, seen, source, given)
+                free += [giver for giver in givers if not late(giver)]
+        return _Choices(free, seen, source, given.amount)
 
 
 def _less(before: Clock, known: Clock, told: Clock) -> bool:
@@ -135,29 +120,12 @@ def _less(before: Clock, known: Clock, told: Clock) -> bool:
     return known.far.joined(told.far) is not known.far
 
 
-class _Wanted:
-    """Something of a core that has to be known: numbers of its components."""
-
-    __slots__ = ("_numbers", "core")
-
-    def __init__(self, core: int, part: Part) -> None:
-        self.core = core
-        self._numbers = [(component, number) for component, number in enumerate(part) if number]
-
-    def known(self, clock: Clock) -> bool:
-        """True if a clock has it."""
-        part = clock.part(self.core)
-        return bool(part) and all(part[component] >= number for component, number in self._numbers)
-
-
 class _Choices:
     """Those that may end a wait."""
 
-    def __init__(self, by_core: list[list[Giver]], seen: list[Giver], source: Source, given: Given) -> None:
+    def __init__(self, free: list[Giver], seen: list[Giver], source: Source, amount: int | None) -> None:
         self.holds, self.value = source.holds, source.start
-        self.free, self._seen = [giver for givers in by_core for giver in givers], seen
-        self._by_core = {givers[0].core: givers for givers in by_core if givers} if given.ordered else {}
-        free, amount = self.free, given.amount
+        self.free, self._seen = free, seen
         self._known: dict[frozenset[int], bool] = {}
         if amount is None:
             for giver in sorted(seen, key=lambda giver: giver.order):
@@ -173,30 +141,6 @@ class _Choices:
         if self.enough >= 0:
             return 0 < self.enough == len(self.free)
         return len(self.free) == 1 and not self.suffice(frozenset())
-
-    def unsure(self, wanted: list[_Wanted]) -> list[_Wanted]:
-        """What of `wanted` these givers may not tell, as far as that is soon seen."""
-        if self.enough <= 0:
-            return wanted
-        spare = len(self.free) - self.enough  # so many are not needed
-        left = [want for want in wanted if len(self._knowing(want.core, [want], spare)) <= spare]
-        if not left:
-            return []
-        everything: set[Giver] = set()
-        for core in self._by_core:
-            everything.update(self._knowing(core, left, spare - len(everything)))
-            if len(everything) > spare:
-                return []
-        return [want for want in left if len(everything.union(self._knowing(want.core, [want], spare))) <= spare]
-
-    def _knowing(self, core: int, wanted: Sequence[_Wanted], most: int) -> list[Giver]:
-        """Those of a core who know all that is wanted, the last ones, up to one more than `most`."""
-        found: list[Giver] = []
-        for giver in reversed(self._by_core.get(core, ())):
-            if len(found) > most or not all(want.known(giver.clock) for want in wanted):
-                break
-            found.append(giver)
-        return found
 
     def suffice(self, chosen: frozenset[int]) -> bool:
         """True if the wait can end when no others than these have been given."""
@@ -354,8 +298,6 @@ class Waits:
     def wrong(self) -> dict[tuple[int, int], Clock]:
         """What all waits may tell, if one of them has told more."""
         exact = _in_all_orders(self._taken)
-        if not exact and all(wait.sure() for wait in self._taken):
-            return {}
         known = [exact[id(wait)] if id(wait) in exact else wait.known() for wait in self._taken]
         if not any(_less(wait.before, k, wait.told) for k, wait in zip(known, self._taken)):
             return {}
