@@ -53,6 +53,7 @@ class Balance(HTMLParser):
         super().__init__()
         self.open: list[str] = []
         self.loads: list[str] = []
+        self.scripts = 0
         self.ids: list[str] = []
         self.links: list[str] = []
         self.feed(text)
@@ -62,6 +63,7 @@ class Balance(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.loads += [tag] if tag in ("link", "img", "iframe", "object", "base") else []
         self.loads += [f"{name}={value}" for name, value in attrs if name in ("src", "srcset") or name.startswith("on")]
+        self.scripts += tag == "script"
         self.ids += [value or "" for name, value in attrs if name == "id"]
         self.links += [value or "" for name, value in attrs if name == "href"]
         if tag not in self.VOID:
@@ -89,6 +91,8 @@ def test_a_page_needs_nothing_else(tmp_path: Path) -> None:
     page = watched(Mini(body), tmp_path / "k&amp<1>.pto", 2, witness=True, seed=1).html()
     read = Balance(page)
     assert read.loads == []
+    assert read.scripts == 1  # its own, which moves the pictures, and asks for nothing
+    assert not [word for word in ("fetch(", "XMLHttp", "import(", "eval(") if word in page]
     assert "url(" not in page
     assert "@import" not in page
     assert "http" not in page
