@@ -248,7 +248,8 @@ def diagnostic(snippet: str) -> Diagnostic:
 def test_hints_and_second_places() -> None:
     wrong = diagnostic("cf.br ^lop\n^loop:")
     assert wrong.hint == "did you mean '^loop'?"
-    assert replacement(wrong, "cf.br ^lop") == Replacement(6, 10, "^loop")
+    change = replacement(wrong, lambda file: in_function("cf.br ^lop\n^loop:").split("\n"))
+    assert change == Replacement("t.pto", wrong.location.line, 6, 10, "^loop")
     twice = diagnostic("cf.br ^a\n^a:\nreturn\n^a:")
     assert [(n.message, n.location.line, n.location.column) for n in twice.notes] == [("first defined here", 4, 1)]
     passed = diagnostic("cf.br ^a(%i : i32)\n^a(%k: index):")

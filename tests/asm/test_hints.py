@@ -14,7 +14,7 @@ import pytest
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostic
 from ptokit.diagnostics.sarif import sarif
-from ptokit.diagnostics.suggestions import Suggestion, replacement
+from ptokit.diagnostics.suggestions import Proposal, replacement
 
 T, M = "!pto.tile_buf<vec, 16x64xf32>", "!pto.tile_buf<vec, 16x64xi8>"
 TEXT = f"""\
@@ -78,7 +78,7 @@ def test_a_misspelled_word(at: int, word: str, kind: str) -> None:
     for finding in before:
         lines = text.split("\n")
         line = lines[finding.location.line - 1]
-        edit = replacement(finding, line)
+        edit = replacement(finding, lambda file, lines=lines: lines)
         assert (edit is not None) == ("did you mean" in (finding.hint or "")), finding
         if edit is not None:
             lines[finding.location.line - 1] = line[: edit.start] + edit.text + line[edit.end :]
@@ -120,7 +120,7 @@ def test_sarif_has_the_fix(tmp_path: Path) -> None:
     (result,) = sarif(found, "1.0", tmp_path)["runs"][0]["results"]
     (fix,) = result["fixes"]
     assert fix == {
-        "description": {"text": "replace it by pto.tload"},
+        "description": {"text": "write pto.tload"},
         "artifactChanges": [
             {
                 "artifactLocation": {"uri": "k.pto"},
@@ -157,10 +157,11 @@ def test_a_suggestion_is_data_and_survives_pickling() -> None:
     kept = pickle.loads(pickle.dumps(finding))
     assert kept == finding
     for each in (finding, kept):
-        assert isinstance(each.hint, Suggestion)
+        assert isinstance(each.hint, Proposal)
         assert (each.hint, each.hint.wrong, each.hint.right) == ("did you mean 'pto.tcmp'?", "pto.tcnp", "pto.tcmp")
-        line = TEXT.replace("tcmp ins", "tcnp ins").split("\n")[each.location.line - 1]
-        edit = replacement(each, line)
+        lines = TEXT.replace("tcmp ins", "tcnp ins").split("\n")
+        line = lines[each.location.line - 1]
+        edit = replacement(each, lambda file, lines=lines: lines)
         assert edit is not None
         assert line[: edit.start] + edit.text + line[edit.end :] == line.replace("tcnp", "tcmp")
 
@@ -170,4 +171,4 @@ def test_a_result_that_an_operation_does_not_have_is_replaced_as_a_whole() -> No
         "func.func @k(%n: index) {\n  %a = arith.addi %n, %n : index\n  %b = arith.addi %a#1, %n : index\n  return\n}\n"
     )
     (finding,) = findings(text)
-    assert replacement(finding, text.split("\n")[2]) == (18, 22, "%a")
+    assert replacement(finding, lambda file: text.split("\n"))[1:] == (3, 18, 22, "%a")

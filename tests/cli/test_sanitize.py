@@ -13,6 +13,7 @@ from .conftest import KERNELS, Run
 
 CASES = Path(__file__).parents[1] / "data" / "sync-cases"
 RACY, CLEAN = CASES / "03_loop_reload_war.pto", CASES / "04_loop_reload_primed.pto"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "python"
 ARGS = ("-a", "ones:f32:2048", "-a", "uninit:f32:2048")
 
 
@@ -152,6 +153,30 @@ def test_wrong_arguments(ptokit: Run) -> None:
     ran = ptokit("sanitize", RACY, "-t", "a5", "-a", "ones:f32:2048")
     assert (ran.status, ran.out) == (1, "")
     assert "[RUN-ARG-COUNT]" in ran.err
+
+
+def test_arguments_are_made_from_the_text(ptokit: Run) -> None:
+    ran = ptokit("sanitize", RACY, "-t", "a2a3")
+    assert ran.status == 1
+    assert "error: TLOAD on PIPE_MTE2 writes %a while TADDS" in ran.err
+    assert "arguments made from the text: -a random:f32:2048:seed=0 -a zeros:f32:2048\n" in ran.err
+    report = json.loads(ptokit("sanitize", RACY, "-t", "a2a3", "--format", "json").out)
+    assert report["launch"]["arguments"] == ["random:f32:2048:seed=0", "zeros:f32:2048"]
+    given = json.loads(ptokit("sanitize", RACY, "-t", "a2a3", *ARGS, "--format", "json").out)
+    assert "arguments" not in given["launch"]
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "gemm_double_buffered", "saxpy_registers", "rms_norm"])
+def test_kernels_in_python_get_arguments_from_their_text(ptokit: Run, kernel: str) -> None:
+    ran = ptokit("sanitize", EXAMPLES / f"{kernel}.py")
+    assert (ran.status, ran.out.count("no findings")) == (3 if "NOT CHECKED" in ran.out else 0, 1)
+    assert "arguments made from the text: -a " in ran.err
+
+
+def test_no_arguments_are_made_for_several_devices(ptokit: Run) -> None:
+    ran = ptokit("sanitize", EXAMPLES / "ring_all_gather.py")
+    assert (ran.status, ran.out) == (2, "")
+    assert "ring_all_gather is for several devices" in ran.err
 
 
 def test_run_refuses_races_first(ptokit: Run, tmp_path: Path) -> None:

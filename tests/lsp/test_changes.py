@@ -6,6 +6,7 @@ import pytest
 from lsprotocol import types as lsp
 from pygls.workspace import TextDocument
 
+from ptokit.diagnostics.edits import proposed
 from ptokit.lsp.changes import RenameError, new_name, proposals, renamable
 from ptokit.lsp.completion import complete
 from ptokit.lsp.hover import hover
@@ -148,9 +149,19 @@ def test_proposals_are_those_of_the_range() -> None:
     text = "func.func @f() {\n  pto.tlaod ins()\n  pto.tsotre ins()\n  return\n}\n"
     index, places = build(text, URI), EditorPositions(TextDocument(URI, text))
     asked = lsp.Range(lsp.Position(2, 4), lsp.Position(2, 4))
-    assert [action.title for action in proposals(index, places, asked, URI)] == ["Replace by pto.tstore"]
-    everything = proposals(index, places, places.whole(), URI)
-    assert [action.title for action in everything] == ["Replace by pto.tload", "Replace by pto.tstore"]
+    found = [(d, proposed(d, lambda file: text.split("\n"))) for d in index.diagnostics]
+    together = "Make all 2 changes that findings propose"
+    actions = proposals(found, places, asked, URI)
+    assert [action.title for action in actions] == ["Write pto.tstore", together]
+    (edit,) = actions[0].edit.changes[URI]
+    assert (edit.range, edit.new_text) == (lsp.Range(lsp.Position(2, 8), lsp.Position(2, 10)), "to")
+    everything = proposals(found, places, places.whole(), URI)
+    assert [action.title for action in everything] == ["Write pto.tload", "Write pto.tstore", together]
+    (edit,) = everything[2].edit.changes[URI]
+    assert (edit.range, edit.new_text) == (
+        lsp.Range(lsp.Position(1, 0), lsp.Position(3, 0)),
+        "  pto.tload ins()\n  pto.tstore ins()\n",
+    )
 
 
 @pytest.mark.parametrize(

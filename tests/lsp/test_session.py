@@ -311,7 +311,11 @@ def test_changes_through_the_protocol(shared: Shared) -> None:
         (action,) = actions
         assert isinstance(action, lsp.CodeAction)
         assert action.edit is not None
-        assert action.edit.changes == {it.uri: (lsp.TextEdit(found.range, "pto.tadd"),)}
+        start = found.range.start
+        swapped = lsp.Range(
+            lsp.Position(start.line, start.character + 5), lsp.Position(start.line, start.character + 7)
+        )
+        assert action.edit.changes == {it.uri: (lsp.TextEdit(swapped, "ad"),)}
 
     shared(body)
 

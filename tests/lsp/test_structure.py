@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from lsprotocol import types as lsp
 from pygls.workspace import TextDocument
 
+import ptokit
 from ptokit.lsp.index import build
 from ptokit.lsp.positions import EditorPositions
 from ptokit.lsp.signature import signature
@@ -169,3 +171,110 @@ def test_python_files_are_checked_when_they_are_saved(tmp_path: Path) -> None:
         assert await it.formatted() is None
 
     session(body)
+
+
+WRONG = """\
+import ptokit as pto
+
+@pto.kernel(target="a5")
+def f(x: pto.Ptr[pto.f32]):
+    t, u = (pto.Tile(pto.TileType.Vec, pto.f32, 8, 64) for _ in range(2))
+    pto.TLOAD(t, pto.GlobalTensor(x, (8, 64)))
+    pto.TADDD(u, t, t)
+"""
+RACY = """\
+import ptokit as pto
+
+@pto.kernel(target="a5")
+def f(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32]):
+    t, u = (pto.Tile(pto.TileType.Vec, pto.f32, 8, 64) for _ in range(2))
+    pto.TASSIGN(t, 0)
+    pto.TASSIGN(u, 8192)
+    pto.TLOAD(t, pto.GlobalTensor(x, (8, 64)))
+    pto.TADD(u, t, t)
+    pto.set_flag(pto.PIPE_V, pto.PIPE_MTE3, 0)
+    pto.wait_flag(pto.PIPE_V, pto.PIPE_MTE3, 0)
+    pto.TSTORE(pto.GlobalTensor(y, (8, 64)), u)
+"""
+
+
+def renamed(it: Editor, file: Path) -> None:
+    it.published = it.inboxes[file.as_uri()] = it.inboxes.pop(it.uri)
+    it.uri, it.document = file.as_uri(), lsp.TextDocumentIdentifier(file.as_uri())
+
+
+async def actions(it: Editor, line: int) -> list[lsp.CodeAction]:
+    wanted = lsp.Range(lsp.Position(line, 0), lsp.Position(line, 99))
+    params = lsp.CodeActionParams(it.document, wanted, lsp.CodeActionContext([]))
+    found = await it.client.text_document_code_action_async(params)
+    assert found is not None
+    return [action for action in found if isinstance(action, lsp.CodeAction)]
+
+
+def with_edits(text: str, action: lsp.CodeAction, uri: str) -> str:
+    """A text in which the changes of an action are made."""
+    assert action.edit is not None
+    assert action.edit.changes is not None
+    lines = text.splitlines(keepends=True)
+    for edit in action.edit.changes[uri]:  # one
+        first, last = edit.range.start, edit.range.end
+        rest = "".join(lines[last.line :])[last.character :]
+        text = "".join(lines[: first.line]) + lines[first.line][: first.character] + edit.new_text + rest
+    return text
+
+
+def test_findings_in_python_files_have_quick_fixes(tmp_path: Path) -> None:
+    file = tmp_path / "kernels.py"
+    file.write_text(WRONG)
+
+    async def body(it: Editor) -> None:
+        renamed(it, file)
+        (found,) = await it.open(WRONG)
+        (action,) = await actions(it, found.range.start.line)
+        assert action.title == "Write TADD"
+        assert with_edits(WRONG, action, it.uri) == WRONG.replace("TADDD", "TADD") == ptokit.check(str(file)).fix(WRONG)
+        assert await actions(it, 3) == []
+        await it.change(f"# {WRONG}")  # which nobody has checked
+        assert await actions(it, found.range.start.line) == []
+
+    session(body)
+
+
+@pytest.mark.parametrize("python", [True, False])
+def test_a_kernel_is_sanitized_from_the_editor(python: bool, tmp_path: Path) -> None:
+    file = tmp_path / "kernels.py"
+    file.write_text(RACY)
+    text = RACY if python else to_pto(file)
+    lines = text.splitlines()
+    load, add = (next(i for i, line in enumerate(lines) if word in line.lower()) for word in ("tload", "tadd"))
+
+    async def body(it: Editor) -> None:
+        if python:
+            renamed(it, file)
+        assert await it.open(text) == []
+        (lens,) = await it.client.text_document_code_lens_async(lsp.CodeLensParams(it.document)) or []
+        assert lens.command is not None
+        assert lens.command.title == "Sanitize f"
+        asked = lsp.ExecuteCommandParams(lens.command.command, lens.command.arguments)
+        await it.client.workspace_execute_command_async(asked)
+        found = await it.findings()
+        assert [(d.code, d.range.start.line) for d in found] == [("RACE-RAW", add)]
+        assert [r.location.range.start.line for r in found[0].related_information or []] == [load]
+        (action,) = await actions(it, add)
+        mended = with_edits(text, action, it.uri)
+        if python:
+            file.write_text(mended)
+        mended_text = str(file) if python else mended
+        assert ptokit.sanitize(mended_text).errors == []
+        await it.change(mended)
+        it.client.text_document_did_save(lsp.DidSaveTextDocumentParams(it.document))
+        assert await it.findings() == []
+
+    session(body)
+
+
+def to_pto(file: Path) -> str:
+    kernel = ModuleType("kernels")
+    exec(compile(file.read_text(), str(file), "exec"), kernel.__dict__)
+    text: str = kernel.f.to_pto()
+    return text

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ptokit.diagnostics import Diagnostics, Scope, lookup
-from ptokit.diagnostics.edits import edited, lines_of, proposed
+from ptokit.diagnostics.edits import edited, lines_of, together
 from ptokit.diagnostics.shown import html_of
 from ptokit.ir.levels import stated_level
 from ptokit.ir.readable_functions import readable_functions
@@ -66,9 +66,10 @@ class CheckReport(Found):
         self.accepts += other.accepts
 
     def fix(self, source: str, file: str | None = None) -> str:
-        """A text with the words that its findings propose ("did you mean"); ``source``: the text that was looked at,
-        ``file``: its name, where that is not the one of the report."""
-        return edited(source, proposed(self.diagnostics, file or self.file, lines_of(source)))
+        """A text with what its findings propose ("did you mean"); ``source``: the text that was looked at, ``file``:
+        its name, where that is not the one of the report."""
+        name, lines = file or self.file, lines_of(source)
+        return edited(source, together(self.diagnostics, lambda other: lines if other == name else ()))
 
     def as_json(self) -> dict[str, Any]:
         """The JSON object of docs/formats.md."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptokit import __version__
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Severity
+from ptokit.diagnostics.edits import proposed
 from ptokit.diagnostics.render import summary
 from ptokit.diagnostics.sarif import Details, sarif
 from ptokit.diagnostics.shown import text_of
@@ -105,7 +106,7 @@ def as_json(
 ) -> dict[str, Any]:
     """The JSON object of docs/formats.md about the findings in several programs, and errors that are left out.
 
-    ``more``: further keys of a finding on a target.
+    ``more``: further keys of a finding on a target; what its hint proposes is its ``fix``.
     """
     further = more or {}
     entries: list[tuple[Diagnostic, str]] = []
@@ -116,7 +117,12 @@ def as_json(
     return {
         "version": SCHEMA_VERSION,
         "diagnostics": [
-            {**diagnostic.as_json(), "target": target or None, **further.get((diagnostic, target), {})}
+            {
+                **diagnostic.as_json(),
+                "target": target or None,
+                **_fix(diagnostic),
+                **further.get((diagnostic, target), {}),
+            }
             for diagnostic, target in entries
         ],
         "summary": {
@@ -125,6 +131,11 @@ def as_json(
             "left_out": left_out,
         },
     }
+
+
+def _fix(diagnostic: Diagnostic) -> dict[str, Any]:
+    fix = proposed(diagnostic)
+    return {} if fix is None else {"fix": fix.as_json()}
 
 
 def sarif_text(

@@ -71,14 +71,29 @@ def has_kernels(path: Path) -> bool:
     """
     try:
         text = path.read_bytes()
-        tree = ast.parse(text)
+        return bool(kernels_in(text))
     except OSError:
         return False
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except SyntaxError:
         return b"ptokit" in text and b"kernel" in text
-    decorators = (d for node in tree.body if isinstance(node, ast.FunctionDef) for d in node.decorator_list)
-    called = (d.func if isinstance(d, ast.Call) else d for d in decorators)
-    return any(getattr(d, "attr", getattr(d, "id", "")) == "kernel" for d in called)
+
+
+def kernels_in(text: str | bytes) -> list[ast.FunctionDef]:
+    """The functions at the top level of a Python text that are decorated as kernels. Raises `SyntaxError`."""
+    try:
+        tree = ast.parse(text)
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SyntaxError(str(error)) from None
+    return [
+        node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        and any(getattr(d, "attr", getattr(d, "id", "")) == "kernel" for d in map(_called, node.decorator_list))
+    ]
+
+
+def _called(decorator: ast.expr) -> ast.expr:
+    return decorator.func if isinstance(decorator, ast.Call) else decorator
 
 
 def _hidden(path: Path) -> bool:

@@ -31,7 +31,7 @@ from ptokit.types.dtypes import DType
 from .arguments import copied, make, of_ranks, read_arguments
 from .errors import UsageError
 from .parts import Words, plain
-from .program import Called, Program, Source
+from .program import Called, Origin, Program, Source
 from .results import Result, file_names, result_table
 from .source import From, origin
 from .targets import PerTarget, Several, for_each, is_several, named_targets
@@ -238,16 +238,19 @@ def read_for(
     """
     found = origin(program, entry=entry)
     if not isinstance(found, Called):
-        source = found.read(target)
-        if target is None and source.target is None and default is not None:
-            source = found.read(default)
-        return source, list(arguments)
+        return read_without_arguments(found, target, default), list(arguments)
     values = make(arguments)
     some = sample({str(k): value for k, value in enumerate(values)})
     source = found.read(target, list(some.values()))
     if source.diagnostics.errors:
         return source, []
     return source, read_arguments(found.passed(values))
+
+
+def read_without_arguments(found: Origin, target: Target | None, default: Target | None) -> Source:
+    """A program by what it says itself; ``default``: where no target is named."""
+    source = found.read(target)
+    return found.read(default) if target is None and source.target is None and default is not None else source
 
 
 @dataclass

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypedDict, Unpack, overload
 
+from ptokit.arguments.derive import derive
 from ptokit.diagnostics import Diagnostics
 from ptokit.run import Param, choose_entry
 from ptokit.sanitize import ORDERS, Report
@@ -17,8 +18,9 @@ from ptokit.sanitize.launch import Progress
 from ptokit.targets import Target
 
 from .arguments import copied, make, of_ranks, read_arguments
+from .errors import UsageError
 from .findings import Found
-from .launch import as_parameters, read_for
+from .launch import as_parameters, read_for, read_without_arguments
 from .program import Program, Source
 from .selection import Selection, reported, selection
 from .source import From, origin
@@ -103,6 +105,7 @@ def sanitize(
 ) -> Report | Reports:
     """Run blocks 0 .. blocks-1 of a kernel under observation: races, flags, deadlocks, uninitialised data, bounds.
 
+    Without ``args`` the kernel gets some that are made from its text, as in campaigns; ``report.arguments`` says which.
     ``program``, ``args``, ``target``, ``default_target``, ``entry``, ``vector_cores`` and ``extended``: as for
     `ptokit.run`, a list of targets for a report on each; arrays made by `ptokit.uninit`, or the text
     "uninit:f32:64x64", are for output only. ``order``: ``strict``, or ``profile`` for the order inside a pipe that the
@@ -145,7 +148,14 @@ def _looked_at(
     **more: Any,
 ) -> tuple[Report, Source]:
     """What was found on one target, and the program as it was read for it."""
-    source, arguments = read_for(found, target, default, read_arguments(args), entry)
+    made: list[str] = []
+    if args or ranks is not None:
+        source, arguments = read_for(found, target, default, read_arguments(args), entry)
+    else:
+        source = read_without_arguments(found.origin, target, default)
+        if not source.diagnostics.errors:
+            made = _made(source, None if source.own_target else entry, blocks)
+        arguments = read_arguments(made)
     if source.diagnostics.errors:
         target_name = "" if target is None and source.target is None else source.target_or(target).name
         report = Report(source.file, target_name, blocks, order)
@@ -156,8 +166,19 @@ def _looked_at(
     params = [Param(p.name, p.type) for p in choose_entry(source.module, entry).params]
     values = as_parameters(of_ranks(make(arguments), ranks), params)
     report = observe(source.module, chosen, values, blocks, order=order, entry=entry, ranks=ranks or 0, **more)
+    report.arguments = made
     report.diagnostics.extend(source.diagnostics)
     return report, source
+
+
+def _made(source: Source, entry: str | None, blocks: int) -> list[str]:
+    """Arguments made from the text of a kernel. Raises `UsageError` for one that several devices run."""
+    kernel = choose_entry(source.module, entry)
+    bodies = [function.body for function in source.module.functions if function.body is not None]
+    if any(op.name.startswith("pto.comm.") for body in bodies for op in body.walk()):
+        message = f"{kernel.name} is for several devices; only you know what each of them gets: --ranks and --arg."
+        raise UsageError(message, "arg")
+    return derive(source.module, kernel, blocks)
 
 
 def _select(reports: Reports, sources: Sequence[Source], chosen: Selection) -> None:

@@ -11,13 +11,12 @@ from typing import Any
 
 from ptokit.api.check import CheckReport, check
 from ptokit.api.findings import ByTarget, counts, labels, limited, merged
-from ptokit.api.inputs import expand, split, without_kernels
+from ptokit.api.inputs import expand, without_kernels
 from ptokit.api.settings import settings_for
 from ptokit.api.source import At
 from ptokit.diagnostics import Diagnostics
-from ptokit.diagnostics.edits import proposed
+from ptokit.diagnostics.edits import together
 from ptokit.diagnostics.render import summary, visible_name
-from ptokit.diagnostics.source import file_lines
 
 from .console import remark, say, show_diagnostics
 from .fix import Seen, mend
@@ -94,10 +93,9 @@ SHOWN = 5
 
 
 def _look(args: Sequence[str], options: dict[str, Any], file: str) -> Seen:
-    """The words that findings propose, each by itself, and the findings."""
-    path, report = split(file)[0], check(At(file), args, **options)
-    edits = proposed(report.diagnostics, path, file_lines(path))
-    return [[edit] for edit in edits], Counter(d.rule for d in report.diagnostics)
+    """What findings propose, each line by itself, and the findings."""
+    report = check(At(file), args, **options)
+    return [[edit] for edit in together(report.diagnostics)], Counter(d.rule for d in report.diagnostics)
 
 
 def errors_of(shown: Sequence[ByTarget]) -> int:

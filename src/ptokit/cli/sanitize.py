@@ -120,6 +120,7 @@ def _facts(report: Report) -> dict[str, Any]:
         "order": report.order,
     }
     launch |= {"ranks": report.ranks} if report.ranks else {}
+    launch |= {"arguments": report.arguments} if report.arguments else {}
     shuffled = {} if report.shuffled is None else {"shuffled": report.shuffled.as_json()}
     needed = {} if report.synchronisation is None else {"synchronisation": report.synchronisation.as_json()}
     coverage = report.coverage.as_json()
@@ -165,6 +166,8 @@ def _show(file: str, reports: Reports, seconds: float, format: str, most: int | 
 
 def _verdict(report: Report, seconds: float | None) -> None:
     """What was looked at on one target."""
+    if report.arguments:
+        remark(f"arguments made from the text: {' '.join(f'-a {text}' for text in report.arguments)}")
     if report.ran:
         blocks = f"{report.blocks} block{'s' if report.blocks > 1 else ''}"
         blocks = f"{report.ranks} rank{'s' if report.ranks > 1 else ''} of {blocks}" if report.ranks else blocks

@@ -32,6 +32,7 @@ from .options import (
 SANITIZE_EPILOG = """Examples:
 
 \b
+  ptokit sanitize add.pto -t a5                         arguments made from the text
   ptokit sanitize add.pto -t a5 -a x.npy -a y.npy -a uninit:f32:64x64
   ptokit sanitize kernels.py:scale --blocks 4 -a x.npy -a uninit:f32:256x128
   ptokit sanitize gemm.pto -t a2a3 --blocks 24 --order profile -a ...

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
+from typing import Any
 
 from ptokit.records import dataclass
 
 from .finding import Diagnostic
-from .suggestions import replacement
+from .source import file_lines
+from .suggestions import Proposal, replacement
 
 _LINE_END = re.compile(r"\r\n|[\r\n]")  # those that the lexer counts
+
+
+Lines = Callable[[str], Sequence[str]]
+"""The lines of a file by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +55,38 @@ def lines_of(source: str) -> list[str]:
     return _LINE_END.split(source)
 
 
-def proposed(findings: Iterable[Diagnostic], file: str, lines: Sequence[str]) -> list[Edit]:
-    """The lines of a file with the words that its findings propose ("did you mean")."""
-    changed: dict[int, str] = {}
-    here = [d for d in findings if d.location.file == file and 0 < d.location.line <= len(lines)]
-    for finding in sorted(here, key=lambda d: d.location, reverse=True):  # places further left stay what they are
-        line = finding.location.line
-        text = changed.get(line, lines[line - 1])
-        change = replacement(finding, text)
-        if change is not None:
-            changed[line] = text[: change.start] + change.text + text[change.end :]
-    return [Edit(file, line, text, 1) for line, text in sorted(changed.items())]
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What mends a finding. ``edits``: of the text; none where only words can tell."""
+
+    text: str
+    edits: tuple[Edit, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The object of docs/formats.md."""
+        return {"text": self.text, "insert": [edit.as_json() for edit in self.edits]}
+
+    def apply(self, source: str, file: str | None = None) -> str:
+        """The text of the file with the edits made; ``file``: only those of this file."""
+        return edited(source, (edit for edit in self.edits if file in (None, edit.file)))
+
+
+def proposed(finding: Diagnostic, lines: Lines = file_lines) -> Fix | None:
+    """The change that the hint of a finding proposes, or None if it proposes none; ``lines``: those of a file."""
+    edits = together([finding], lines)
+    return Fix(f"write {finding.hint.right}", tuple(edits)) if edits and isinstance(finding.hint, Proposal) else None
+
+
+def together(findings: Iterable[Diagnostic], lines: Lines = file_lines) -> list[Edit]:
+    """The changes that the hints of findings propose, those of one line as one."""
+    found = [change for finding in findings if (change := replacement(finding, lines)) is not None]
+    changed: dict[tuple[str, int], str] = {}
+    last: tuple[str, int, int] | None = None
+    for change in sorted(set(found), key=lambda each: (each.file or "", each.line, each.start), reverse=True):
+        file, line = change.file or "", change.line
+        if last is not None and last[:2] == (file, line) and change.end > last[2]:
+            continue  # places further left stay what they are; of changes of one place the last is made
+        text = changed.get((file, line), lines(file)[line - 1])
+        changed[file, line] = text[: change.start] + change.text + text[change.end :]
+        last = file, line, change.start
+    return [Edit(file, line, text, 1) for (file, line), text in sorted(changed.items())]

@@ -100,15 +100,13 @@ def _fix(description: str, changes: Mapping[str, list[dict[str, Any]]]) -> dict[
 
 
 def _spelling(d: Diagnostic, root: Path) -> dict[str, Any] | None:
-    """The fix of a "did you mean"."""
-    at = d.location
-    lines = file_lines(at.file) if at.file is not None else []
-    edit = replacement(d, lines[at.line - 1]) if 0 < at.line <= len(lines) else None
-    if edit is None or at.file is None:
+    """The fix that the hint of a finding proposes."""
+    edit = replacement(d, file_lines)
+    if edit is None or edit.file is None:
         return None
-    region = {"startLine": at.line, "startColumn": edit.start + 1, "endLine": at.line, "endColumn": edit.end + 1}
+    region = {"startLine": edit.line, "startColumn": edit.start + 1, "endLine": edit.line, "endColumn": edit.end + 1}
     change = {"deletedRegion": region, "insertedContent": {"text": edit.text}}
-    return _fix(f"replace it by {edit.text}", {_uri(at.file, root): [change]})
+    return _fix(f"write {edit.text}", {_uri(edit.file, root): [change]})
 
 
 def _rule(id: str) -> dict[str, Any]:

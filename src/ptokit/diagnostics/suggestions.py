@@ -1,56 +1,72 @@
-""" "Did you mean": the name that a wrong word is like, as a hint and as a change of the text."""
+"""Hints that are changes of the text: the name that a wrong word is like ("did you mean"), and other words to write."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from itertools import takewhile
 from typing import Any, NamedTuple
 
 from .finding import Diagnostic
+from .location import Location
 
 _CLOSE_WITH_DIALECT = 0.85  # where the dialect itself may be misspelled
 _CLOSE = 0.6  # ratio of `difflib` from which on words are alike
 _LONGEST = 80  # characters of a word that are looked at
 
 
-class Suggestion(str):
-    """A hint that proposes the word ``right`` in place of ``wrong``; ``python``: both are names of Python."""
+class Proposal(str):
+    """A hint that is also a change: the text ``right`` in place of ``wrong``, which stands where the finding is, or at
+    ``place`` where that is given; ``python``: both are Python."""
 
     wrong: str
     right: str
     python: bool
+    place: Location | None
 
-    def __new__(cls, wrong: str, right: str, python: bool = False) -> Suggestion:
-        made = super().__new__(cls, f"did you mean {right}?" if python else f"did you mean '{right}'?")
-        made.wrong, made.right, made.python = wrong, right, python
+    def __new__(cls, hint: str, wrong: str, right: str, python: bool = True, place: Location | None = None) -> Proposal:
+        made = super().__new__(cls, hint)
+        made.wrong, made.right, made.python, made.place = wrong, right, python, place
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Suggestion, (self.wrong, self.right, self.python)
+        return Proposal, (str(self), self.wrong, self.right, self.python, self.place)
+
+
+def suggestion(wrong: str, right: str, python: bool = False) -> Proposal:
+    """The hint that a word is misspelled."""
+    return Proposal(f"did you mean {right}?" if python else f"did you mean '{right}'?", wrong, right, python)
 
 
 class Replacement(NamedTuple):
     """Characters ``start`` to ``end`` of a line, counted from 0 and half open, are to be ``text``."""
 
+    file: str | None
+    line: int
     start: int
     end: int
     text: str
 
 
-def replacement(diagnostic: Diagnostic, line: str) -> Replacement | None:
-    """The edit that the hint of a finding proposes in its line, or None if it proposes none."""
-    hint, start = diagnostic.hint, diagnostic.location.column - 1
-    if not isinstance(hint, Suggestion) or not 0 <= start < len(line):
+def replacement(diagnostic: Diagnostic, lines: Callable[[str], Sequence[str]]) -> Replacement | None:
+    """The edit that the hint of a finding proposes, or None if it proposes none; ``lines``: those of a file."""
+    hint = diagnostic.hint
+    if not isinstance(hint, Proposal):
         return None
-    marked = line[start : start + diagnostic.location.length]  # perhaps more than the wrong word
+    at = hint.place or diagnostic.location
+    text, start = lines(at.file or ""), at.column - 1
+    if not 0 < at.line <= len(text) or not 0 <= start < len(text[at.line - 1]):
+        return None
+    marked = text[at.line - 1][start : start + at.length]  # perhaps more than the wrong word
     after = r"(?!\w)" if hint.python else r"(?![\w.])"  # a name of the text may have dots
     place = re.search(rf"(?<![\w%!]){re.escape(hint.wrong)}{after}", marked)
-    return Replacement(start + place.start(), start + place.end(), hint.right) if place is not None else None
+    if place is None:
+        return None
+    return Replacement(at.file, at.line, start + place.start(), start + place.end(), hint.right)
 
 
-def suggest(word: str, known: Iterable[str]) -> Suggestion | None:
+def suggest(word: str, known: Iterable[str]) -> Proposal | None:
     """A did-you-mean hint, or None. The ``pto.`` that all operations begin with does not make them alike."""
     known = list(known)
     names = {name.removeprefix("pto."): name for name in known}
@@ -60,9 +76,9 @@ def suggest(word: str, known: Iterable[str]) -> Suggestion | None:
     if close:
         order = list(names)
         best = max(close, key=lambda name: (*_likeness(wanted, name), -order.index(name)))
-        return Suggestion(word, names[best])
+        return suggestion(word, names[best])
     whole = get_close_matches(word[:_LONGEST], known, 1, _CLOSE_WITH_DIALECT) if "." in wanted else []
-    return Suggestion(word, whole[0]) if whole else None
+    return suggestion(word, whole[0]) if whole else None
 
 
 def _likeness(word: str, name: str) -> tuple[float, int]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ptokit.diagnostics import DiagnosticError, Location, Note, Rule
 from ptokit.diagnostics.calls import place_of
-from ptokit.diagnostics.suggestions import Suggestion
+from ptokit.diagnostics.suggestions import suggestion
 
 from . import rules
 from .scalar import is_number
@@ -189,7 +189,7 @@ class NoName(AttributeError):
 
     def __init__(self, wanted: str, known: Iterable[str]) -> None:
         close = _KNOWN_ELSEWHERE.get(wanted) or close_names(wanted, known)
-        self.wanted, self.hint = wanted, Suggestion(wanted, close, python=True) if close else None
+        self.wanted, self.hint = wanted, suggestion(wanted, close, python=True) if close else None
         super().__init__(f"ptokit has no instruction or name {wanted!r}{f'; {self.hint}' if close else ''}")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -330,9 +330,9 @@ def _other_name(name: str, frame: FrameType) -> str | None:
     seen = [key for key in variables if key.isidentifier() and not key.startswith("__")]
     close = close_names(name, [*seen, *(key for key in dir(builtins) if not key[0].isupper())])
     if close:
-        return Suggestion(name, close, python=True)
+        return suggestion(name, close, python=True)
     there = close_names(name, known)
-    return Suggestion(name, f"{package}.{there}", python=True) if there else None
+    return suggestion(name, f"{package}.{there}", python=True) if there else None
 
 
 def _no_attribute(name: str, obj: Any) -> tuple[str, str | None]:
@@ -343,14 +343,14 @@ def _no_attribute(name: str, obj: Any) -> tuple[str, str | None]:
     elif isinstance(obj, EnumMeta):
         close = close_names(name, list(obj.__members__))
         members = ", ".join(obj.__members__)
-        return f"{obj.__name__} has no {name}", Suggestion(name, close, python=True) if close else f"it has: {members}"
+        return f"{obj.__name__} has no {name}", suggestion(name, close, python=True) if close else f"it has: {members}"
     elif isinstance(obj, ModuleType):
         message = f"module {obj.__name__} has no {name}"
     else:
         kind = obj.__name__ if isinstance(obj, type) else type(obj).__name__
         message = f"{kind} has no {name}"
     close = close_names(name, [key for key in dir(obj) if not key.startswith("_")])
-    return message, Suggestion(name, close, python=True) if close else None
+    return message, suggestion(name, close, python=True) if close else None
 
 
 def _is_package(value: Any) -> bool:

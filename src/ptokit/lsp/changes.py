@@ -1,16 +1,19 @@
-"""Changes of the text that an editor offers: new names, and the words that findings propose."""
+"""Changes of the text that an editor offers: new names, and what findings propose."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 from lsprotocol import types as lsp
 
 from ptokit.diagnostics import Location
-from ptokit.diagnostics.suggestions import replacement
+from ptokit.diagnostics.edits import Edit, edited
 
 from .index import Index
-from .positions import EditorPositions
+from .positions import EditorPositions, lines_of
+from .processes import Mended
 
 _NAMES = {
     "%": r"%(?:\d+|[A-Za-z_$.-][\w$.-]*)",
@@ -54,24 +57,41 @@ def new_name(index: Index, token: int, name: str) -> str:
     return name
 
 
-def proposals(index: Index, places: EditorPositions, wanted: lsp.Range, uri: str) -> list[lsp.CodeAction]:
-    """The words that findings in a range propose."""
+def proposals(found: Iterable[Mended], places: EditorPositions, wanted: lsp.Range, uri: str) -> list[lsp.CodeAction]:
+    """The changes that mend findings in a range; where several findings have one, also all of them together."""
+    fixes = {fix: finding for finding, fix in found if fix is not None}
     out = []
-    for finding in index.diagnostics:
+    for fix, finding in fixes.items():
         at = places.range(finding.location)
-        line = finding.location.line
-        if not (0 < line <= len(places.lines)) or at.end < wanted.start or wanted.end < at.start:
-            continue
-        edit = replacement(finding, places.lines[line - 1].rstrip("\r\n"))
-        if edit is not None:
-            change = lsp.TextEdit(places.span(line, edit.start, edit.end), edit.text)
-            title = f"Replace by {edit.text}"
-            out.append(
-                lsp.CodeAction(
-                    title,
-                    lsp.CodeActionKind.QuickFix,
-                    is_preferred=True,
-                    edit=lsp.WorkspaceEdit({uri: [change]}),
-                )
-            )
+        if at.start <= wanted.end and wanted.start <= at.end:
+            out.append(_action(fix.text, fix.edits, places, uri, preferred=True))
+    if out and len(fixes) > 1:
+        edits = [edit for fix in fixes for edit in fix.edits]
+        out.append(_action(f"make all {len(fixes)} changes that findings propose", edits, places, uri, preferred=False))
     return out
+
+
+def _action(text: str, edits: Iterable[Edit], places: EditorPositions, uri: str, *, preferred: bool) -> lsp.CodeAction:
+    change = lsp.WorkspaceEdit({uri: [_difference(places, edited(places.text, edits))]})
+    title = text[:1].upper() + text[1:]
+    return lsp.CodeAction(title, lsp.CodeActionKind.QuickFix, is_preferred=preferred or None, edit=change)
+
+
+def _difference(places: EditorPositions, text: str) -> lsp.TextEdit:
+    """The change that makes another text of this one: the lines that differ, of one line the characters."""
+    old, new = places.lines, lines_of(text)
+    first = _common(old, new)
+    last = _common(old[first:][::-1], new[first:][::-1])
+    removed, added = old[first : len(old) - last], new[first : len(new) - last]
+    if len(removed) == len(added) == 1:
+        start = _common(removed[0], added[0])
+        end = _common(removed[0][start:][::-1], added[0][start:][::-1])
+        span = places.span(first + 1, start, len(removed[0]) - end)
+        return lsp.TextEdit(span, added[0][start : len(added[0]) - end])
+    whole = lsp.Range(lsp.Position(first, 0), lsp.Position(first + len(removed), 0))
+    return lsp.TextEdit(whole, "".join(added))
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many first characters, or lines, are the same."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other)))

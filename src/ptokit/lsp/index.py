@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from ast import FunctionDef
 from bisect import bisect_right
+from contextlib import suppress
 from dataclasses import field
 
+from ptokit.api.inputs import kernels_in
 from ptokit.asm.reading.labels import NO_LABELS, Labels
 from ptokit.asm.reading.module import parse_with
 from ptokit.asm.reading.parser import Parser
@@ -24,6 +27,20 @@ from ptokit.types.values import Type
 
 _LONGEST = 300  # tokens of an operation to look back for its name
 _OPERATION = re.compile(r'"?(?:pto\.)?([a-z]\w*(?:\.\w+)*)"?\Z')
+
+
+def is_python(uri: str) -> bool:
+    """True for a Python file, by its name."""
+    return uri.endswith(".py")
+
+
+def kernels(text: str) -> dict[str, Location]:
+    """The kernels at the top level of a Python text, by name, with the places of their names; none where it is none."""
+    found: list[FunctionDef] = []
+    if "ptokit" in text:
+        with suppress(SyntaxError):
+            found = kernels_in(text)
+    return {f.name: Location(None, f.lineno, 1, len(f"def {f.name}")) for f in found}
 
 
 class _Indexing(Parser):
@@ -56,6 +73,11 @@ class Index:
     types: dict[str, Type] = field(default_factory=dict)  # by their text, aliases among them
     labels: Labels = NO_LABELS
     _facts: dict[Value, Facts] | None = None
+
+    @property
+    def kernels(self) -> dict[str, Location]:
+        """The functions that can be run, by name."""
+        return {function.name: function.location for function in self.module.entries()}
 
     def token_at(self, line: int, column: int) -> int | None:
         """The token at a place, or the one that ends there; lines and columns from 1. None between tokens."""

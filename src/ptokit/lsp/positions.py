@@ -12,6 +12,11 @@ from ptokit.diagnostics import Location
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their ends."""
+    return _LINE.findall(text)[: -1 if text.endswith(("\r", "\n")) or not text else None]
+
+
 class EditorPositions:
     """Positions of the editor (lines from 0, its own units) against ours (lines and characters from 1).
 
@@ -20,7 +25,7 @@ class EditorPositions:
 
     def __init__(self, document: TextDocument) -> None:
         self.text = document.source
-        self.lines = _LINE.findall(self.text)[: -1 if self.text.endswith(("\r", "\n")) or not self.text else None]
+        self.lines = lines_of(self.text)
         self.codec: PositionCodec = document.position_codec
 
     def ours(self, position: lsp.Position) -> tuple[int, int]:

@@ -17,6 +17,8 @@ from pygls.workspace import TextDocument
 
 from ptokit.asm.format import format_text
 from ptokit.diagnostics import Diagnostic, Severity
+from ptokit.diagnostics.edits import Lines, proposed
+from ptokit.diagnostics.edits import lines_of as source_lines
 from ptokit.isa.table import BY_TEXT
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
@@ -24,12 +26,15 @@ from ptokit.targets import target as target_named
 from .changes import RenameError, new_name, proposals, renamable
 from .completion import TRIGGERS, complete
 from .hover import hover, instruction_page
-from .index import Index, build
+from .index import Index, build, is_python, kernels
 from .positions import EditorPositions
-from .python_kernels import check, is_python, mentions_kernels
+from .processes import Answer, Mended, check, sanitize
 from .signature import TRIGGERS as SIGNATURE_TRIGGERS
 from .signature import signature
 from .structure import KINDS, MODIFIERS, coloured, folds
+
+SANITIZE = "ptokit.sanitize"
+"""The command that runs a kernel under observation: the text's URI, and the name of the kernel."""
 
 _PAUSE = 0.15  # seconds without a key before the text is checked
 _SEVERITIES = {
@@ -80,6 +85,7 @@ class Server(LanguageServer):
         self.indices: dict[str, tuple[str, Index]] = {}
         self.pending: dict[str, asyncio.TimerHandle] = {}
         self.checking: dict[str, asyncio.Task[None]] = {}  # Python files
+        self.seen: dict[tuple[str, str], tuple[str, Answer]] = {}  # by text and command, with the text as it was
         self.asked_to_end = False
 
     def document(self, uri: str) -> TextDocument:
@@ -107,31 +113,59 @@ class Server(LanguageServer):
         index, places = self.index(document.uri)
         return index, places, index.token_at(*places.ours(position))
 
+    def found(self, uri: str) -> list[Mended]:
+        """What is known of a text as it is now: findings of checking it, and of kernels that were run."""
+        source = self.document(uri).source
+        answers = [answer for (of, _), (was, answer) in self.seen.items() if of == uri and was == source]
+        checked = [] if is_python(uri) else [(d, proposed(d, self._lines(uri))) for d in self.index(uri)[0].diagnostics]
+        return list(dict.fromkeys([*checked, *(each for answer in answers for each in answer.found)]))
+
+    def _lines(self, uri: str) -> Lines:
+        lines = source_lines(self.document(uri).source)
+        return lambda file: lines if file == uri else ()
+
     def publish(self, uri: str) -> None:
-        """Send the findings of a text."""
+        """Send the findings of a text; of a Python file once it has been checked."""
         self.cancel(uri)
         try:
             source = self.document(uri).source
         except JsonRpcInvalidParams:  # there is nobody to tell
             return
-        if is_python(uri):
-            if mentions_kernels(source):
-                self.checking[uri] = asyncio.get_running_loop().create_task(self._publish_kernels(uri))
-            return
-        index, places = self.index(uri)
-        found = [_finding(d, uri, places) for d in index.diagnostics]
-        if index.target is None and not index.diagnostics.errors and index.module.functions:
-            top = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 1))
-            found.append(lsp.Diagnostic(top, _NO_TARGET, lsp.DiagnosticSeverity.Information, source="ptokit"))
-        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found))
+        if not is_python(uri):
+            self.send(uri)
+        elif "ptokit" in source:
+            self.checking[uri] = asyncio.get_running_loop().create_task(self._check(uri, source))
 
-    async def _publish_kernels(self, uri: str) -> None:
-        """Send the findings of the kernels in a Python file, as it is on disk."""
-        found = await check(uri)
-        if found is not None:
-            places = EditorPositions(self.workspace.get_text_document(uri))
-            shown = [_finding(d, uri, places) for d in found]
-            self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, shown))
+    async def _check(self, uri: str, source: str) -> None:
+        """Check the kernels in a Python file, as it is on disk, and send the findings."""
+        answer = await check(uri)
+        if answer is not None:
+            self.seen = {key: value for key, value in self.seen.items() if key[0] != uri or value[0] == source}
+            self.seen[uri, "check"] = source, answer
+            self.send(uri)
+
+    def send(self, uri: str) -> None:
+        """Send the findings that are known."""
+        places = EditorPositions(self.document(uri))
+        shown = [_finding(d, uri, places) for d, _ in self.found(uri)]
+        if not is_python(uri):
+            index = self.index(uri)[0]
+            if index.target is None and not index.diagnostics.errors and index.module.functions:
+                top = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 1))
+                shown.append(lsp.Diagnostic(top, _NO_TARGET, lsp.DiagnosticSeverity.Information, source="ptokit"))
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, shown))
+
+    async def sanitize(self, uri: str, kernel: str) -> None:
+        """Run a kernel under observation, send what is found with the other findings, and say what was run."""
+        source = self.document(uri).source
+        text = None if is_python(uri) else source
+        answer = await sanitize(uri, text, kernel, self.target.name if self.target is not None else "")
+        self.seen[uri, f"sanitize {kernel}"] = source, answer
+        self.send(uri)
+        found = len(answer.found)
+        result = "" if answer.failed else f": {found} finding{'s' * (found != 1)}" if found else ": no findings"
+        kind = lsp.MessageType.Warning if answer.failed or found else lsp.MessageType.Info
+        self.window_show_message(lsp.ShowMessageParams(kind, f"ptokit sanitize, {answer.said}{result}"))
 
     def publish_soon(self, uri: str) -> None:
         """Send the findings once the user stops typing; of a Python file they come when it is saved."""
@@ -196,6 +230,7 @@ def make_server(target: Target | None = None) -> Server:
         uri = params.text_document.uri
         server.cancel(uri)
         server.indices.pop(uri, None)
+        server.seen = {key: value for key, value in server.seen.items() if key[0] != uri}
         server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
     @server.feature(lsp.SHUTDOWN)
@@ -257,6 +292,20 @@ def _reading(server: Server) -> None:
     def folding(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
         return folds(server.index(params.text_document.uri)[0])
 
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensOptions(resolve_provider=False))
+    def lenses(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+        uri = params.text_document.uri
+        index, places = server.index(uri)
+        found = kernels(server.document(uri).source) if is_python(uri) else index.kernels
+        return [
+            lsp.CodeLens(places.range(at), lsp.Command(f"Sanitize {name}", SANITIZE, arguments=[uri, name]))
+            for name, at in found.items()
+        ]
+
+    @server.command(SANITIZE)
+    async def sanitize(uri: str, kernel: str) -> None:
+        await server.sanitize(uri, kernel)
+
 
 def _writing(server: Server) -> None:
     """Completion, formatting, new names and proposals."""
@@ -316,7 +365,7 @@ def _writing(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix]))
     def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         uri = params.text_document.uri
-        return proposals(*server.index(uri), params.range, uri)
+        return proposals(server.found(uri), EditorPositions(server.document(uri)), params.range, uri)
 
 
 @contextmanager

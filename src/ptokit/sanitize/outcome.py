@@ -35,6 +35,7 @@ class Outcome:
     ran: bool = False  # False if the static check already ended it
     coverage: Coverage = NOTHING
     ranks: int = 0  # devices of the launch, 0 where there is one
+    arguments: list[str] = field(default_factory=list)  # in the grammar of --arg, where they were made from the text
 
     @property
     def errors(self) -> list[Diagnostic]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ptokit.diagnostics.edits import Edit, edited
+from ptokit.diagnostics import edits
 from ptokit.ir.core import Op
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
@@ -29,23 +27,12 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Fix:
-    """What mends a finding. ``edits``: of the text; none where only words can tell. ``steps``: the operations of those
-    that insert one each."""
+class Fix(edits.Fix):
+    """What mends a finding; ``steps``: the operations of those edits that insert one each."""
 
-    text: str
-    edits: tuple[Edit, ...] = ()
     steps: tuple[Step, ...] = ()
 
     @property
-    def paired(self) -> list[tuple[Step, Edit]]:
+    def paired(self) -> list[tuple[Step, edits.Edit]]:
         """Each step with its line."""
         return list(zip(self.steps, self.edits))
-
-    def as_json(self) -> dict[str, Any]:
-        """The object of docs/formats.md."""
-        return {"text": self.text, "insert": [edit.as_json() for edit in self.edits]}
-
-    def apply(self, source: str, file: str | None = None) -> str:
-        """The text of the file with the edits made; ``file``: only those of this file."""
-        return edited(source, (edit for edit in self.edits if file in (None, edit.file)))
