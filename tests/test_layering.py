@@ -13,8 +13,8 @@ MAX_LINES = 500
 
 # From the bottom to the top. Layers on one level do not import each other.
 LEVELS = [
-    *({"records"}, {"diagnostics"}, {"types", "workers"}, {"targets", "draw"}, {"isa"}, {"ir"}, {"run"}, {"native"}),
-    *({"sanitize", "watch"}, {"lang", "asm", "arguments"}, {"launches"}, {"api"}, {"conformance", "lsp"}),
+    *({"records"}, {"diagnostics"}, {"types", "workers"}, {"targets", "draw"}, {"isa"}, {"ir"}, {"plan"}, {"run"}),
+    *({"native"}, {"sanitize", "watch"}, {"lang", "asm", "arguments"}, {"launches"}, {"api"}, {"conformance", "lsp"}),
     *({"campaign", "site"}, {"cli"}),
 ]
 LEVEL = {layer: level for level, layers in enumerate(LEVELS) for layer in layers}
@@ -117,6 +117,16 @@ def test_native_code_reads_the_plan(path: Path) -> None:
 )
 def test_the_check_sees_who_reads_the_ir(text: str) -> None:
     assert len(readings(text)) == 1
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "plan").rglob("*.py")), ids=lambda p: p.name)
+def test_plans_are_data(path: Path) -> None:
+    """No plan has arrays or functions: what executes it is above, and has its own."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    taken = [name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names]
+    taken += [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    names = [node.name if isinstance(node, ast.alias) else node.module or "" for node in taken]
+    assert [name for name in names if name.split(".")[0] in ("numpy", "ml_dtypes", "llvmlite")] == []
 
 
 # Imports for type checkers only, of modules that cannot be told apart: an instruction has functions of a site, and a

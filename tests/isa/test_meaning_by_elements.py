@@ -44,7 +44,6 @@ from ptokit.isa.numerics.rounding import narrow
 from ptokit.isa.numerics.scalars import element
 from ptokit.isa.site import ScalarInfo, Site, TileInfo
 from ptokit.isa.table import TABLE, Instr, Kind, derived_footprint
-from ptokit.run.machine.calls import attributes
 from ptokit.run.single import Single
 from ptokit.targets import TARGETS, target
 from ptokit.types.dtypes import DTYPES, DType
@@ -441,7 +440,7 @@ def run_and_compare(
         operands = [tiles.get(o.name, numbers.get(o.name)) for o in instr.operands]
         run = instr.run_at(site)
         assert run is not None
-        run(machine.chunk, *operands, **attributes(instr, attrs))
+        run(machine.chunk, *operands, **instr.attributes(attrs))
     compare_footprint(instr, site, word, elements)
     written = {a.operand for a in instr.footprint(site) if a.write}
     results = {n: tiles[n].read(specs[n].rows, specs[n].cols)[0].copy() for n in tiles if n not in written}

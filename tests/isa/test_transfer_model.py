@@ -20,7 +20,6 @@ from ptokit.isa.site import Site
 from ptokit.isa.transfer.load import TLOAD
 from ptokit.isa.transfer.store import TSTORE
 from ptokit.run.machine.asking import infos
-from ptokit.run.machine.calls import attributes
 from ptokit.run.single import Single
 from ptokit.targets import target
 from ptokit.types.codecs import pack_nibbles, unpack_nibbles
@@ -173,7 +172,7 @@ class Bench:
     def run(self, instr: Any, **operands: Any) -> None:
         for b in check_tile(self.t.tile, target(self.t.on)):
             raise AssertionError(f"{b.rule.id}: {b.message}")
-        site = Site(instr, target(self.t.on), infos(operands), attributes(instr, {}))
+        site = Site(instr, target(self.t.on), infos(operands), instr.attributes({}))
         errors = [
             f"{b.rule.id}: {b.message}" for b in broken_rules(site, text=False) if b.rule.severity is Severity.ERROR
         ]

@@ -23,7 +23,7 @@ def test_the_list_of_what_does_not_run() -> None:
 
 def test_everything_else_has_a_meaning_or_is_planned() -> None:
     """The executor itself does what has no function."""
-    from ptokit.run.planning.planner import PLANNED
+    from ptokit.plan.planner import PLANNED
 
     own = {f"pto.{i.text}" for i in TABLE.values() if i.run is None and not i.unrun and not i.form.trailing}
     assert own <= PLANNED

@@ -12,8 +12,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from ptokit.native.intervals import interval, turns
-from ptokit.run.planning.plan import FunctionPlan
-from ptokit.run.planning.relations import Relations
+from ptokit.plan.steps import FunctionPlan, Relations
 
 from ..run.kernels import compiled
 

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from ptokit.native.intervals import interval
-from ptokit.run.planning.relations import Relations
+from ptokit.plan.steps import Relations
 
 from ..run.kernels import compiled
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError
-from ptokit.run.planning.stores import stores_last
+from ptokit.plan.effects import stores_last
 
 from .kernels import PARTS, PTRS, TILE, add, alloc, compiled, load, part, store, view
 

@@ -6,8 +6,7 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.ir import Module, Op
-from ptokit.run.planning.effects import Effects, analyse
-from ptokit.run.planning.stores import loaded, stored
+from ptokit.plan.effects import Effects, analyse, loaded, stored
 
 VIEW = "!pto.tensor_view<8x8xf32>"
 PART = "!pto.partition_tensor_view<8x8xf32>"

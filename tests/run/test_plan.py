@@ -15,9 +15,10 @@ import pytest
 from ptokit.asm import parse_module, read_module
 from ptokit.conformance.programs import Pointer, ProgramCase, ProgramSuite
 from ptokit.diagnostics import DiagnosticError
+from ptokit.plan.steps import CONTROL, Data, Form, Step, walk
 from ptokit.run import backends, compile_program
+from ptokit.run.machine.calls import carry_out
 from ptokit.run.machine.chunk import Chunk
-from ptokit.run.planning.plan import CONTROL, Data, Form, Step, walk
 from ptokit.run.program import Program
 from ptokit.targets import A5
 
@@ -158,8 +159,8 @@ def test_a_step_can_be_carried_out_by_hand() -> None:
             calls.append(given)
 
     op = compiled(PTRS, COPY).plan.functions["k"].body[0].steps[0].op
-    assert Step(op, "total").carry_out(Machine()) == 7
-    Step(op, "dim").carry_out(Machine(), 1, 2)
+    assert carry_out(Step(op, "total"), Machine()) == 7
+    carry_out(Step(op, "dim"), Machine(), 1, 2)
     assert calls == [(1, 2)]
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptokit.run.planning.plan import Data, FunctionPlan, Step, values_of
-from ptokit.run.planning.relations import Relations
-from ptokit.run.planning.stores import loaded, stored
+from ptokit.plan.effects import loaded, stored
+from ptokit.plan.steps import Data, FunctionPlan, Relations, Step, values_of
 
 from .kernels import PTRS, VIEWS, compiled, load, part, store
 from .test_plan import programs

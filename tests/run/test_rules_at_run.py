@@ -212,8 +212,8 @@ def test_rules_that_look_at_nothing_open_are_not_asked() -> None:
     text = shift("i32", ONE).replace("tshls", "tadds")
     module = parse_module(text, "t.pto").module
     program = compile_program(module, target("a5"))
-    asking = {s.name: s.asking for f in program.plan.functions.values() for s in f.walk() if s.word == "instruction"}
-    assert asking["TADDS"] is None
+    rules = {s.name: s.rules for f in program.plan.functions.values() for s in f.walk() if s.word == "instruction"}
+    assert rules["TADDS"] == ()
     (asked,) = open_rules(_site(shift("i32", ONE), "pto.tshls"))
     assert asked[0].id == "EW-09"
 

@@ -8,9 +8,8 @@ import pytest
 from ptokit.asm import parse_module
 from ptokit.ir import Function
 from ptokit.ir.facts import Facts
+from ptokit.plan.operands import carried_tiles, settled_regions
 from ptokit.run import compile_program
-from ptokit.run.planning.carried_tiles import carried_tiles
-from ptokit.run.planning.settled import settled_regions
 from ptokit.targets import target
 
 T = "!pto.tile_buf<vec, 8x16xf32>"

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ptokit.ir.core import Value
+from ptokit.plan.steps import Data, Form, Operand, Region, Step
 from ptokit.run.backends import Launched, Unable
 from ptokit.run.fault import Fault
 from ptokit.run.machine import lanes
+from ptokit.run.machine.calls import carry_out
 from ptokit.run.machine.chunk import Chunk
-from ptokit.run.planning.plan import Data, Form, Operand, Region, Step
 from ptokit.run.program import Program
 
 Values = dict[Value, Any]
@@ -110,7 +111,7 @@ class Walker:
             case "return":
                 raise Returned(*given)
             case _:
-                result = step.carry_out(self.m, *given)
+                result = carry_out(step, self.m, *given)
                 return result if len(step.results) > 1 else [result]
 
     def value(self, operand: Operand, known: Values) -> Any:

@@ -23,7 +23,6 @@ from ptokit.conformance.cases import Case
 from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.table import Instr
 from ptokit.run.fault import Fault
-from ptokit.run.machine.calls import attributes
 from ptokit.run.memory.buffers import Buffer
 from ptokit.run.memory.global_memory import View
 from ptokit.run.memory.tile import Tile
@@ -347,7 +346,7 @@ class Program:
         found = _outcome(lambda: self.single.execute(instr, given, attrs))
         after = self._arrays
         plain_operands, attrs = self._operands(step, cut, reference, memory)
-        complete = attributes(instr, attrs)
+        complete = instr.attributes(attrs)
         run = [plain_operands.get(o.name) for o in instr.operands]
         wanted = _outcome(lambda: instr.run(reference.chunk, *run, **complete))
         if found != wanted:

@@ -17,7 +17,7 @@ from ptokit.ir.entry_calls import Query, with_function
 from ptokit.ir.graph import ordered
 from ptokit.ir.scale_views import packed_slice
 from ptokit.isa.exchange.pipe_ends import SLOTS
-from ptokit.run.planning.effects import analyse
+from ptokit.plan.effects import analyse
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 

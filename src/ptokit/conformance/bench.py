@@ -15,7 +15,6 @@ from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.isa.unknown import UNKNOWN
 from ptokit.run.machine.asking import infos
-from ptokit.run.machine.calls import attributes
 from ptokit.run.memory.tile import Tile
 from ptokit.run.single import Single
 from ptokit.targets import Target
@@ -99,7 +98,7 @@ class Bench:
         if self.instr is None:
             return found
         given = {o.name: self.operands.get(o.name) for o in self.instr.operands}
-        site = Site(self.instr, self.target, infos(given), attributes(self.instr, self.attrs))
+        site = Site(self.instr, self.target, infos(given), self.instr.attributes(self.attrs))
         for b in broken_rules(site):
             if (b.severity is Severity.ERROR or b.rule.id in warnings) and b.rule.scope is Scope.ISA:
                 found.add(b.rule.id)

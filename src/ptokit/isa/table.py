@@ -168,6 +168,10 @@ class Instr:
         """``run`` for one place in a program, specialised to what is known there."""
         return self.run.at(site) if isinstance(self.run, Derived | BySite) else self.run
 
+    def attributes(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """All attributes, defaults included."""
+        return {a.name: given.get(a.name, a.default) for a in self.attrs}
+
     def operand(self, name: str) -> Operand:
         """The operand with this name. Raises `KeyError`."""
         for op in self.operands:

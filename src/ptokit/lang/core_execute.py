@@ -22,16 +22,14 @@ from ptokit.isa.order.waiting import Asked
 from ptokit.isa.site import Site, TileInfo
 from ptokit.isa.table import Instr, Kind, Role
 from ptokit.isa.unknown import UNKNOWN, Size
+from ptokit.plan.planner import PLANNED, Planner
+from ptokit.plan.steps import Bodies, Data, Plan, Step
 from ptokit.run.fault import Fault
 from ptokit.run.machine.asking import check_operands, infos
-from ptokit.run.machine.calls import attributes, bind
 from ptokit.run.memory.buffers import Buffer
 from ptokit.run.memory.global_memory import Pointer, View
 from ptokit.run.memory.tile import Tile
-from ptokit.run.observer import carry_out
-from ptokit.run.planning.plan import Data, Plan, Step
-from ptokit.run.planning.planner import PLANNED, Planner
-from ptokit.run.simt.code import Bodies
+from ptokit.run.observer import done
 from ptokit.run.single import Single
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
@@ -176,12 +174,11 @@ def _typed(single: Single, op: Op, site: Site, operands: dict[str, Any]) -> Any:
     """An instruction on registers, whose semantics look at the types of its operands."""
     instr = site.instr
     given = [None if o.kind is Kind.RECORD else operands.get(o.name) for o in instr.operands]
-    names, attrs = tuple(o.name for o in instr.operands), attributes(instr, op.attrs)
+    names, attrs = tuple(o.name for o in instr.operands), instr.attributes(op.attrs)
     known = dict(zip(names, given))
     check_operands(instr, single.target, known, attrs, extended=single.extended, stated=site.operands)
-    call = bind(instr, site, op.attrs, None)
-    step = Step(op, "instruction", (), names, tuple(op.results), call, instr, site, attrs)
-    return carry_out(step, single.chunk, tuple(given))
+    step = Step(op, "instruction", (), names, tuple(op.results), instr, site, attrs)
+    return done(step, single.chunk, tuple(given))
 
 
 def _broken(stated: Site, op: Op, operands: dict[str, Any]) -> list[Diagnostic]:
@@ -189,7 +186,7 @@ def _broken(stated: Site, op: Op, operands: dict[str, Any]) -> list[Diagnostic]:
     instr = stated.instr
     given = infos({o.name: operands.get(o.name) for o in instr.operands}, stated.operands)
     found = {**stated.operands, **given}
-    site = Site(instr, stated.target, found, attributes(instr, op.attrs), stated.extended)
+    site = Site(instr, stated.target, found, instr.attributes(op.attrs), stated.extended)
     return [
         finding(op, b.rule.id, f"{instr.name}: {b.message}", b.hint, op.place(b.operands))
         for b in broken_rules(site, text=False)
@@ -258,7 +255,7 @@ def _machine(single: Single, op: Op) -> Any:
     if op.name == "pto.tassign":
         op.result.owner = op["tile"].owner  # still the tile that was allocated there
     (step,) = _planner(single.target).operation(op)
-    return carry_out(step, single.chunk, tuple(map(_of, step.operands)))
+    return done(step, single.chunk, tuple(map(_of, step.operands)))
 
 
 def _of(operand: Any) -> Any:

@@ -16,15 +16,16 @@ from ptokit.diagnostics import DiagnosticError
 from ptokit.isa.meaning.words import Move, Word
 from ptokit.isa.site import Site
 from ptokit.isa.table import Kind, Role
+from ptokit.plan.steps import Step
 from ptokit.run.cores.signals import ALL_CORES
 from ptokit.run.machine.asking import infos
+from ptokit.run.machine.calls import carry_out
 from ptokit.run.machine.lanes import lanes
 from ptokit.run.memory.buffers import Buffer
 from ptokit.run.memory.global_memory import Pointer, View
 from ptokit.run.memory.places import overlaps
 from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Moment, Observer
-from ptokit.run.planning.plan import Step
 from ptokit.run.program import Program
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import inner_channels
@@ -140,7 +141,7 @@ class _Watch(Observer):
             raise Entangled(f"{moment.name} gives a number that only the run knows")
         if not results and (views or any(isinstance(value, Tile) for value in moment.operands)):
             return None
-        found = moment.step.carry_out(machine, *moment.operands)
+        found = carry_out(moment.step, machine, *moment.operands)
         if machine.asked and not machine.noted and any(_is_global(value) for value in moment.operands):
             raise Entangled(f"where {moment.name} reads and writes cannot be told")
         return found
@@ -183,7 +184,7 @@ class _Watch(Observer):
             views = any(map(_is_view, value)) if isinstance(value, list | tuple) else _is_view(value)
             if views and (operand.role is not Role.IN or instr.order.waits or instr.produces):
                 raise Entangled(f"they talk to each other by {moment.name}")
-        found = moment.step.carry_out(machine, *moment.operands)
+        found = carry_out(moment.step, machine, *moment.operands)
         return (lambda: True) if instr.order.waits else found
 
     def _view(self, moment: Moment, view: View, write: bool, *, exact: bool) -> None:

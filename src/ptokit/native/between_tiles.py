@@ -9,7 +9,7 @@ from ptokit.isa.meaning.expressions import Element, Extent, Index
 from ptokit.isa.meaning.footprint import size_at
 from ptokit.isa.meaning.words import Move
 from ptokit.isa.site import Site
-from ptokit.run.planning.plan import Step
+from ptokit.plan.steps import Step
 
 from .code import Num
 from .moves import Axis, Nest, address_of, copy, pads, source_axes, tile_axes, together

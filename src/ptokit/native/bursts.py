@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ptokit.isa.meaning.expressions import Count, Extent, Sum
 from ptokit.isa.meaning.words import Bursts
+from ptokit.plan.steps import Step
 from ptokit.run.memory.local import SPACES
-from ptokit.run.planning.plan import Step
 
 from . import forwarding
 from .code import Num

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptokit.isa.table import Role
-from ptokit.run.machine.asking import Asking
+from ptokit.plan.steps import Data, Operand, Step, without_form
+from ptokit.run.machine.calls import bound, carry_out
 from ptokit.run.machine.lanes import plain
-from ptokit.run.machine.scalars import FLOAT_TYPES
 from ptokit.run.memory.global_memory import Pointer as RunPointer
 from ptokit.run.memory.global_memory import View as RunView
 from ptokit.run.memory.local import SPACES
 from ptokit.run.memory.pointers import LocalPointer as RunLocalPointer
 from ptokit.run.memory.tile import Tile as RunTile
 from ptokit.run.memory.window import Window
-from ptokit.run.planning.plan import Data, Operand, Step, without_form
+from ptokit.types.rounding import FLOAT_TYPES
 from ptokit.types.values import LogicalMask, LogicalVector, Mask, Ptr, Scalar, VReg
 
 from . import vectors
@@ -175,7 +175,7 @@ def refuse(w: Writer, step: Step) -> None:
 def _carried_out(step: Step) -> Action:
     if step.word == "for":  # of which only the bounds can be wrong
         return lambda worker, operands, words: next(worker.chunk.loop(*operands[:3]), None)
-    return lambda worker, operands, words: step.carry_out(worker.chunk, *operands)
+    return lambda worker, operands, words: carry_out(step, worker.chunk, *operands)
 
 
 def compute(w: Writer, step: Step, type: str) -> str:
@@ -184,7 +184,7 @@ def compute(w: Writer, step: Step, type: str) -> str:
     assert isinstance(result, Scalar)
 
     def action(worker: Any, operands: list[Any], words: Any) -> None:
-        words[0] = word(step.carry_out(worker.chunk, *operands), result.name)
+        words[0] = word(carry_out(step, worker.chunk, *operands), result.name)
 
     status = w.call_back(_site(w, step, packing, action), packing.words)
     w.leave_unless(status)
@@ -227,7 +227,7 @@ def _instruction(w: Writer, step: Step) -> tuple[Packing, Action]:
 
     def action(worker: Any, operands: list[Any], words: Any) -> None:
         worker.begin_block()
-        found = step.carry_out(worker.chunk, *operands)
+        found = carry_out(step, worker.chunk, *operands)
         worker.settle(operands)
         if not results:
             return
@@ -278,8 +278,10 @@ def carried_out(w: Writer, step: Step, action: Action) -> None:
     w.leave_unless(w.call_back(_site(w, step, packing, action), packing.words))
 
 
-def check(w: Writer, step: Step, asking: Asking) -> None:
+def check(w: Writer, step: Step) -> None:
     """Rules that the text leaves open: Python asks them when something has changed that they have looked at."""
+    asking = bound(step).asking
+    assert asking is not None
     packing = Packing(w)
     spans = []
     for operand in step.operands:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ptokit.isa.meaning.expressions import Fetched
 from ptokit.isa.meaning.words import Write
+from ptokit.plan.steps import Step
 from ptokit.run.memory.local import SPACES
-from ptokit.run.planning.plan import Step
 from ptokit.types.dtypes import DType
 
 from .between_lanes import called, from_memory, in_memory, lane_at, only_if

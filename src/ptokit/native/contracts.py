@@ -14,7 +14,7 @@ import numpy as np
 from ptokit.isa.meaning.contract import product
 from ptokit.isa.meaning.expressions import OWN
 from ptokit.isa.meaning.words import Contract
-from ptokit.run.planning.plan import Step
+from ptokit.plan.steps import Step
 from ptokit.types.dtypes import DType
 from ptokit.types.tile import TileSpec
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ptokit.ir.core import Value
-from ptokit.run.planning.plan import Block, Operand, Region, Step, constant
+from ptokit.plan.steps import Block, Operand, Region, Step, constant
 from ptokit.types.values import Scalar
 
 from . import scalars

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ptokit.ir.core import Value
 from ptokit.isa.meaning.expressions import Element, leaves
 from ptokit.isa.meaning.words import Lane
-from ptokit.run.planning.plan import Step
+from ptokit.plan.steps import Step
 
 from . import standing_tiles
 from .values import Tile

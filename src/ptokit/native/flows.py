@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ptokit.ir.core import Value
-from ptokit.run.planning.plan import FunctionPlan, Operand, Plan, Region, Step, values_of
+from ptokit.plan.steps import FunctionPlan, Operand, Plan, Region, Step, values_of
 
 
 class Flows:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ptokit.isa.meaning.expressions import OWN, Element, leaves, type_of
 from ptokit.isa.meaning.orders import Order, combined
 from ptokit.isa.meaning.words import Fold
-from ptokit.run.planning.plan import Step
+from ptokit.plan.steps import Step
 from ptokit.types.dtypes import DType
 from ptokit.types.tile import DYNAMIC, TileSpec
 

@@ -13,9 +13,9 @@ from ptokit.ir.core import Value
 from ptokit.isa.meaning.execute import Derived
 from ptokit.isa.meaning.expressions import Count, Extent, Stored, Sum, fetches, leaves
 from ptokit.isa.meaning.words import Bursts, Lane, Write
+from ptokit.plan.effects import stored
+from ptokit.plan.steps import Operand, Step, constant, walk
 from ptokit.records import dataclass
-from ptokit.run.planning.plan import Operand, Step, constant, walk
-from ptokit.run.planning.stores import stored
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Ptr, Scalar
 

@@ -15,11 +15,10 @@ from typing import Any
 from ptokit.ir.core import Value
 from ptokit.isa.site import Site, TileInfo
 from ptokit.isa.table import Role
-from ptokit.run.machine.scalars import FLOAT_TYPES
-from ptokit.run.planning.plan import Block, Data, FunctionPlan, Operand, Plan, Step, constant, walk, without_form
-from ptokit.run.planning.relations import Relations
+from ptokit.plan.steps import Block, Data, FunctionPlan, Operand, Plan, Relations, Step, constant, walk, without_form
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe, TileType
+from ptokit.types.rounding import FLOAT_TYPES
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Align, Scalar
 
@@ -337,9 +336,9 @@ class Writer:
 
     def check(self, step: Step) -> None:
         """Ask the rules that the text leaves open."""
-        if step.asking is not None:
+        if step.rules:
             self.pending.flush()
-            callbacks.check(self, step, step.asking)
+            callbacks.check(self, step)
 
     def compute(self, step: Step, type: str) -> str:
         """A scalar that Python computes."""

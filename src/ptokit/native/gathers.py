@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ptokit.isa.meaning.words import Gather, Outside, Scatter
-from ptokit.run.planning.plan import Step
+from ptokit.plan.steps import Step
 from ptokit.targets import A2A3
 from ptokit.types.enums import Layout
 

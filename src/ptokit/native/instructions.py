@@ -8,7 +8,7 @@ from ptokit.isa.meaning.execute import Derived, types_at
 from ptokit.isa.meaning.words import Bursts, Contract, Fold, Gather, Lane, Scatter, Single
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
-from ptokit.run.planning.plan import Step
+from ptokit.plan.steps import Step
 from ptokit.types.values import Scalar
 
 from . import (

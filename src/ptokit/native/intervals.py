@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptokit.ir.core import Value
-from ptokit.run.planning.plan import Operand, Step, constant
+from ptokit.plan.steps import Operand, Step, constant
 
 if TYPE_CHECKING:
     from .function import Writer

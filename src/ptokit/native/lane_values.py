@@ -40,7 +40,7 @@ from ptokit.isa.meaning.expressions import (
 from ptokit.isa.meaning.primitives import PRIMITIVES
 from ptokit.isa.meaning.rows import listed
 from ptokit.isa.numerics.scalars import element
-from ptokit.run.planning.plan import Step
+from ptokit.plan.steps import Step
 from ptokit.types.dtypes import DType
 from ptokit.types.values import LogicalMask, LogicalVector
 from ptokit.types.values import Scalar as ScalarType

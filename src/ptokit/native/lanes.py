@@ -26,8 +26,8 @@ from ptokit.isa.meaning.words import Lane, Write
 from ptokit.isa.numerics.scalars import element
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
+from ptokit.plan.steps import Step, constant
 from ptokit.records import dataclass
-from ptokit.run.planning.plan import Step, constant
 from ptokit.types.dtypes import DType
 
 from .code import Code, Num, float_of

@@ -6,9 +6,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import field
 from typing import Any
 
+from ptokit.plan.steps import FunctionPlan, Relations, Step
 from ptokit.records import dataclass
-from ptokit.run.planning.plan import FunctionPlan, Step
-from ptokit.run.planning.relations import Relations
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 

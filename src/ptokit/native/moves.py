@@ -10,7 +10,7 @@ from ptokit.isa.meaning.footprint import size_at
 from ptokit.isa.meaning.words import Move
 from ptokit.isa.site import Site
 from ptokit.isa.unknown import known
-from ptokit.run.planning.plan import Step
+from ptokit.plan.steps import Step
 from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import ROW_COL_AXES

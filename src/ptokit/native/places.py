@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 from ptokit.ir.core import Value
+from ptokit.plan.steps import Operand, Plan, Step, constant
 from ptokit.run.machine.tile_words import slot_bytes
-from ptokit.run.planning.plan import Operand, Plan, Step, constant
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import MultiTile

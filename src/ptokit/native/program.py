@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from ptokit.ir.core import Value
+from ptokit.plan.steps import Step
 from ptokit.run.fault import Fault
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.machine.printed import Printed
 from ptokit.run.memory.buffers import Buffer
 from ptokit.run.memory.global_memory import Pointer, Tensor
-from ptokit.run.planning.plan import Step
 from ptokit.run.program import Program
 from ptokit.types.values import MemRef, Ptr, Scalar
 

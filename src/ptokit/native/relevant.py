@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ptokit.ir.core import Value
-from ptokit.run.planning.plan import CONTROL, FunctionPlan, Operand, Plan, Step, values_of
-from ptokit.run.planning.relations import Relations
-from ptokit.run.planning.stores import loaded, stored
+from ptokit.plan.effects import loaded, stored
+from ptokit.plan.steps import CONTROL, FunctionPlan, Operand, Plan, Relations, Step, values_of
 from ptokit.types.values import Scalar
 
 from .flows import Flows, ends

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptokit.run.planning.plan import Operand, Step, without_form
+from ptokit.plan.steps import Operand, Step, without_form
 from ptokit.types.integers import width
 from ptokit.types.values import Scalar
 

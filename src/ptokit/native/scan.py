@@ -15,8 +15,8 @@ import numpy as np
 
 from ptokit.ir.core import Value
 from ptokit.isa.meaning.words import Bursts, Move
-from ptokit.run.planning.plan import Step
-from ptokit.run.planning.stores import loaded, stored
+from ptokit.plan.effects import loaded, stored
+from ptokit.plan.steps import Step
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.values import Scalar

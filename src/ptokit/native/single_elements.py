@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ptokit.isa.meaning.words import Single
-from ptokit.run.planning.plan import Step
+from ptokit.plan.steps import Step
 from ptokit.types.dtypes import DType
 from ptokit.types.values import Scalar
 

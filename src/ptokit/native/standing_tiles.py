@@ -14,8 +14,8 @@ from ptokit.ir.core import Value
 from ptokit.isa.meaning.expressions import OWN, Element, Extent
 from ptokit.isa.meaning.words import Contract, Move
 from ptokit.isa.table import Role
-from ptokit.run.planning.plan import Block, Operand, Step
-from ptokit.run.planning.stores import stored
+from ptokit.plan.effects import stored
+from ptokit.plan.steps import Block, Operand, Step
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import PartitionView, Ptr
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ptokit.isa.checks.placement import broken_placement
+from ptokit.plan.steps import Data, Step
 from ptokit.run.machine.tile_words import slot_bytes
-from ptokit.run.planning.plan import Data, Step
 from ptokit.types.layout import element_offset, windowed
 from ptokit.types.tile import DYNAMIC, TileSpec, numbers_in
 

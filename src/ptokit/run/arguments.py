@@ -13,11 +13,11 @@ from ptokit.diagnostics import DiagnosticError, Diagnostics, Note
 from ptokit.ir.core import Function, Value
 from ptokit.types.dtypes import DType, from_numpy
 from ptokit.types.integers import width
+from ptokit.types.rounding import FLOAT_TYPES, round_float
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import INDEX, MemRef, PartitionView, Ptr, Scalar, TensorView
 
 from .devices import Addresses
-from .machine.scalars import FLOAT_TYPES, round_float
 from .machine.workspace import Workspace
 from .memory.buffers import Buffer
 from .memory.global_memory import Pointer, Tensor

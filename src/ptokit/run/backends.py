@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 
 if TYPE_CHECKING:
+    from ptokit.plan.estimate import Work
+
     from .faults import Faults
     from .machine.printed import Printed
-    from .planning.estimate import Work
 
 BACKENDS: dict[str, str] = {"native": "ptokit.native.backend"}
 """Modules of the backends beside NumPy, by name."""

@@ -23,16 +23,17 @@ import numpy as np
 from ptokit.diagnostics import Location
 from ptokit.ir.core import Op
 from ptokit.isa.table import Instr, Role
+from ptokit.plan.steps import Step
 
 from .cores.pipe_waits import Event
 from .cores.signals import block_text, place_text
 from .fault import Fault
+from .machine.calls import carry_out
 from .machine.chunk import Chunk
 from .machine.nest import Loops
 from .memory.accesses import Access
 from .memory.global_memory import View
 from .memory.tile import Tile
-from .planning.plan import Step
 from .simt.threads import Watch
 
 ELEMENTS = frozenset(("load_scalar", "store_scalar"))
@@ -147,7 +148,7 @@ class Moment:
 
     def run(self) -> Any:
         """Carry it out. Raises what it raises."""
-        self.result = self.step.carry_out(self.machine, *self.operands)
+        self.result = carry_out(self.step, self.machine, *self.operands)
         return self.result
 
 
@@ -235,8 +236,8 @@ def watched(step: Step) -> Callable[..., Any]:
     return lambda machine, *operands: machine.observer.execute(Moment(step, machine, operands))
 
 
-def carry_out(step: Step, machine: Chunk, operands: tuple[Any, ...]) -> Any:
-    """Do a step: as the machine's observer has it done, if it has one."""
+def done(step: Step, machine: Chunk, operands: tuple[Any, ...]) -> Any:
+    """Do a step, as the machine's observer has it done, if it has one."""
     if machine.observer is None or (step.instr is None and step.word not in TOLD):
-        return step.carry_out(machine, *operands)
+        return carry_out(step, machine, *operands)
     return watched(step)(machine, *operands)

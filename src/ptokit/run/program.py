@@ -16,6 +16,10 @@ from ptokit.ir.module_target import as_compiled
 from ptokit.ir.reached import found_for, with_reached
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
+from ptokit.plan.effects import Effects, analyse, stores_last
+from ptokit.plan.estimate import Work
+from ptokit.plan.planner import plan
+from ptokit.plan.steps import Plan
 from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.choices import Matmul
@@ -28,6 +32,7 @@ from .blas_threads import one_blas_thread
 from .cores.cluster import Stream
 from .cores.signals import block_text
 from .cores.streams import run_streams
+from .entries import choose_entry
 from .fault import Fault
 from .faults import Again, Faults, Kept
 from .machine.chunk import Chunk
@@ -38,12 +43,6 @@ from .memory.buffers import Buffer
 from .memory.global_memory import Pointer
 from .memory.mapped import pages_given_back
 from .observer import Observer
-from .planning.effects import Effects, analyse
-from .planning.entries import choose_entry
-from .planning.estimate import Work
-from .planning.plan import Plan
-from .planning.planner import plan
-from .planning.stores import stores_last
 from .python.code import PythonCode
 from .python.text import Source
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,21 +10,20 @@ import numpy as np
 from ptokit.ir.core import Op
 from ptokit.isa.site import Info
 from ptokit.isa.table import Instr
+from ptokit.plan.steps import Step
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.tile import DYNAMIC, TileSpec
 
 from .machine.asking import check_operands
-from .machine.calls import attributes
 from .machine.chunk import Chunk
 from .machine.printed import Printed
 from .memory.buffers import Buffer
 from .memory.global_memory import View
 from .memory.storage import Arena
 from .memory.tile import Tile
-from .observer import carry_out
-from .planning.plan import Step
+from .observer import done
 
 
 class Single:
@@ -90,21 +88,16 @@ class Single:
         """
         assert instr.run is not None
         given = {o.name: operands.get(o.name) for o in instr.operands}
-        complete = attributes(instr, attrs or {})
+        complete = instr.attributes(attrs or {})
         check_operands(instr, self.target, given, complete, extended=self.extended, stated=stated)
         try:
             with np.errstate(all="ignore"):
                 if op is None:
                     return instr.run(self.chunk, *given.values(), **complete)
-                call = partial(_with_attributes, instr.run, complete)
-                step = Step(op, "instruction", names=tuple(given), call=call, instr=instr, attrs=complete)
-                return carry_out(step, self.chunk, tuple(given.values()))
+                step = Step(op, "instruction", names=tuple(given), instr=instr, attrs=complete)
+                return done(step, self.chunk, tuple(given.values()))
         finally:
             printed = Printed()
             printed.add(0, self.chunk.printed[0])
             printed.flush()
             self.chunk.printed[0].clear()
-
-
-def _with_attributes(run: Callable[..., Any], attrs: Mapping[str, Any], machine: Chunk, *operands: Any) -> Any:
-    return run(machine, *operands, **attrs)

@@ -13,6 +13,7 @@ import numpy as np
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note
 from ptokit.ir.core import Function, Module, Op
 from ptokit.ir.pipe_launch import slot_memories
+from ptokit.plan.effects import is_global
 from ptokit.run.arguments import bind_arguments, bind_devices
 from ptokit.run.blas_threads import one_blas_thread
 from ptokit.run.cores.cluster import Cluster, Stream, core_ids, run_clusters
@@ -22,7 +23,6 @@ from ptokit.run.fault import Fault
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.memory.global_memory import Pointer
 from ptokit.run.memory.places import groups
-from ptokit.run.planning.stores import is_global
 from ptokit.run.program import Program
 from ptokit.targets import Target
 

@@ -7,7 +7,9 @@ the number of the format's exponent and fraction bits, subnormals included.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ptokit.records import dataclass
@@ -269,3 +271,28 @@ def _toward_zero(negative: np.ndarray, mode: RoundMode) -> np.ndarray:
     if mode is RoundMode.CEIL:
         return negative
     return np.full_like(negative, mode in (RoundMode.TRUNC, RoundMode.ODD))
+
+
+# Numbers of the scalar unit, rounded to their type.
+
+FLOAT_TYPES: dict[str, Any] = {
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "f32": np.float32,
+    "f64": np.float64,
+}
+_NARROW = {"f16": F16, "bf16": BF16, "f32": F32}
+
+
+def round_float(x: Any, type_name: str, mode: RoundMode = RoundMode.RINT) -> float:
+    """A float rounded to its type, once: to nearest, ties to even, or in another mode where the type is narrow."""
+    if mode is not RoundMode.RINT or (type_name == "bf16" and x == x and float(np.float32(x)) != x):
+        codes = round_to_format(np.array([x], np.float64), _NARROW[type_name], mode, saturate=False)  # not twice
+        return float(codes.view(FLOAT_TYPES[type_name])[0])
+    return float(FLOAT_TYPES[type_name](x))
+
+
+def constant(x: float, type_name: str) -> float:
+    """A number of the text in its type; one beyond it is infinite."""
+    with np.errstate(all="ignore"):
+        return round_float(x, type_name)

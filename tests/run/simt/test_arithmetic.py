@@ -9,8 +9,8 @@ import pytest
 
 from ptokit.ir.core import Op, Value
 from ptokit.run.fault import Fault
+from ptokit.run.machine import arith as scalar_arith
 from ptokit.run.machine.lanes import plain
-from ptokit.run.python import arith as scalar_arith
 from ptokit.run.simt import arithmetic
 from ptokit.run.simt.kinds import kind_of
 from ptokit.types.values import Scalar

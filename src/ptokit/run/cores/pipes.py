@@ -6,9 +6,8 @@ into the matrix buffer, TSTORE and TLOAD through global memory. Their rules and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, Protocol
 from zlib import crc32
 
@@ -18,6 +17,7 @@ from ptokit.isa.check import first_error
 from ptokit.isa.exchange.pipe_ends import Setup, Wait
 from ptokit.isa.site import Info, Site, TileInfo, ViewInfo
 from ptokit.isa.table import TABLE
+from ptokit.plan.steps import Step
 from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
@@ -26,12 +26,11 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 
 from ..fault import Fault
 from ..machine.asking import infos
-from ..machine.calls import attributes
+from ..machine.calls import function_at
 from ..machine.lanes import uniform
 from ..memory.global_memory import View
 from ..memory.storage import Arena, Storage
 from ..memory.tile import Tile
-from ..planning.plan import Step
 from .pipe_epilogue import epilogue_of
 from .pipe_waits import End, Event, Freed, Popped, Pushed, Waiting
 from .rings import Board, Key, Ring, step
@@ -296,7 +295,7 @@ class Pipes:
     def move(self, name: str, operands: Mapping[str, Any], **given: Any) -> None:
         """Carry out an instruction. Raises `Fault` for what its rules refuse."""
         instr = TABLE[name]
-        attrs = attributes(instr, given)
+        attrs = instr.attributes(given)
         core = "cube" if self.on_cube else "vector"
         seen = infos(operands)
         known = {o.name: seen.get(o.name) for o in instr.operands}
@@ -304,13 +303,12 @@ class Pipes:
         broken = first_error(site)
         if broken is not None:
             raise Fault(broken.rule.id, f"moved by {instr.name}: {broken.message}", hint=broken.hint)
-        call, values = instr.run_at(site), tuple(operands.get(o.name) for o in instr.operands)
-        assert call is not None
+        values = tuple(operands.get(o.name) for o in instr.operands)
         if self.chunk.observer is None:
-            call(self.chunk, *values, **attrs)
+            function_at(instr, site, attrs)(self.chunk, *values)
             return
         names = tuple(o.name for o in instr.operands)
-        part = Step(Op("pto.part"), "instruction", (), names, (), partial(_with, call, attrs), instr, site, attrs)
+        part = Step(Op("pto.part"), "instruction", (), names, (), instr, site, attrs)
         self.chunk.observer.carry_out_part(part, self.chunk, values)
 
     # --- slots ---------------------------------------------------------------------------------------------------
@@ -437,7 +435,3 @@ def _common(buffer: Any, setup: Setup, id: int | None, number: int) -> tuple[Key
     if id is not None:
         return ("id", id), f"pipe {id}"
     return ("number", number), f"pipe {number}"
-
-
-def _with(call: Callable[..., Any], attrs: Mapping[str, Any], machine: Any, *operands: Any) -> Any:
-    return call(machine, *operands, **attrs)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Severity
-from ptokit.isa.check import bound_at_run, first_error, found_by
+from ptokit.isa.check import first_error, found_by
 from ptokit.isa.site import Info, PtrInfo, RegisterInfo, ScalarInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Instr
-from ptokit.isa.undecided import Asked, open_operands, open_rules, watched
+from ptokit.isa.undecided import Asked, open_operands, watched
 from ptokit.isa.unknown import UNKNOWN
 from ptokit.targets import Target
 from ptokit.types.integers import unsigned, width
@@ -98,13 +98,6 @@ class Asking:
             for k, column in columns.items():
                 single[k] = _with_number(operands[k], plain(column[block if len(column) > 1 else 0]))
             yield block, single
-
-
-def asking(instr: Instr, site: Site, attrs: Mapping[str, Any]) -> Asking | None:
-    """The rules that a site leaves open; None where the text has decided all of them. ``attrs``: complete."""
-    live = instr.checks_values(site)
-    rules = bound_at_run(instr, site.target) if live else open_rules(site)
-    return Asking(site, attrs, rules, live=live) if rules else None
 
 
 def check_operands(

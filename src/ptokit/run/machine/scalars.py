@@ -17,12 +17,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from ptokit.types.enums import RoundMode
 from ptokit.types.integers import signed, unsigned, width, wrap
-from ptokit.types.rounding import BF16, F16, F32, round_to_format
+from ptokit.types.rounding import FLOAT_TYPES, round_float
 
 from ..fault import Fault
 from .lanes import Line, lanes, lift, plain
@@ -103,15 +102,6 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "ge": lambda a, b: a >= b,
 }
 
-FLOAT_TYPES: dict[str, Any] = {
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "f32": np.float32,
-    "f64": np.float64,
-}
-
-
-_NARROW = {"f16": F16, "bf16": BF16, "f32": F32}
 _MODES = {
     "to_nearest_even": RoundMode.RINT,
     "to_nearest_away": RoundMode.ROUND,
@@ -119,25 +109,6 @@ _MODES = {
     "upward": RoundMode.CEIL,
     "toward_zero": RoundMode.TRUNC,
 }
-
-
-def round_float(x: Any, type_name: str) -> Any:
-    """A float rounded to its type, once: to nearest, ties to even."""
-    kind = FLOAT_TYPES[type_name]
-    if type_name == "bf16" and float(np.float32(x)) != x and x == x:  # ml_dtypes would round twice
-        return _rounded(x, type_name, RoundMode.RINT)
-    return float(kind(x))
-
-
-def constant(x: float, type_name: str) -> float:
-    """A number of the text in its type; one beyond it is infinite."""
-    with np.errstate(all="ignore"):
-        return float(round_float(x, type_name))
-
-
-def _rounded(x: float, type_name: str, mode: RoundMode) -> float:
-    codes = round_to_format(np.array([x], np.float64), _NARROW[type_name], mode, saturate=False)
-    return float(codes.view(FLOAT_TYPES[type_name])[0])
 
 
 def from_integer(x: int, type_name: str) -> float:
@@ -287,7 +258,7 @@ def cast(op: str, source: str, result: str, rounding: str = "") -> Fn:
     if op in ("fptosi", "fptoui"):
         return per_lane(lambda a: _truncate(a, result, op == "fptosi"), result)
     if op == "truncf" and rounding and rounding != "to_nearest_even":
-        return per_lane(lambda a: _rounded(a, result, _MODES[rounding]), result)
+        return per_lane(lambda a: round_float(a, result, _MODES[rounding]), result)
     if op in ("extf", "truncf"):
         return per_lane(lambda a: round_float(a, result), result)
     return lambda a: _bitcast(a, source, result)

@@ -14,14 +14,14 @@ from typing import Any
 
 from ptokit.ir.core import Op, Value
 from ptokit.isa.table import Kind
+from ptokit.plan.steps import Data, Form, FunctionPlan, Operand, Plan, Region, Step
 from ptokit.types.integers import wrap
 
 from ..fault import Fault
-from ..machine import lanes
+from ..machine import arith, lanes
+from ..machine.calls import bound
 from ..machine.loop_batching import NotSteadyError, countdowns
 from ..observer import TOLD, watched
-from ..planning.plan import Data, Form, FunctionPlan, Operand, Plan, Region, Step
-from . import arith
 
 _ATTRIBUTES = frozenset(("block_idx", "total", "subblock", "subblocks"))
 """What is known of a machine without asking it."""
@@ -233,7 +233,7 @@ class _Writer:
             value = given.value if isinstance(given, Form) else given
             if operand.kind is not Kind.PTR and isinstance(value, Value) and value in self.around:
                 args[k] = f"{self.machine}.of_each_iteration({args[k]})"
-        call = self.const(watched(step) if self.out.watch else step.call, "I")
+        call = self.const(watched(step) if self.out.watch else bound(step).call, "I")
         text = f"{call}({', '.join([self.machine, *args])})"
         text = f"yield from m.hold({text})" if instr.order.waits else text
         targets = [*map(self.bind, step.results), *["_"] * (len(instr.returned) - len(step.results))]
@@ -247,7 +247,7 @@ class _Writer:
             many = step.results[0] in self.plan.varying or self.machine != "m"  # of several blocks or iterations
             text = arith.inline(step.op, args, varying=many)
         if text is None:
-            text = f"{self.const(step.call)}({', '.join(args)})"
+            text = f"{self.const(bound(step).call)}({', '.join(args)})"
         self.line(f"{', '.join(self.bind(r) for r in step.results)} = {text}", step.op)
 
     # --- control flow --------------------------------------------------------------------------------------------

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
-from ptokit.ir.core import Block, Function, Module, Op, Value
+from ptokit.ir.core import Block, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.ir.graph import passed, reachable
 from ptokit.isa.simt.meaning import OfThreads
+from ptokit.plan.steps import Bodies
 from ptokit.run.fault import Fault
-from ptokit.run.machine.calls import attributes
 from ptokit.types.values import Ptr
 
 from . import arithmetic
@@ -29,43 +29,16 @@ Env = dict[Value, Any]
 Step = Callable[[Threads, Env], None]
 
 
-class Bodies:
-    """The functions of a module as threads execute them, each compiled when it is first needed."""
-
-    def __init__(self, module: Module) -> None:
-        self.functions = {f.name: f for f in module.functions if f.body is not None}
-        self._compiled: dict[str, Step] = {}
-
-    def function(self, name: str) -> Function:
-        """The function with this name, as calls write it."""
-        return self.functions[name.removeprefix("@")]
-
-    def is_entry(self, name: str) -> bool:
-        """True for a function that threads execute."""
-        found = self.functions.get(name.removeprefix("@"))
-        return found is not None and found.of_threads
-
-    def section(self, op: Op) -> Function:
-        """What the threads of a section execute, as a function of the values from around it."""
-        body = op.regions[0]
-        name = f"section {len(self.functions)}"
-        inside = {v for block in body.blocks for v in block.args}
-        inside.update(v for inner in body.walk() for v in inner.results)
-        inside.update(v for inner in body.walk() for region in inner.regions for b in region.blocks for v in b.args)
-        around = dict.fromkeys(v for inner in body.walk() for v in inner.values if v not in inside)
-        self.functions[name] = Function(name, list(around), body=body, location=op.location)
-        return self.functions[name]
-
-    def run(self, name: str, threads: Threads, arguments: Sequence[Any]) -> list[Any]:
-        """Execute a function; its results."""
-        function = self.function(name)
-        env: Env = dict(zip(function.params, arguments))
-        body = self._compiled.get(function.name)
-        if body is None:
-            assert function.body is not None
-            body = self._compiled[function.name] = _region(self, function.body)
-        body(threads, env)
-        return list(env.get(_RETURNED, ()))
+def run_function(bodies: Bodies, name: str, threads: Threads, arguments: Sequence[Any]) -> list[Any]:
+    """Execute a function; its results."""
+    function = bodies.function(name)
+    env: Env = dict(zip(function.params, arguments))
+    body = bodies.compiled.get(function.name)
+    if body is None:
+        assert function.body is not None
+        body = bodies.compiled[function.name] = _region(bodies, function.body)
+    body(threads, env)
+    return list(env.get(_RETURNED, ()))
 
 
 _RETURNED: Any = "returned"
@@ -137,7 +110,7 @@ def _values(op: Op, fn: Callable[..., Any]) -> Step:
 
 
 def _instruction(op: Op, of_threads: OfThreads, instr: Any) -> Step:
-    attrs = attributes(instr, op.attrs)
+    attrs = instr.attributes(op.attrs)
     named = {o.name: next(iter(op.group(o.name)), None) for o in instr.operands}
     named |= dict(zip((o.name for o in instr.produces), op.results))
     meaning = of_threads.made({name: None if v is None else kind_of(v.type) for name, v in named.items()}, attrs)
@@ -222,7 +195,7 @@ def _yield(key: Any) -> Callable[[Bodies, Op], Step]:
 
 def _call(bodies: Bodies, op: Op) -> Step:
     def run(t: Threads, env: Env) -> None:
-        env.update(zip(op.results, bodies.run(op.attrs["callee"], t, [env[v] for v in op.group("args")])))
+        env.update(zip(op.results, run_function(bodies, op.attrs["callee"], t, [env[v] for v in op.group("args")])))
 
     return run
 

@@ -10,10 +10,11 @@ import numpy as np
 from ptokit.ir.core import Op, Value
 from ptokit.isa.simt.meaning import WARP
 from ptokit.isa.simt.memory import SIZES
+from ptokit.plan.steps import Bodies
 from ptokit.run.fault import Fault
 from ptokit.run.machine.lanes import lift
 
-from .code import Bodies, Step, step
+from .code import Step, run_function, step
 from .kinds import kind_of
 from .threads import Threads, Watch
 
@@ -68,8 +69,11 @@ class ThreadLaunches:
         function = bodies.function(name)
         arguments = [t.argument(value, kind_of(p.type)) for p, value in zip(function.params, given)]
         if t.count:
-            bodies.run(name, t, arguments)
+            run_function(bodies, name, t, arguments)
 
-    def one_thread(self, single: Single, *given: Any) -> Any:
+    def one_thread(self, op: Op, bodies: Bodies, *given: Any) -> Any:
         """An operation of threads, by one thread in each block."""
+        single = bodies.compiled.get(op)
+        if single is None:
+            single = bodies.compiled[op] = Single(bodies, op)
         return single(Threads(self, (1, 1, 1), self.watch_threads(single.op)), given)  # type: ignore[arg-type]

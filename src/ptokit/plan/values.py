@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 from ptokit.ir.core import Op
+from ptokit.types.rounding import FLOAT_TYPES
 from ptokit.types.values import EventIdArray, LocalArray, Scalar, Struct
 
-from ..machine.scalars import FLOAT_TYPES
 from .operands import Operands
-from .plan import Data, Step
+from .steps import Data, Step
 
 
 def array(p: Operands, op: Op) -> list[Step]:

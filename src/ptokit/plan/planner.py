@@ -18,37 +18,23 @@ from ptokit.ir.facts import instr_of
 from ptokit.ir.graph import passed, reachable
 from ptokit.ir.launch import SECTIONS, SIMT_SIZES, Launch
 from ptokit.ir.scale_views import packed_slice
+from ptokit.isa.check import bound_at_run
 from ptokit.isa.meaning.footprint import bytes_moved
 from ptokit.isa.seen import scales_of
 from ptokit.isa.simt.meaning import OfThreads
 from ptokit.isa.site import Site, TileInfo
 from ptokit.isa.table import Instr, Kind
+from ptokit.isa.undecided import open_rules
 from ptokit.isa.unknown import known
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import (
-    MemRef,
-    MultiTile,
-    PartitionView,
-    Ptr,
-    Scalar,
-    TensorView,
-)
+from ptokit.types.values import MemRef, MultiTile, PartitionView, Ptr, Scalar, TensorView
 
-from ..machine.asking import asking
-from ..machine.calls import attributes, bind
-from ..machine.lanes import settled
-from ..python import arith
-from ..simt.code import Bodies
-from ..simt.launch import Single
-from . import aggregates
-from .casts import check_cast
-from .effects import Effects
-from .lockstep import agreed
-from .operands import Operands
-from .plan import Block, Data, FunctionPlan, Operand, Plan, Region, Step, Way
-from .settled import settled_regions
+from . import values
+from .effects import Effects, agreed
+from .operands import Operands, check_cast, settled_regions
+from .steps import Block, Bodies, Data, FunctionPlan, Operand, Plan, Region, Step, Way
 
 
 def plan(module: Module, target: Target, effects: Effects, launch: Launch, *, extended: bool) -> Plan:
@@ -127,7 +113,7 @@ class Planner(Operands):
             ways = tuple((Block((), [Step(op, "yield", (self.ref(op[way]),))]),) for way in ("true", "false"))
             return [Step(op, "if", (self.form("truth", op["condition"]),), (), tuple(op.results), regions=ways)]
         given = self.refs(op.values)
-        return [Step(op, "compute", given, (), tuple(op.results), arith.function(op), attrs=op.attrs)]
+        return [Step(op, "compute", given, (), tuple(op.results), attrs=op.attrs)]
 
     # --- control flow --------------------------------------------------------------------------------------------
 
@@ -304,8 +290,8 @@ class Planner(Operands):
     def one_thread(self, op: Op) -> list[Step]:
         """An operation of threads in a function that they do not execute."""
         self.made.threads = True
-        given = (Data(Single(self.made.bodies, op)), *self.refs(op.values))
-        return [Step(op, "one_thread", given, ("operation",), tuple(op.results))]
+        given = (Data(op), Data(self.made.bodies), *self.refs(op.values))
+        return [Step(op, "one_thread", given, ("op", "bodies"), tuple(op.results))]
 
     # --- instructions --------------------------------------------------------------------------------------------
 
@@ -327,13 +313,13 @@ class Planner(Operands):
         given = tuple(self._given(op, instr, operand) for operand in instr.operands)
         first, given = self._seen(op, site, given)
         names = tuple(operand.name for operand in instr.operands)
-        attrs = attributes(instr, op.attrs)
-        asks = asking(instr, site, attrs)
-        call = bind(instr, site, op.attrs, asks)
-        loose = tuple(isinstance(r.type, Scalar) and r in self.varying for r in op.results)
-        if any(loose) and not instr.order.waits:
-            call = _settled(call, loose)
-        return [*first, Step(op, "instruction", given, names, tuple(op.results), call, instr, site, attrs, asking=asks)]
+        attrs = instr.attributes(op.attrs)
+        live = instr.checks_values(site)
+        rules = bound_at_run(instr, site.target) if live else open_rules(site)
+        varying = tuple(isinstance(r.type, Scalar) and r in self.varying for r in op.results)
+        varying = varying if any(varying) and not instr.order.waits else ()
+        more: dict[str, Any] = {"rules": rules, "live": live, "varying": varying}
+        return [*first, Step(op, "instruction", given, names, tuple(op.results), instr, site, attrs, **more)]
 
     def _seen(self, op: Op, site: Site, given: tuple[Operand, ...]) -> tuple[list[Step], tuple[Operand, ...]]:
         """Steps that make tiles that the instruction sees otherwise than the text, and the operands with those."""
@@ -367,18 +353,6 @@ class Planner(Operands):
 
 
 _TILE = ("site", "type", "valid_row", "valid_col", "name", "addr")
-
-
-def _settled(call: Callable[..., Any], loose: tuple[bool, ...]) -> Callable[..., Any]:
-    """The same with numbers among the results in their simplest form."""
-    if len(loose) == 1:
-        return lambda machine, *operands: settled(call(machine, *operands))
-
-    def several(machine: Any, *operands: Any) -> Any:
-        results = call(machine, *operands)
-        return (*(settled(r) if s else r for r, s in zip(results, loose)), *results[len(loose) :])
-
-    return several
 
 
 def _working_bytes(spec: TileSpec) -> int:
@@ -451,15 +425,15 @@ _METHODS: dict[str, Method] = {
     "pto.bitcast": Planner.alias,
     "pto.subset": Planner.window,
     "pto.subview": Planner.window,
-    "pto.declare_eventid_array": aggregates.events,
-    "pto.eventid_array_get": aggregates.event,
-    "pto.eventid_array_set": aggregates.event,
-    "pto.declare_local_array": aggregates.array,
-    "pto.local_array_get": aggregates.element,
-    "pto.local_array_set": aggregates.element,
-    "pto.declare_struct": aggregates.struct,
-    "pto.struct_get": aggregates.field,
-    "pto.struct_set": aggregates.field,
+    "pto.declare_eventid_array": values.events,
+    "pto.eventid_array_get": values.event,
+    "pto.eventid_array_set": values.event,
+    "pto.declare_local_array": values.array,
+    "pto.local_array_get": values.element,
+    "pto.local_array_set": values.element,
+    "pto.declare_struct": values.struct,
+    "pto.struct_get": values.field,
+    "pto.struct_set": values.field,
 }
 
 PLANNED = frozenset((*_WORDS, *_METHODS))

@@ -8,7 +8,7 @@ from typing import Any
 from ptokit.ir.core import Op
 from ptokit.ir.facts import scalar_type
 
-from ..machine import scalars
+from . import scalars
 
 _OPERATORS = {"addi": "+", "subi": "-", "muli": "*"}
 _COMPARISONS = {"eq": "==", "ne": "!=", "slt": "<", "sle": "<=", "sgt": ">", "sge": ">="}

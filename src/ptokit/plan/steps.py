@@ -3,28 +3,29 @@
 The planner (`planner`) writes the IR down in this form once; backends turn it into something that runs, and
 observers see its steps. What a step does is one of three things, told by its ``word``:
 
-* ``compute``: arithmetic on numbers; ``call(*operands)`` gives its result, or results.
-* ``instruction``: an instruction of the table; ``call(machine, *operands)`` checks and executes it.
+* ``compute``: arithmetic on numbers;
+* ``instruction``: an instruction of the table;
 * a word of `CONTROL`: what comes next. Its regions hold further steps.
 * any other: a method of the machine, or an attribute where nothing is handed over (`ptokit.run.machine`).
+
+A plan is data: whoever executes a step finds the function of arithmetic or of an instruction for it
+(`ptokit.run.machine.calls`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from ptokit.ir.core import Function, Op, Value
+from ptokit.ir.core import Function, Module, Op, Value
 from ptokit.ir.launch import Launch
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
+from ptokit.isa.undecided import Asked
 from ptokit.records import dataclass
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Type
-
-from ..machine.asking import Asking
-from ..simt.code import Bodies
 
 CONTROL = frozenset(
     ("for", "while", "if", "switch", "region", "scope", "call", "return", "yield", "condition", "branch")
@@ -100,8 +101,10 @@ class Step:
     """One thing that a program has its machine do, at one place.
 
     ``names`` are those of its operands, ``results`` the values that it gives. ``core``: the kind of core that does it
-    (``cube``, ``vector``, ``first_vector``); for others the results are 0. ``asking``: the rules of an instruction that
-    the text leaves open, which are asked before it; None if there are none.
+    (``cube``, ``vector``, ``first_vector``); for others the results are 0. ``rules``: those of an instruction that
+    the text leaves open, which are asked before it; ``live``: they look at what tiles hold, at every call. ``varying``:
+    by result, whether it is a number that may differ between blocks. ``bound``: what the machine calls, from the first
+    time on that it does the step.
     """
 
     op: Op
@@ -109,7 +112,6 @@ class Step:
     operands: tuple[Operand, ...] = ()
     names: tuple[str, ...] = ()
     results: tuple[Value, ...] = ()
-    call: Callable[..., Any] | None = None
     instr: Instr | None = None
     site: Site | None = None
     attrs: Mapping[str, Any] = field(default_factory=dict)  # of the instruction, complete; of arithmetic
@@ -118,7 +120,10 @@ class Step:
     ways: tuple[Way, ...] = ()
     callee: str = ""
     core: str = ""
-    asking: Asking | None = None
+    rules: Sequence[Asked] = ()
+    live: bool = False
+    varying: tuple[bool, ...] = ()
+    bound: Any = None
 
     @property
     def name(self) -> str:
@@ -157,13 +162,6 @@ class Step:
 
     def _named(self, name: str) -> Operand:
         return without_form(self.operands[self.names.index(name)]) if name in self.names else None
-
-    def carry_out(self, machine: Any, *operands: Any) -> Any:
-        """Do it on a machine, with operands as they are at that moment. Not for words of `CONTROL`."""
-        if self.call is not None:
-            return self.call(*operands) if self.word == "compute" else self.call(machine, *operands)
-        found = getattr(machine, self.word)
-        return found(*operands) if callable(found) else found
 
 
 @dataclass(eq=False, slots=True)
@@ -206,6 +204,34 @@ class FunctionPlan:
         yield from walk(self.body)
 
 
+class Bodies:
+    """The functions of a module as threads execute them, each compiled when it is first needed."""
+
+    def __init__(self, module: Module) -> None:
+        self.functions = {f.name: f for f in module.functions if f.body is not None}
+        self.compiled: dict[Any, Any] = {}  # by whoever executes them
+
+    def function(self, name: str) -> Function:
+        """The function with this name, as calls write it."""
+        return self.functions[name.removeprefix("@")]
+
+    def is_entry(self, name: str) -> bool:
+        """True for a function that threads execute."""
+        found = self.functions.get(name.removeprefix("@"))
+        return found is not None and found.of_threads
+
+    def section(self, op: Op) -> Function:
+        """What the threads of a section execute, as a function of the values from around it."""
+        body = op.regions[0]
+        name = f"section {len(self.functions)}"
+        inside = {v for block in body.blocks for v in block.args}
+        inside.update(v for inner in body.walk() for v in inner.results)
+        inside.update(v for inner in body.walk() for region in inner.regions for b in region.blocks for v in b.args)
+        around = dict.fromkeys(v for inner in body.walk() for v in inner.values if v not in inside)
+        self.functions[name] = Function(name, list(around), body=body, location=op.location)
+        return self.functions[name]
+
+
 @dataclass(eq=False, slots=True)
 class Plan:
     """A module for one target.
@@ -229,3 +255,55 @@ def walk(region: Region) -> Iterator[Step]:
             yield step
             for inner in step.regions:
                 yield from walk(inner)
+
+
+# How the steps of a function stand to each other: who gives a value, who takes it, what stands around a step.
+
+
+class Relations:
+    """Of one function.
+
+    ``giver``: the step that a value is a result of; ``users``: the steps that take it, in their order. ``takes``: the
+    block that a value is an argument of. ``places``: the block that a step stands in, and its position there; those
+    that are done first stand in none. ``owners``: the step that a block belongs to; the function's belong to none.
+    ``regions``: the region that a block is part of.
+    """
+
+    def __init__(self, function: FunctionPlan) -> None:
+        self.giver: dict[Value, Step] = {}
+        self.users: dict[Value, list[Step]] = {}
+        self.takes: dict[Value, Block] = {}
+        self.places: dict[Step, tuple[Block, int]] = {}
+        self.owners: dict[Block, Step] = {}
+        self.regions: dict[Block, Region] = {}
+        for step in function.walk():
+            self.giver.update(dict.fromkeys(step.results, step))
+            for value in dict.fromkeys(step.values):
+                self.users.setdefault(value, []).append(step)
+            for region in step.regions:
+                self.owners.update(dict.fromkeys(region, step))
+                self._region(region)
+        self._region(function.body)
+
+    def _region(self, region: Region) -> None:
+        self.regions.update(dict.fromkeys(region, region))
+        for block in region:
+            self.takes.update(dict.fromkeys(block.args, block))
+            self.places.update((step, (block, k)) for k, step in enumerate(block.steps))
+
+    def around(self, value: Value) -> Step | None:
+        """The step in whose region a value is an argument."""
+        block = self.takes.get(value)
+        return None if block is None else self.owners.get(block)
+
+    def place_in(self, step: Step, block: Block) -> int | None:
+        """Where in a block a step stands, by itself or inside another one."""
+        while step in self.places:
+            here, at = self.places[step]
+            if here is block:
+                return at
+            owner = self.owners.get(here)
+            if owner is None:
+                return None
+            step = owner
+        return None
