@@ -22,7 +22,7 @@ def test_a_race_is_told_with_its_fix(ptokit: Run) -> None:
     assert ran.status == 1
     assert f"{RACY}:21:7: error: TLOAD on PIPE_MTE2 writes %a while TADDS on PIPE_V may still be reading %a" in ran.err
     assert "[RACE-WAR]" in ran.err
-    assert "hint: insert set_flag(PIPE_V, PIPE_MTE2, EVENT_ID0) after line 25 and wait_flag(" in ran.err
+    assert "hint: insert pto.set_flag[<PIPE_V>, <PIPE_MTE2>, <EVENT_ID0>] after line 25 and pto.wait_flag[" in ran.err
     assert f"{RACY}:25:7: note: TADDS reads %a here (%i = 0)" in ran.err
     assert "note: at block 0, %i = 1; in 3 iterations" in ran.err
     assert ran.out.startswith("loop_reload_war on a2a3, 1 block, strict order: 12 instructions in ")

@@ -174,7 +174,7 @@ def test_a_finding_names_ranks_and_both_sides() -> None:
     texts = [note.message for note in finding.notes]
     assert any("TNOTIFY of rank 0, block 0 comes later in its program" in text for text in texts)
     assert any("at rank 1, block 0" in text for text in texts)
-    assert "set_flag(PIPE_MTE3, PIPE_S, EVENT_ID0)" in (finding.hint or "")
+    assert "pto.set_flag[<PIPE_MTE3>, <PIPE_S>, <EVENT_ID0>]" in (finding.hint or "")
 
 
 def test_a_deadlock_names_the_rank_and_the_signal() -> None:

@@ -104,11 +104,11 @@ def test_a_loop_is_primed_and_drained(tmp_path: Path) -> None:
     program = Mini("for 4\nload a x\nadds a b\nstore b y\nend", tiles={"a": 0, "b": 4096})
     report = watched(program.text, tmp_path)
     (war,) = (r for d, r in report.races.items() if d.rule == "RACE-WAR" and r.second.instruction == "TLOAD")
-    flag, first = "PIPE_V, PIPE_MTE2, EVENT_ID0", program.first
+    flag, first = "<PIPE_V>, <PIPE_MTE2>, <EVENT_ID0>", program.first
     assert war.fix is not None
     assert war.fix.text == (
-        f"insert set_flag({flag}) after line {first + 2} and wait_flag({flag}) before line {first + 1}; also set it "
-        f"once before the loop in line {first} and wait for it once after the loop, after line {first + 4}"
+        f"insert pto.set_flag[{flag}] after line {first + 2} and pto.wait_flag[{flag}] before line {first + 1}; also "
+        f"set it once before the loop in line {first} and wait for it once after the loop, after line {first + 4}"
     )
     assert [(e.line - first, e.text.split("[")[0]) for e in war.fix.edits] == [
         (0, "pto.set_flag"),
@@ -126,7 +126,7 @@ def test_ids_in_use_are_left_alone(tmp_path: Path) -> None:
     texts = [r.fix.text for r in report.races.values() if r.fix is not None]
     assert len(texts) == 2
     assert "EVENT_ID2" in texts[0]
-    assert texts[1].startswith("insert pipe_barrier(PIPE_ALL) before line ")  # the next one has none left
+    assert texts[1].startswith("insert pto.barrier <PIPE_ALL> before line ")  # the next one has none left
 
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "pto"

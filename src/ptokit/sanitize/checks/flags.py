@@ -11,9 +11,10 @@ from ptokit.types.enums import Pipe
 
 from ..findings.folded import Draft, Findings
 from ..findings.insertion import COMPOSITE_PIPES
+from ..findings.spelling import flag_code, flag_text
 from ..simulation.clocks import COMPONENTS
 from ..simulation.core import Core
-from ..simulation.events import FlagKey, GetToken, Item, ReleaseToken, SetFlag, WaitFlag, flag_call, flag_text
+from ..simulation.events import FlagKey, GetToken, Item, ReleaseToken, SetFlag, WaitFlag
 
 OPTIONAL = frozenset(("FLAG-REUSE-RACE", "FLAG-ALIAS"))
 """Rules about things that no public text decides, off by default; FLAG-ALIAS but for the pipes where a device hangs."""
@@ -70,7 +71,7 @@ class ProgramOrder:
 
             def make() -> Draft:
                 message = (
-                    f"{flag_call('set', key, item.op)} again, before the flag was waited for: one of the sets is lost"
+                    f"{flag_code('set', key, item.op)} again, before the flag was waited for: one of the sets is lost"
                 )
                 hint = "use another event id, or wait for the first set before this one"
                 return Draft(message, item.op.location, hint, [Note("set here", first.op.location)])
@@ -132,7 +133,7 @@ class ProgramOrder:
 
 
 def _alias(item: SetFlag, other: SetFlag) -> Draft:
-    flag = flag_call("set", item.key, item.op)
+    flag = flag_code("set", item.key, item.op)
     message = f"{flag} while ({flag_text(other.key, other.op)}), of the same pipe and id, is set"
     return Draft(message, item.op.location, "use another event id", [Note("set here", other.op.location)])
 
@@ -141,7 +142,7 @@ def reuse_race(findings: Findings, core: Core, item: SetFlag, wait: WaitFlag | N
     """FLAG-REUSE-RACE: nothing orders the previous wait of a flag before it is set again."""
 
     def make() -> Draft:
-        message = f"{flag_call('set', item.key, item.op)} may happen before the flag has been waited for the last time"
+        message = f"{flag_code('set', item.key, item.op)} may happen before the flag has been waited for the last time"
         back = f"{item.key[1].text} before {item.key[0].text}"
         hint = f"order {back} with a flag the other way round, or use two ids in turn"
         notes = [] if wait is None else [Note("the wait is here", wait.op.location)]
@@ -157,5 +158,5 @@ def _hidden(key: FlagKey, item: Item, source: SetFlag) -> Draft:
 
 
 def _unmatched(key: FlagKey, item: SetFlag) -> Draft:
-    message = f"{flag_call('set', key, item.op)} is never waited for: the flag is still set when the kernel ends"
-    return Draft(message, item.op.location, f"add {flag_call('wait', key, item.op)} at the end, or remove the set")
+    message = f"{flag_code('set', key, item.op)} is never waited for: the flag is still set when the kernel ends"
+    return Draft(message, item.op.location, f"add {flag_code('wait', key, item.op)} at the end, or remove the set")

@@ -8,8 +8,9 @@ from ptokit.diagnostics import Note
 from ptokit.types.enums import Pipe
 
 from ..findings.folded import Draft, Findings
+from ..findings.spelling import flag_text
 from ..simulation.core import Core
-from ..simulation.events import AwaitSignal, Barrier, GetToken, Item, Meet, SetFlag, WaitFlag, WaitWork, Work, flag_text
+from ..simulation.events import AwaitSignal, Barrier, GetToken, Item, Meet, SetFlag, WaitFlag, WaitWork, Work
 from ..simulation.queues import Simulation
 from ..simulation.slots import AwaitSlot
 from .unit_flags import unit_hint, unit_text

@@ -191,7 +191,7 @@ class Candidates:
         )
         if change is None:
             return None
-        code = flag_code(verb, pipes, number.text, statement.file)
+        code = flag_code(verb, (*pipes, number.text), statement.ops[0])
         words = f"add {code} {anchor.words}"
         return Candidate(words, change, (self._line(code, anchor),))
 
@@ -249,7 +249,7 @@ class Candidates:
                 if told is None:
                     return None
                 renamed[span.first] = (*pipes, told)
-        code = flag_code(statement.flag, pipes, number.text, statement.file)
+        code = flag_code(statement.flag, (*pipes, number.text), statement.ops[0])
         text = number.text if isinstance(number.text, str) or statement.python else f"EVENT_ID{number.text}"
         words = f"write {text} as the event id of the {statement.flag}_flag in line {statement.first}"
         edit = self._rewritten(statement, number, code)
@@ -269,7 +269,7 @@ class Candidates:
         op = Op("pto.barrier", location=statement.ops[0].location)
         for at in self.copies(statement):
             self._put(change, at, anchor.after, lambda item, span: barrier(item, op, pipe))
-        code = barrier_code(pipe, statement.file)
+        code = barrier_code(pipe, statement.ops[0])
         return Candidate(f"add {code} {anchor.words}", change, (self._line(code, anchor),), True)
 
     def _inserted(

@@ -13,7 +13,7 @@ from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 
 from ..simulation.core import Core
-from ..simulation.events import FlagKey, Work, barrier_call, flag_call
+from ..simulation.events import FlagKey, Work
 from .fixes import Fix, Step
 from .lines import first_line, indent, last_line
 from .spelling import barrier_code, flag_code
@@ -65,7 +65,7 @@ class Insertion:
         return self._flag((a.pipe, b.pipe, number), after, before, loop)
 
     def _flag(self, key: FlagKey, after: Op, before: Op, loop: Op | None) -> Fix:
-        set_flag, wait_flag = (flag_call(verb, key, before) for verb in ("set", "wait"))
+        set_flag, wait_flag = (flag_code(verb, key, before) for verb in ("set", "wait"))
         set_at, wait_at = self._last(after), first_line(before)
         text = f"insert {set_flag} after line {set_at} and {wait_flag} before line {wait_at}"
         if loop is not None:
@@ -81,20 +81,18 @@ class Insertion:
         apart = set_at < wait_at if loop is None else before is after or self._last(before) < first_line(after)
         if not apart or not all(map(self._free_standing, around)):
             return Fix(text, steps=steps)
-        edits = [
-            self._edit(line, flag_code(verb, key[:2], key[2], op.location.file), op) for line, verb, op, _ in lines
-        ]
+        edits = [self._edit(line, flag_code(verb, key, op), op) for line, verb, op, _ in lines]
         return Fix(text, tuple(edits), steps)
 
     def barrier(self, pipe: Pipe, before: Op) -> Fix:
         """A barrier before an operation."""
         before = self.structure.outside(before)
         line = first_line(before)
-        text = f"insert {barrier_call(pipe, before)} before line {line}"
+        text = f"insert {barrier_code(pipe, before)} before line {line}"
         steps = (Step(before, False, "barrier", (pipe,)),)
         if not self._free_standing(before):
             return Fix(text, steps=steps)
-        return Fix(text, (self._edit(line, barrier_code(pipe, before.location.file), before),), steps)
+        return Fix(text, (self._edit(line, barrier_code(pipe, before), before),), steps)
 
     def _edit(self, line: int, code: str, like: Op) -> Edit:
         file = like.location.file or ""

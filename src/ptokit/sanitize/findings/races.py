@@ -12,10 +12,11 @@ from ptokit.types.enums import Pipe
 from ..memory.footprints import Touch, common, rectangle
 from ..memory.gm import Memory
 from ..simulation.core import ENGINE, Core
-from ..simulation.events import Item, Signal, Work, barrier_call, flag_call
+from ..simulation.events import Item, Signal, Work
 from ..simulation.timeline import timelines
 from .folded import Draft
 from .race import Access, Race, Span
+from .spelling import barrier_code, flag_code
 
 _RANGES = 64  # runs of bytes that a report lists
 
@@ -105,9 +106,9 @@ def _told_early(side: Side, told: Work) -> str:
     if core.kind == ENGINE:
         return f"wait for the event of {work.name} before the {told.name} in line {told.op.location.line}"
     pipe, op = work.pipe, told.op
-    flags = (f"{flag_call(verb, (pipe, Pipe.S, 0), op)}" for verb in ("set", "wait"))
+    flags = (flag_code(verb, (pipe, Pipe.S, 0), op) for verb in ("set", "wait"))
     return (
-        f"let {pipe.text} end before the {told.name} in line {op.location.line}: {barrier_call(Pipe.ALL, op)}, or "
+        f"let {pipe.text} end before the {told.name} in line {op.location.line}: {barrier_code(Pipe.ALL, op)}, or "
         f"{' and '.join(flags)}"
     )
 

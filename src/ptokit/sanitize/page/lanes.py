@@ -13,6 +13,7 @@ from ptokit.records import dataclass
 from ptokit.targets import target as target_named
 from ptokit.types.enums import Pipe
 
+from ..findings.spelling import flag_text
 from ..simulation.events import (
     AwaitSignal,
     Barrier,
@@ -24,7 +25,6 @@ from ..simulation.events import (
     WaitFlag,
     WaitWork,
     Work,
-    flag_text,
 )
 from ..simulation.timeline import Timeline
 

@@ -20,23 +20,6 @@ Loops = tuple[tuple[str, Any], ...]
 FlagKey = tuple[Pipe, Pipe, int]
 
 
-def flag_text(key: FlagKey, op: Op) -> str:
-    """A flag as the program of `op` writes it: ``PIPE_V, PIPE_MTE3, EVENT_ID1``; ``pto.PIPE_V, pto.PIPE_MTE3, 1``."""
-    if op.in_python:
-        return f"pto.{key[0].text}, pto.{key[1].text}, {key[2]}"
-    return f"{key[0].text}, {key[1].text}, EVENT_ID{key[2]}"
-
-
-def flag_call(verb: str, key: FlagKey, op: Op) -> str:
-    """A set or a wait (``verb``) of a flag, as the program of `op` writes it."""
-    return f"{'pto.' if op.in_python else ''}{verb}_flag({flag_text(key, op)})"
-
-
-def barrier_call(pipe: Pipe, op: Op) -> str:
-    """A barrier of a pipe, as the program of `op` writes it."""
-    return f"pto.pipe_barrier(pto.{pipe.text})" if op.in_python else f"pipe_barrier({pipe.text})"
-
-
 OWN_FLAG = -1
 """Event id of the flags that instructions have inside; no program has it."""
 
