@@ -170,7 +170,7 @@ def test_what_is_checked_is_explained(rule: Rule) -> None:
     assert rule.what
     assert rule.source
     assert rule.accepted
-    assert rule.rejected
+    assert rule.refused
 
 
 @pytest.mark.parametrize("rule", catalogue(), ids=lambda r: r.id)
@@ -180,7 +180,7 @@ def test_every_rule_has_a_page(ptokit: Run, rule: object) -> None:
     assert ran.status == 0
     assert ran.out.startswith(f"{rule.id}  {rule.what}\n")
     assert f"targets   {', '.join(rule.targets)}\n" in ran.out
-    for text in (rule.why, rule.decision, rule.accepted, rule.rejected):
+    for text in (rule.why, rule.decision, rule.accepted, rule.refused):
         assert all(word in ran.out for word in text.split())
 
 

@@ -179,7 +179,7 @@ def test_check(ptokit: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         assert part == part.strip()
     for rule in run["tool"]["driver"]["rules"]:
         assert rule["shortDescription"]["text"] in rule["help"]["text"]
-        assert "Rejected:\n    " in rule["help"]["text"]
+        assert "Refused:\n    " in rule["help"]["text"]
 
 
 def test_check_of_a_clean_file(ptokit: Run) -> None:

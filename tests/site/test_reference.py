@@ -30,7 +30,7 @@ def test_every_instruction_and_rule_has_a_page(site: Path) -> None:
 def test_a_rule_says_why_on_its_page(site: Path) -> None:
     text = (site / "reference" / "rules" / "RACE-WAR.md").read_text(encoding="utf-8")
     assert "## Why" in text
-    assert "## Rejected" in text
+    assert "## Refused" in text
     assert "Pipes run side by side" in text
 
 

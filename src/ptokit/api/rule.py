@@ -40,7 +40,9 @@ class RulePage:
 
     ``what`` must hold on the ``targets``; ``about``: who states it; ``used_by``: names of instructions; ``said_by``:
     rules that say the same; ``evidence``: what stands behind it; ``source``: where it is from; ``decision``: the
-    reading chosen where sources leave it open. The page of an instruction has its name for an id, and its reading.
+    reading chosen where sources leave it open. ``accepted``, ``refused``: programs for the target ``shown_for``;
+    ``said``: what is said of the refused one, where the page is asked for by its id; ``unshown``: why there are none.
+    The page of an instruction has its name for an id, and its reading.
     """
 
     id: str
@@ -54,8 +56,11 @@ class RulePage:
     source: str = ""
     why: str = ""
     decision: str = ""
+    shown_for: str = ""
     accepted: str = ""
-    rejected: str = ""
+    refused: str = ""
+    said: tuple[str, ...] = ()
+    unshown: str = ""
 
     @property
     def page(self) -> str:
@@ -85,11 +90,15 @@ class RulePage:
         for title, text in (("Why", self.why), (_READING, self.decision)):
             if text:
                 yield from (Words(), Words(strong=title), Words(" ".join(text.split()), indent=4))
-        for title, text in (("Accepted", self.accepted), ("Rejected", self.rejected)):
-            if text:
-                yield from (Words(), Words(strong=title))
-                yield from (Words(line, indent=4) for line in text.strip("\n").splitlines())
-        letters = symbols((self.what, self.why, self.decision, self.accepted, self.rejected))
+        on = f" on {self.shown_for}" if len(self.targets) > 1 and self.shown_for else ""
+        for title, program, said in (("Accepted", self.accepted, ()), ("Refused", self.refused, self.said)):
+            if program:
+                yield from (Words(), Words(strong=f"{title}{on}"))
+                yield from (Words(line, first=" " * 4, code=True) for line in program.splitlines())
+                yield from (Words(f"→ {line}", indent=4) for line in said)
+        if self.unshown:
+            yield from (Words(), Words(strong="No example"), Words(self.unshown, indent=4))
+        letters = symbols((self.what, self.why, self.decision))
         if letters:
             yield Words()
         for letter, text in letters.items():
@@ -116,7 +125,7 @@ def explain(id: str | None = None) -> RulePage | list[RulePage]:
         users = _users()
         return [page_of(rule, users.get(rule.id, ())) for rule in catalogue()]
     try:
-        return page_of(lookup(id))
+        return page_of(lookup(id), said=True)
     except KeyError:
         instr = named(id)
         if instr is None:
@@ -127,8 +136,8 @@ def explain(id: str | None = None) -> RulePage | list[RulePage]:
         return RulePage(instr.name, instr.summary, decision=instr.decision)
 
 
-def page_of(rule: Rule, users: Sequence[str] | None = None) -> RulePage:
-    """The page of `rule`; ``users``: the instructions that it binds."""
+def page_of(rule: Rule, users: Sequence[str] | None = None, *, said: bool = False) -> RulePage:
+    """The page of `rule`; ``users``: the instructions that it binds; ``said``: with what its refused program gives."""
     users = _users().get(rule.id, ()) if users is None else users
     return RulePage(
         id=rule.id,
@@ -142,9 +151,20 @@ def page_of(rule: Rule, users: Sequence[str] | None = None) -> RulePage:
         source=rule.source,
         why=rule.why,
         decision=rule.decision,
+        shown_for=rule.example_target if rule.example else "",
         accepted=rule.accepted,
-        rejected=rule.rejected,
+        refused=rule.refused,
+        said=_said(rule) if said and rule.example else (),
+        unshown=rule.unshown,
     )
+
+
+def _said(rule: Rule) -> tuple[str, ...]:
+    """The messages of a rule for the program that breaks it."""
+    from .rule_examples import found_in
+
+    found = [d for d in found_in(rule.refused, rule) if d.rule == rule.id]
+    return tuple(f"{d.severity}: {d.message}" for d in found[:1])
 
 
 def _users() -> dict[str, list[str]]:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from textwrap import dedent
 from typing import Any, Protocol
 
 from ptokit.records import dataclass
@@ -61,8 +62,10 @@ class Rule:
     scope: Scope = Scope.ISA
     why: str = ""
     source: str = ""
-    accepted: str = ""
-    rejected: str = ""
+    example: str = ""  # a program with ``{accepted|refused}`` where it matters, see `accepted`
+    on: str = ""  # the target of the example, where that is not `example_target`'s choice
+    unshown: str = ""  # why there is no example
+    prose: tuple[str, str] = ("", "")
     decision: str = ""  # where public facts leave something open: the reading ptokit chose
     enforced: bool = True
     covered_by: tuple[str, ...] = ()
@@ -70,10 +73,45 @@ class Rule:
     around: bool = False  # looks at more than single operands: lists, uses of results, the function around
     evidence: tuple[Evidence, ...] = ()  # what stands behind it, see `define`
 
+    @property
+    def accepted(self) -> str:
+        """The program of the example that keeps the rule."""
+        return choice(self.example, 0) or self.prose[0]
+
+    @property
+    def refused(self) -> str:
+        """The one that breaks it."""
+        return choice(self.example, 1) or self.prose[1]
+
+    @property
+    def example_target(self) -> str:
+        """The target whose check, run or sanitizer tells the two apart."""
+        return self.on or next((name for name in ("a5", "a2a3", *self.targets) if name in self.targets), "a5")
+
     def severity_of(self, message: str) -> Severity:
         """What a finding with this message is: that of the rule; of a `Doubt` at most a warning."""
         doubtful = isinstance(message, Doubt) and self.severity is Severity.ERROR
         return Severity.WARNING if doubtful else self.severity
+
+
+def choice(example: str, which: int) -> str:
+    """One of the two programs of an example: the first of each ``{accepted|refused}``, or the second.
+
+    Statements of Python in one line, ``a; b``, get lines of their own; the indentation of the source is taken away.
+    """
+    text, opened = "", []  # where a brace is in the text so far, and the bar in it
+    for letter in example:
+        if letter == "{":
+            opened.append([len(text), 0])
+        elif letter == "|" and opened and not opened[-1][1]:
+            opened[-1][1] = len(text)
+        elif letter == "}" and opened:
+            start, bar = opened.pop()
+            if bar:
+                text = text[:start] + (text[bar + 1 :] if which else text[start + 1 : bar])
+                continue
+        text += letter
+    return "\n".join(line for line in dedent(text).replace("; ", "\n").splitlines() if line.strip())
 
 
 class RuleDecorator(Protocol):
@@ -107,12 +145,16 @@ CATALOGUE = _Catalogue()
 def define(id: str, what: str, **fields: Any) -> Rule:
     """Add a rule to the catalogue and return it; `fields` are those of `Rule`. An id can be defined once.
 
-    The evidence behind a rule of instructions or of the assembler is found in `EVIDENCE`, and decides its severity.
+    ``evidence``: words of `Evidence` for a rule of instructions or of the assembler; they decide its severity.
     """
     if CATALOGUE.has_imported(id):
         raise ValueError(f"rule {id} is defined twice")
     own = (Evidence.ASSEMBLER,) if fields.get("scope") is Scope.ASSEMBLER else ()
-    evidence = fields.pop("evidence", (*own, *EVIDENCE.get(id, ())))
+    given = fields.pop("evidence", None)
+    behind = EVIDENCE.get(id, ()) if given is None else tuple(map(Evidence, given.split()))
+    evidence = tuple(dict.fromkeys((*own, *behind)))
+    if "accepted" in fields or "rejected" in fields:
+        fields["prose"] = (fields.pop("accepted", ""), fields.pop("rejected", ""))
     if evidence:
         if "severity" in fields:
             raise ValueError(f"the severity of {id} follows from its evidence")
@@ -121,7 +163,7 @@ def define(id: str, what: str, **fields: Any) -> Rule:
     return made
 
 
-def rule(id: str, accepted: str = "", rejected: str = "", *, what: str = "", **fields: Any) -> RuleDecorator:
+def rule(id: str, *example: str, what: str = "", **fields: Any) -> RuleDecorator:
     """Decorator that makes a rule of the function that checks it; `fields` are those of `Rule`.
 
     The first paragraph of the function's docstring is the sentence that must hold. A second one says why, and one that
@@ -136,7 +178,8 @@ def rule(id: str, accepted: str = "", rejected: str = "", *, what: str = "", **f
         else:
             given = check.sentence if isinstance(check, Conditions) else check.__doc__
             stated = {"what": what} if what else _paragraphs(given if check else "")
-        return define(id, **{**stated, "accepted": accepted, "rejected": rejected, **fields}, check=check)
+        shown = {"example": example[0]} if len(example) == 1 else {"prose": (*example, "", "")[:2]}
+        return define(id, **{**stated, **shown, **fields}, check=check)
 
     return made
 
@@ -159,10 +202,10 @@ def family(source: str, prefix: str = "", **fields: Any) -> Callable[..., RuleDe
     The targets follow from the id, where that names one: ``EW-A5-01`` is of a5.
     """
 
-    def made(id: str, *examples: str, **more: Any) -> RuleDecorator:
+    def made(id: str, *example: str, **more: Any) -> RuleDecorator:
         id = f"{prefix}{id}"
         targets = next((_NAMED[part] for part in id.split("-") if part in _NAMED), ALL_TARGETS)
-        return rule(id, *examples, **{"source": source, "targets": targets, **fields, **more})
+        return rule(id, *example, **{"source": source, "targets": targets, **fields, **more})
 
     return made
 

@@ -126,7 +126,7 @@ def _rule(id: str) -> dict[str, Any]:
 
 def _help(rule: Rule) -> str:
     parts = [rule.what]
-    for title, text in (("Accepted", rule.accepted), ("Rejected", rule.rejected)):
+    for title, text in (("Accepted", rule.accepted), ("Refused", rule.refused)):
         if text:
             parts.append(f"{title}:\n" + "\n".join(f"    {line}".rstrip() for line in text.strip("\n").splitlines()))
     return "\n\n".join(parts)

@@ -152,7 +152,11 @@ EW_A5_03 = rule("EW-A5-03", "u8 mask", "u32 mask")(
     "{mask} has element type {mask.dtype}; TSEL on a5 takes its pitch in bytes and needs 1-byte elements",
 )
 
-EW_A5_04 = rule("EW-A5-04", "256 columns of i8", "320 columns of i8")(
+EW_A5_04 = rule(
+    "EW-A5-04",
+    "t = Tile(Vec, i8, 16, {256|320}); TSEL(t, Tile(Vec, u8, 16, 64), t, t, Tile(Vec, u8, 16, 32))",
+    evidence="device",
+)(
     "TSEL of 1-byte elements has at most 256 valid columns on a5.",
     "dst.vc <= 256 if dst.dtype.size == 1",
     "{dst} has {dst.vc} valid columns of {dst.dtype}; a5 reads a wrong mask beyond 256",
