@@ -32,7 +32,7 @@ def test_the_evidence_of_a_rule_decides_its_verdict(rule: Rule) -> None:
 
 def test_a_verdict_is_said_once() -> None:
     with pytest.raises(ValueError, match="the severity of X-1 follows from its evidence"):
-        define("X-1", "", evidence=(Evidence.DOCUMENT,), severity=Severity.ERROR)
+        define("X-1", "", evidence="document", severity=Severity.ERROR)
 
 
 def test_what_the_assembler_refuses_is_evidence_of_its_rules() -> None:
