@@ -258,8 +258,8 @@ def test_blocks_have_pipes_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("broken", "first", "second"),
     [
-        ({"pops": TURNS + 1}, "entry 5 of pipe %pipe,", "which the cube core has not pushed"),
-        ({"frees": False}, "a free slot of pipe %pipe:", "has not freed any of the 2"),
+        ({"pops": TURNS + 1}, "entry 5 of pipe pipe,", "which the cube core has not pushed"),
+        ({"frees": False}, "a free slot of pipe pipe:", "has not freed any of the 2"),
     ],
 )
 def test_a_pipe_that_starves_or_fills_is_reported(
@@ -283,7 +283,23 @@ def test_a_starving_pipe_is_found_by_the_sanitizer() -> None:
     assert "DEADLOCK" in {d.rule for d in report.diagnostics}
     report = c2v("a5", False, TileSplitAxis.TILE_UP_DOWN, pops=TURNS - 1).sanitize(*arrays())
     left = [d.message for d in report.diagnostics if d.rule == "PIPE-LEFT"]
-    assert set(left) == {"this entry of pipe %pipe is never popped"}
+    assert set(left) == {"this entry of pipe pipe is never popped"}
+
+
+def test_findings_name_operations_on_pipes_as_the_kernel_does() -> None:
+    @pto.kernel(target="a5")
+    def f(y: Ptr[f32]):
+        sums = TPipe(0, Direction.DIR_C2V, 1024, 1, c2v_consumer_buf=0)
+        with pto.cube_section():
+            acc = pto.TileAcc(f32, 16, 16, addr=0)
+            pto.TPUSH(sums, acc, TileSplitAxis.TILE_NO_SPLIT)
+        with pto.vector_section():
+            pto.TPOP(sums, pto.Tile(pto.TileType.Vec, f32, 16, 16))
+
+    report = f.sanitize(np.zeros(256, np.float32))
+    assert "no TFREE after TPOP gives its slot back" in [d.message for d in report.warnings]
+    (unwritten,) = report.errors
+    assert unwritten.message.startswith("TPUSH reads acc where it was never written")
 
 
 @pytest.mark.parametrize("interpreted", [False, True])
@@ -349,6 +365,7 @@ def test_pipes_are_used_in_sections_only() -> None:
         pto.TPUSH(pipe, pto.TileAcc(f32, 16, 16, addr=0))
 
     (found,) = (d for d in f.check() if d.rule == "PI-6")
+    assert found.message == "TPUSH outside a section"
     assert found.hint == "put it into a cube or a vector section, whose core does it"
 
 

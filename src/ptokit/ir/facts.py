@@ -389,6 +389,18 @@ def instr_of(op: Op) -> Instr | None:
     return BY_OPERATION.get(op.name)
 
 
+_SECTIONS = {"pto.section.cube": "cube_section", "pto.section.vector": "vector_section"}
+"""Operations that kernels in Python write by another name."""
+
+
+def shown_op(op: Op) -> str:
+    """What findings call an operation: ``pto.tpush``; in Python as kernels name it, ``TPUSH``."""
+    if not op.in_python:
+        return op.name
+    instr = instr_of(op)
+    return _SECTIONS.get(op.name) or (op.name.removeprefix("pto.") if instr is None else instr.name)
+
+
 def scalar_type(value: Value) -> str | None:
     """Text of a scalar's type; None for other values."""
     return value.type.name if isinstance(value.type, Scalar) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptokit.diagnostics import Diagnostics, Note
 
 from .core import Function, Module, Op
+from .facts import shown_op
 from .survey import Survey, Surveys
 
 _SECTIONS = ("pto.section.cube", "pto.section.vector")
@@ -46,13 +47,13 @@ def _sections(function: Function, survey: Survey, found: Diagnostics) -> None:
         kind = Note(f"@{function.name} is for {function.core or 'one kind of'} cores", function.location)
         for op in sections:
             if not op.name.endswith(f".{function.core}"):
-                message = f"{op.name} in a function of the other kind: no core runs it"
+                message = f"{shown_op(op)} in a function of the other kind: no core runs it"
                 found.warning("SYS-05", message, op.location, notes=[kind])
     inside = {inner: op for op in sections for region in op.regions for inner in region.walk()}
     for op in sections:
         if op in inside:
             note = Note("this section is around it", inside[op].location)
-            found.error("SYS-05-NESTED", f"{op.name} stands in another section", op.location, notes=[note])
+            found.error("SYS-05-NESTED", f"{shown_op(op)} is in another section", op.location, notes=[note])
 
 
 def _call(module: Module, op: Op, found: Diagnostics) -> None:

@@ -102,7 +102,7 @@ def _shared_flags(one: End, other: End, found: Diagnostics) -> None:
     if one.function is not other.function or not set(one.keys()).isdisjoint(other.keys()):
         return
     if common := sorted(set(first) & set(second)):
-        message = f"this pipe has flags {_span(second)}, of which another has {_span(common)}"
+        message = f"this pipe has flags {_span(second)}; another one has {_span(common)}, too"
         note = Note(f"it has flags {_span(first)}", one.op.location)
         found.error("PIPE-FLAGS", message, other.op.location, hint=f"{first.stop} is free", notes=[note])
 

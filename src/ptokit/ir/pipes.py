@@ -13,6 +13,7 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import Ptr
 
 from .core import Block, Function, Op, Value
+from .facts import shown_op
 from .graph import ordered
 from .pipe_ends import End, check_ends
 from .pipe_entries import entry_misfit, slots_misfit, split_misfit
@@ -191,9 +192,9 @@ class _Function:
 
     def user(self, op: Op, core: str) -> None:
         if not core:
-            where = "outside a section, in a function without pto.kernel_kind"
+            where = "outside a section" + ("" if op.in_python else ", in a function without pto.kernel_kind")
             hint = "put it into a cube or a vector section, whose core does it"
-            self.error("PI-6", op, f"{op.name} {where}", hint=hint)
+            self.error("PI-6", op, f"{shown_op(op)} {where}", hint=hint)
         self.split(op)
         owner = op["pipe"].owner
         if isinstance(owner, Op) and owner in self.ends:
@@ -234,11 +235,13 @@ class _Function:
         for pipe, taken in pops.items():
             later = iter(frees[pipe])
             for i, op in taken:
-                free = next((f for f in later if f > i), None)
-                if free is None:
-                    self.found.warning("PI-7", f"no tfree behind {op.name} gives its slot back", op.location)
+                freed = next((f for f in later if f > i), None)
+                if freed is None:
+                    pop = shown_op(op)
+                    free = pop.replace("pop", "free").replace("POP", "FREE")
+                    self.found.warning("PI-7", f"no {free} after {pop} gives its slot back", op.location)
                 else:
-                    self.used_later(block, op, free)
+                    self.used_later(block, op, freed)
 
     def used_later(self, block: Block, pop: Op, free: int) -> None:
         tile = pop.result if pop.results else pop["tile"]

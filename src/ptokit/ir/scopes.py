@@ -10,7 +10,7 @@ from ptokit.types.values import Align, Mask, VReg
 
 from .control import edges, is_loop
 from .core import Block, Op, Value
-from .facts import instr_of
+from .facts import instr_of, shown_op
 from .survey import Survey
 
 SCOPES = frozenset(("pto.vecscope", "pto.strict_vecscope"))
@@ -71,10 +71,10 @@ def _outside(region: Block, found: Diagnostics, *, inside: bool) -> None:
     for op in (op for block in region.blocks for op in block.ops):
         scope = op.name in SCOPES
         if scope and inside:
-            _report(found, "VEC-A5-02", f"{op.name} stands inside another vector scope", op)
+            _report(found, "VEC-A5-02", f"{shown_op(op)} is inside another vector scope", op)
         elif not inside and _on_registers(op) and not op.regions:
             hint = "move it into the scope, or give it one of its own"
-            _report(found, "VEC-A5-02", f"{op.name} works on registers outside a vector scope", op, hint)
+            _report(found, "VEC-A5-02", f"{shown_op(op)} works on registers outside a vector scope", op, hint)
         elif not inside and op.name == "pto.mem_bar":
             hint = "use set_flag and wait_flag, or pipe_barrier"
             _report(found, "SYN-A5-08", "a mem_bar outside of vector scopes orders no pipes", op, hint)

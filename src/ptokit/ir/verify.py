@@ -40,7 +40,7 @@ from .compounds import CHECKS as COMPOUND_CHECKS
 from .copy_loops import check_copy_loops
 from .core import Function, Module, Op, Value
 from .exchanges import CHECKS as EXCHANGE_CHECKS
-from .facts import Facts, instr_of
+from .facts import Facts, instr_of, shown_op
 from .fixpipe import check_fixpipes
 from .functions import check_functions
 from .levels import check_level
@@ -285,7 +285,7 @@ class _Checker:
 
     def wrong_kind(self, rule: str, op: Op, operand: Operand, taken: str, severity: Severity = Severity.ERROR) -> None:
         given = _value(op, operand)
-        message = f"{operand.name} of {op.name} is {taken}, {given.shown} has type {given.shown_type}"
+        message = f"{operand.name} of {shown_op(op)} is {taken}, {given.shown} has type {given.shown_type}"
         found = Diagnostic(rule, severity, message, op.location, notes=_defined_at([given]))
         self.marks.report(found, op, operand.name if operand.name in op.operands else f"%{given.name}", type=True)
 

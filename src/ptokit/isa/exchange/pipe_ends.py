@@ -22,7 +22,7 @@ class Setup(NamedTuple):
     """A pipe as an initialize operation states it.
 
     Its slots of `slot_size` bytes lie in ``memory`` (a pointer, or the tensor of a slot) or in the buffers of the
-    consumers, ``c2v`` and ``v2c``. ``name``: of its value in the program, where it has one.
+    consumers, ``c2v`` and ``v2c``. ``name``: of its value in findings, where it has one.
     """
 
     directions: int

@@ -430,7 +430,7 @@ def _common(buffer: Any, setup: Setup, id: int | None, number: int) -> tuple[Key
     if isinstance(buffer, Reserved):
         return ("buffer", buffer.kind, buffer.name), f'pipe "{buffer.name}"'
     if setup.flag_base is not None:
-        words = f"pipe %{setup.name}" if setup.name else f"the pipe with flag_base {setup.flag_base}"
+        words = f"pipe {setup.name}" if setup.name else f"the pipe with flag_base {setup.flag_base}"
         return ("flag", setup.flag_base), words
     if id is not None:
         return ("id", id), f"pipe {id}"

@@ -11,6 +11,7 @@ from typing import Any
 
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
+from ptokit.ir.facts import instr_of
 from ptokit.records import dataclass
 from ptokit.run.cores.pipe_waits import Event, Freed, Popped, Pushed, Waiting
 from ptokit.run.cores.rings import Ring
@@ -46,7 +47,9 @@ class PipeWatch:
     @property
     def name(self) -> str:
         """The operation that is carried out."""
-        return self.o.here.name.removeprefix("pto.")
+        instr = instr_of(self.o.here)
+        assert instr is not None
+        return instr.name
 
     def note(self, event: Event) -> None:
         """A wait for a pipe begins, or an entry has been moved or freed."""
