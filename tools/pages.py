@@ -1,6 +1,6 @@
 """Execute the Python of the pages, and write what it prints below it.
 
-``python tools/pages.py`` renews ``docs/start.md`` and the tutorial. The blocks of a page run one after the
+``python tools/pages.py`` renews ``docs/start.md``, the tutorial and the how-to pages. The blocks of a page run one after the
 other, as one session; what a block prints stands in a block ``output`` after it. `tests/test_pages_run.py` compares.
 """
 
@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "docs" / "start.md", *sorted((ROOT / "docs" / "tutorial").glob("[0-9]*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [DOCS / "start.md", *sorted(DOCS.glob("tutorial/[0-9]*.md")), *sorted(DOCS.glob("howto/*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:```output\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import ptokit
 from ptokit.site.build import stage, written
+from ptokit.site.citations import slug
 from ptokit.site.topics import page_for
 
 
@@ -40,20 +41,32 @@ def test_an_instruction_links_its_rules_and_shows_python(site: Path) -> None:
     assert "```python\n@pto.kernel" in text
 
 
+def test_sources_are_links_to_their_sections(site: Path) -> None:
+    text = (site / "reference" / "rules" / "LOAD-A3-09.md").read_text(encoding="utf-8")
+    assert "[load-store 11](../../explanation/load-store.md#11-rules)" in text
+
+
 def test_written_pages_link_names_of_the_reference(site: Path) -> None:
     assert "[`RACE-WAR`](reference/rules/RACE-WAR.md)" in (site / "sanitizer.md").read_text(encoding="utf-8")
 
 
 def test_no_link_is_dead(site: Path) -> None:
-    pages = sorted(site.rglob("*.md"))
+    """Neither the page nor the heading that a link names is missing."""
+    texts = {
+        page.resolve(): re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for page in sorted(site.rglob("*.md"))
+    }
+    anchors = {page: {slug(t) for t in re.findall(r"^#{1,4} (.*)$", text, re.M)} for page, text in texts.items()}
     known = {path.resolve() for path in site.rglob("*")}
     dead = []
-    for page in pages:
-        text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for page, text in texts.items():
         for link in re.findall(r"\]\(([^)\s]+)\)", text):
-            path = link.partition("#")[0]
-            if path and not link.startswith("http") and (page.parent / path).resolve() not in known:
-                dead.append(f"{page.relative_to(site)}: {link}")
+            if link.startswith("http"):
+                continue
+            path, _, anchor = link.partition("#")
+            to = (page.parent / path).resolve() if path else page
+            if to not in known or (anchor and to in anchors and anchor not in anchors[to]):
+                dead.append(f"{page.name}: {link}")
     assert dead == []
 
 
@@ -78,6 +91,8 @@ def test_every_written_page_is_in_the_tree(site: Path) -> None:
         ("sanitizer", "sanitizer.html"),
         ("rules", "reference/rules.html"),
         ("tutorial/index", "tutorial/index.html"),
+        ("load-store", "explanation/load-store.html"),
+        ("load-store 3.6", "explanation/load-store.html#36-outside-of-the-valid-region"),
     ],
 )
 def test_topics(topic: str | None, page: str) -> None:

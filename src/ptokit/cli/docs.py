@@ -21,13 +21,13 @@ def open_page(topic: str | None, out: Path | None, show: bool) -> bool:
         address = link_to(page)
         if out is not None:
             build(out.absolute())
-            address = (out.absolute() / page).as_uri()
+            address = _below(out.absolute(), page)
         elif address is None:
             site = cache()
             if not site.exists():
                 remark("ptokit docs: building the pages, which takes minutes and is done once")
                 build(site)
-            address = (site / page).as_uri()
+            address = _below(site, page)
     except (NotBuiltError, OSError) as error:
         remark(f"ptokit docs: {error}")
         return False
@@ -35,3 +35,9 @@ def open_page(topic: str | None, out: Path | None, show: bool) -> bool:
     if out is None and not show:
         webbrowser.open(address)
     return True
+
+
+def _below(site: Path, page: str) -> str:
+    """The address of a page, or of a section of it, in a site on this machine."""
+    path, mark, anchor = page.partition("#")
+    return (site / path).as_uri() + mark + anchor

@@ -20,4 +20,4 @@ def link_to(page: str) -> str | None:
     An invented place would be a dead link, so there is none by default.
     """
     base = os.environ.get(SETTING, "").strip()
-    return f"{base.rstrip('/')}/{quote(page)}" if base else None
+    return f"{base.rstrip('/')}/{quote(page, safe='/#')}" if base else None

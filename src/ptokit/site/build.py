@@ -12,8 +12,7 @@ from pathlib import Path
 
 from ptokit import __version__
 
-from .markdown import Link
-from .reference import named_pages, pages
+from .reference import Links, pages
 
 PACKAGE = Path(__file__).parents[1]
 SOURCES = (PACKAGE.parent / "ptokit_docs", PACKAGE.parents[1] / "docs")
@@ -44,17 +43,17 @@ def cache() -> Path:
 def stage(source: Path, to: Path) -> None:
     """Put written pages and reference into the new folder `to`; links that leave the documentation become words."""
     shutil.copytree(source, to)
-    link = named_pages()
+    link = Links.from_pages(source)
     for page in to.rglob("*.md"):
         depth = len(page.relative_to(to).parts) - 1
         page.write_text(_inside(page.read_text(encoding="utf-8"), depth, link), encoding="utf-8")
-    for path, text in pages():
+    for path, text in pages(source):
         page = to / path
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(text, encoding="utf-8")
 
 
-def _inside(text: str, depth: int, link: Link) -> str:
+def _inside(text: str, depth: int, link: Links) -> str:
     """A written page `depth` folders down, with links to the reference where it names a rule or an instruction."""
     up = "../" * depth
 

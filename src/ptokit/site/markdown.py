@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from ptokit.api.parts import Part, Table
 
-Link = Callable[[str], str | None]
-"""The page of a rule or an instruction, relative to the page that is written; None for what is neither."""
+
+class Link(Protocol):
+    """Where a page that is written links to, relative to itself."""
+
+    def __call__(self, name: str) -> str | None:
+        """The page of a rule or an instruction; None for what is neither."""
+
+    def cited(self, text: str) -> Iterable[tuple[int, int, str]]:
+        """Where in `text` sections of this documentation are cited, from and to, and their pages."""
+
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~&])")
 _NAME = re.compile(r"[A-Za-z][\w.]*(?:-[A-Za-z0-9]+)*")
@@ -21,12 +30,12 @@ def escaped(text: str) -> str:
 
 def linked(text: str, link: Link) -> str:
     """`text`, with a link at each name that has a page. Names of lower case are words, too, and get none."""
+    names = ((n.start(), n.end(), link(n[0]) if n[0].upper() == n[0] else None) for n in _NAME.finditer(text))
     out, end = [], 0
-    for name in _NAME.finditer(text):
-        page = link(name[0]) if name[0].upper() == name[0] else None
-        if page is not None:
-            out += [escaped(text[end : name.start()]), f"[{name[0]}]({page})"]
-            end = name.end()
+    for start, stop, page in sorted([*link.cited(text), *(n for n in names if n[2] is not None)]):
+        if start >= end:
+            out += [escaped(text[end:start]), f"[{escaped(text[start:stop])}]({page})"]
+            end = stop
     return "".join([*out, escaped(text[end:])])
 
 

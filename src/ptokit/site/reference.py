@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from ptokit.api.catalogue import load_catalogue
 from ptokit.api.families import by_family, instructions_by_family
@@ -14,16 +15,17 @@ from ptokit.isa.table import TABLE
 from ptokit.targets import TARGETS, Target
 from ptokit.types.dtypes import DTYPES
 
-from .markdown import Link, code, escaped, markdown, table
+from .citations import citations, section, sections
+from .markdown import code, escaped, markdown, table
 
 FOLDER = "reference"
 _SHOWN = 8  # instructions that the page of a rule names by itself
 
 
-def pages() -> Iterator[tuple[str, str]]:
-    """Path below the documentation and text of every page of the reference."""
+def pages(docs: Path) -> Iterator[tuple[str, str]]:
+    """Path below the documentation and text of every page of the reference; `docs` has the written pages."""
     instructions, rules = isa(), explain()
-    link = _links({page.name for page in instructions}, {page.id for page in rules})
+    link = Links({page.name for page in instructions}, {page.id for page in rules}, docs, "../..", "..")
     for instruction in instructions:
         yield f"{FOLDER}/instructions/{instruction.name}.md", _instruction(instruction, link)
     for rule in rules:
@@ -34,29 +36,39 @@ def pages() -> Iterator[tuple[str, str]]:
     yield f"{FOLDER}/types.md", _types()
 
 
-def named_pages() -> Link:
-    """The pages of rules and instructions, below the documentation."""
-    load_catalogue()
-    return _links(set(TABLE), set(CATALOGUE), FOLDER)
+class Links:
+    """Where a page links to, from which ``top`` leads to the top of the documentation and ``here`` to the reference."""
 
+    def __init__(self, instructions: set[str], rules: set[str], docs: Path, top: str, here: str) -> None:
+        self.instructions, self.rules, self.docs, self.top, self.here = instructions, rules, docs, top, here
 
-def _links(instructions: set[str], rules: set[str], to: str = "..") -> Link:
-    def link(name: str) -> str | None:
-        if name in rules:
-            return f"{to}/rules/{name}.md"
-        return f"{to}/instructions/{name}.md" if name in instructions else None
+    @classmethod
+    def from_pages(cls, docs: Path) -> Links:
+        """Those of written pages, from the top of the documentation."""
+        load_catalogue()
+        return cls(set(TABLE), set(CATALOGUE), docs, ".", FOLDER)
 
-    return link
+    def __call__(self, name: str) -> str | None:
+        """The page of a rule or an instruction."""
+        kind = "rules" if name in self.rules else "instructions" if name in self.instructions else None
+        return None if kind is None else f"{self.here}/{kind}/{name}.md"
+
+    def cited(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """The sections that `text` cites: from, to, and the page."""
+        for found in citations(text, sections(self.docs)):
+            page = section(self.docs, found)
+            if page is not None:
+                yield found.start, found.end, f"{self.top}/{page}"
 
 
 _OFF_THE_TREE = "---\norphan: true\n---\n\n"  # 1800 entries beside every page would hide the others
 
 
-def _instruction(page: InstructionPage, link: Link) -> str:
+def _instruction(page: InstructionPage, link: Links) -> str:
     return f"{_OFF_THE_TREE}# {escaped(page.name)}\n\n{markdown(page.parts(), link)}"
 
 
-def _rule(page: RulePage, link: Link) -> str:
+def _rule(page: RulePage, link: Links) -> str:
     parts = (part for part in page.parts() if not (isinstance(part, Words) and part.first == "page"))  # this one
     text = f"{_OFF_THE_TREE}# {page.id}\n\n{markdown(parts, link)}"
     if len(page.used_by) > _SHOWN:

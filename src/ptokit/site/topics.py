@@ -10,11 +10,14 @@ from ptokit.diagnostics.pages import page_of
 from ptokit.isa.table import TABLE
 
 from .build import written
+from .citations import citations, section, sections
 from .reference import FOLDER
 
 
 def page_for(topic: str | None) -> str:
-    """The page about `topic` as a path below the site: ``TLOAD``, ``RACE-WAR``, ``sanitizer``; the first page of None.
+    """The page about `topic` as a path below the site; the first page of None.
+
+    A topic is an instruction, a rule, a page (``sanitizer``), or a source that either names (``load-store 3.6``).
 
     Raises `UsageError` for a topic without a page, `NotBuiltError` where there are no pages.
     """
@@ -27,6 +30,10 @@ def page_for(topic: str | None) -> str:
     instr = named(topic)
     if instr is not None:
         return f"{FOLDER}/instructions/{instr.name}.html"
+    docs = written()
+    for cited in citations(topic, sections(docs)):
+        if place := section(docs, cited):
+            return place.replace(".md#", ".html#")
     word = topic.lower().removesuffix(".md")
     if word in by_name:
         return by_name[word]

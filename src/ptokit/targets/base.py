@@ -33,7 +33,7 @@ class Target:
     in_order: frozenset[str]  # pipes whose instructions complete in order in `profile` mode
     alignment: int = 32  # of tile addresses, bytes
     is_device: bool = True  # hardware, not the simulator on the host
-    waits_hold_core: bool = True  # waiting for another core stops the scalar unit, not one pipe (memory-model 5.5)
+    waits_hold_core: bool = True  # waits for other cores stop the scalar unit, not one pipe (memory-model-and-sync 5.5)
     pipes_are_local: bool = True  # pipes between cores lead from buffer to buffer, those without halves to one core
     flags_name_subcore: bool = False  # ids from 16 on are flags of a cluster's second vector core
     one_flag_per_id: frozenset[str] = frozenset()  # source pipes whose flags of one id hang where both are set

@@ -1,4 +1,5 @@
-"""The rings of slots between the cores of a cluster: who has pushed, popped and freed how much (layout-irregular 3.2).
+"""The rings of slots between the cores of a cluster: who has pushed, popped and freed how much
+(compute-layout-irregular 3.2).
 
 One model for all targets: push k of a ring begins once slot k - slots is free, pop k once push k is done, by every
 vector core that takes part. The libraries count free slots in groups; the order that results is the same or stricter.

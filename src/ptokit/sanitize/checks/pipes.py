@@ -1,5 +1,5 @@
 """Pipes between cores under observation: what is moved, which pipe waits for a slot, and who reads one that has
-been given back (layout-irregular 3.2).
+been given back (compute-layout-irregular 3.2).
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Slots of pipes between cores, as the queues see them: full, free, and waited for (layout-irregular 3.2).
+"""Slots of pipes between cores, as the queues see them: full, free, and waited for
+(compute-layout-irregular 3.2).
 
 A core that pushes or pops knows what the cores at the other end had done when they filled or freed the slot. The waits
 hold the scalar unit on a2a3, one pipe on a5.
