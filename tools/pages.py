@@ -1,7 +1,8 @@
 """Execute the Python of the pages, and write what it prints below it.
 
-``python tools/pages.py`` renews ``docs/start.md``, the tutorial and the how-to pages. The blocks of a page run one after
-the other, as one session; what a block prints is in a block ``output`` after it. `tests/test_pages_run.py` compares.
+``python tools/pages.py`` renews ``docs/start.md``, the tutorial and the how-to pages. The blocks of a page run one
+after the other, as one session; what a block prints is in a block ``output`` after it.
+`tests/test_pages_run.py` compares.
 """
 
 from __future__ import annotations
