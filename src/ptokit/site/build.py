@@ -19,7 +19,7 @@ SOURCES = (PACKAGE.parent / "ptokit_docs", PACKAGE.parents[1] / "docs")
 """Where the written pages are: beside an installed package, in a checkout."""
 
 _LINK = re.compile(r"\[([^\]]*)\]\((\.\./[^)]+)\)")
-_NAMED = re.compile(r"(?<!\[)`([A-Z][A-Z0-9_-]+)`(?!\])")
+_NAMED = re.compile(r"(?<!\[)`([A-Z][A-Z0-9_-]+|reference/[a-z]+)`(?!\])")
 
 
 class NotBuiltError(Exception):

@@ -19,6 +19,7 @@ from .citations import citations, section, sections
 from .markdown import code, escaped, markdown, table
 
 FOLDER = "reference"
+LISTS = ("instructions", "rules", "targets", "types")
 _SHOWN = 8  # instructions that the page of a rule names by itself
 
 
@@ -49,7 +50,9 @@ class Links:
         return cls(set(TABLE), set(CATALOGUE), docs, ".", FOLDER)
 
     def __call__(self, name: str) -> str | None:
-        """The page of a rule or an instruction."""
+        """The page of a rule or an instruction, and of what lists them: ``reference/targets``."""
+        if name.removeprefix(f"{FOLDER}/") in LISTS:
+            return f"{self.here}/{name.removeprefix(f'{FOLDER}/')}.md"
         kind = "rules" if name in self.rules else "instructions" if name in self.instructions else None
         return None if kind is None else f"{self.here}/{kind}/{name}.md"
 

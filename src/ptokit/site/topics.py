@@ -11,7 +11,7 @@ from ptokit.isa.table import TABLE
 
 from .build import written
 from .citations import citations, section, sections
-from .reference import FOLDER
+from .reference import FOLDER, LISTS
 
 
 def page_for(topic: str | None) -> str:
@@ -43,13 +43,10 @@ def page_for(topic: str | None) -> str:
 def _written_pages() -> dict[str, str]:
     """Pages by their path, and by their last name where only one has it."""
     source = written()
-    found: dict[str, str] = {f"{FOLDER}/{name}": f"{FOLDER}/{name}.html" for name in _LISTS}
-    found.update({name: f"{FOLDER}/{name}.html" for name in _LISTS})
+    found: dict[str, str] = {f"{FOLDER}/{name}": f"{FOLDER}/{name}.html" for name in LISTS}
+    found.update({name: f"{FOLDER}/{name}.html" for name in LISTS})
     for path in sorted(source.rglob("*.md")):
         page = path.relative_to(source).with_suffix("")
         found.setdefault(page.name.lower(), f"{page.as_posix()}.html")
         found[page.as_posix().lower()] = f"{page.as_posix()}.html"
     return found
-
-
-_LISTS = ("instructions", "rules", "targets", "types")
