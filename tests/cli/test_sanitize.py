@@ -173,10 +173,10 @@ def test_kernels_in_python_get_arguments_from_their_text(ptokit: Run, kernel: st
     assert "arguments made from the text: -a " in ran.err
 
 
-def test_no_arguments_are_made_for_several_devices(ptokit: Run) -> None:
+def test_no_arguments_are_made_where_others_decide(ptokit: Run) -> None:
     ran = ptokit("sanitize", EXAMPLES / "ring_all_gather.py")
     assert (ran.status, ran.out) == (2, "")
-    assert "ring_all_gather is for several devices" in ran.err
+    assert "ring_all_gather notifies or waits for others" in ran.err
 
 
 def test_run_refuses_races_first(ptokit: Run, tmp_path: Path) -> None:

@@ -172,13 +172,17 @@ def _looked_at(
 
 
 def _made(source: Source, entry: str | None, blocks: int) -> list[str]:
-    """Arguments made from the text of a kernel. Raises `UsageError` for one that several devices run."""
+    """Arguments made from the text of a kernel. Raises `UsageError` for one that talks with others: its text does not
+    tell who they are."""
     kernel = choose_entry(source.module, entry)
     bodies = [function.body for function in source.module.functions if function.body is not None]
-    if any(op.name.startswith("pto.comm.") for body in bodies for op in body.walk()):
-        message = f"{kernel.name} is for several devices; only you know what each of them gets: --ranks and --arg."
+    if any(op.name in _TALKS or op.name.startswith("pto.comm.") for body in bodies for op in body.walk()):
+        message = f"{kernel.name} notifies or waits for others: say with --arg and --ranks what they share."
         raise UsageError(message, "arg")
     return derive(source.module, kernel, blocks)
+
+
+_TALKS = ("pto.tnotify", "pto.twait", "pto.ttest")
 
 
 def _select(reports: Reports, sources: Sequence[Source], chosen: Selection) -> None:
