@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from .conftest import Run
-from .test_sanitize import ARGS, RACY
+from .test_sanitize import ARGS, EXAMPLES, RACY
 
 WRONG = RACY.read_text().replace("pto.tload ", "pto.tlaod ").replace("pto.tadds ", "pto.taddds ")
 
@@ -82,3 +82,24 @@ def test_a_file_that_changes_meanwhile(ptokit: Run, here: Path, monkeypatch: pyt
 
 def test_stdin_is_no_file(ptokit: Run) -> None:
     assert ptokit("sanitize", "-", "-t", "a2a3", *ARGS, "--fix").status == 2
+
+
+@pytest.mark.parametrize(
+    ("example", "written", "wrong"),
+    [
+        ("vec_add", "f32, 1, WIDTH, valid_col", "f16, 1, WIDTH, valid_col"),  # of two tiles
+        ("gemm_int8", "TileAcc(pto.i32", "TileAcc(pto.f32"),
+        ("rms_norm", "TCVT(v, t)", "TMOV(v, t)"),
+        ("softmax", "pto.TROWMAX(peak", "pto.TROWMAXX(peak"),
+    ],
+)
+def test_what_a_hint_says_is_written_into_a_kernel(
+    ptokit: Run, here: Path, example: str, written: str, wrong: str
+) -> None:
+    right = (EXAMPLES / f"{example}.py").read_text()
+    assert written in right
+    file = here / f"{example}.py"
+    file.write_text(right.replace(written, wrong))
+    assert ptokit("check", file.name).status == 1
+    assert ptokit("check", file.name, "--fix").status == 0
+    assert file.read_text() == right

@@ -68,6 +68,34 @@ def test_loop_indices_are_told() -> None:
     assert found.notes[0].message == "at block 0, %i = 4"
 
 
+def test_only_loops_around_it_are_told() -> None:
+    loop = part("q", "%xv", "%i") + load("%t", "%q")
+    body = view("xv", "%x") + alloc("t") + f"    scf.for %i = %c0 to %c8 step %c8 {{\n{loop}    }}\n"
+    body += part("p", "%xv", "%c16") + load("%t", "%p")
+    found = fault(compiled(PTRS, body), [zeros(8), zeros(8), 8])
+    assert (found.rule, found.notes[0].message) == ("GM-OOB", "at block 0")
+
+
+@pytest.mark.parametrize(
+    ("start", "size", "hint"),
+    [
+        (0, 2048, "1024 bytes are left from there on, and it takes 2048; sizes and strides count bytes"),
+        (256, 256, "it begins at the end; castptr takes a number of bytes, a pointer + n moves by n elements"),
+        (300, 256, "it begins 176 bytes past the end; castptr takes"),
+        (-2, 256, "it begins 8 bytes before the first one; castptr takes"),
+    ],
+)
+def test_a_copy_out_of_bounds_says_what_fits(start: int, size: int, hint: str) -> None:
+    body = """
+    %ub = pto.castptr %c0 : index -> !pto.ptr<f32, ub>
+    %s = pto.addptr %x, %start : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>
+    pto.mte_gm_ub %s, %ub, %z, %size nburst(%one, %size, %size) : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64"""
+    body += ", i64, i64, i64\n"
+    params = "%x: !pto.ptr<f32, gm>, %start: index, %size: i64, %one: i64, %z: i64"
+    found = fault(compiled(params, body), [np.zeros(256, np.float32), start, size, 1, 0])
+    assert (found.rule, found.hint and found.hint[: len(hint)]) == ("PTR-A5-02", hint)
+
+
 @pytest.mark.parametrize(
     ("args", "rule"),
     [

@@ -34,6 +34,24 @@ class Proposal(str):
         return Proposal, (str(self), self.wrong, self.right, self.python, self.place)
 
 
+class Change(str):
+    """A hint of a rule that is also a change of the program: ``right`` in place of ``wrong`` where the operand ``of``
+    is made, or, without one, in the operation. Who reports the rule knows where that is (`at`)."""
+
+    wrong: str
+    right: str
+    of: str
+
+    def __new__(cls, hint: str, wrong: str, right: str, of: str = "") -> Change:
+        made = super().__new__(cls, hint)
+        made.wrong, made.right, made.of = wrong, right, of
+        return made
+
+    def at(self, place: Location) -> Proposal:
+        """The hint, once it is known where the change is to be made."""
+        return Proposal(str(self), self.wrong, self.right, place=place)
+
+
 def suggestion(wrong: str, right: str, python: bool = False) -> Proposal:
     """The hint that a word is misspelled."""
     return Proposal(f"did you mean {right}?" if python else f"did you mean '{right}'?", wrong, right, python)

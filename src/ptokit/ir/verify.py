@@ -9,6 +9,7 @@ from typing import Any
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Scope, Severity, lookup
 from ptokit.diagnostics.evidence import Evidence
+from ptokit.diagnostics.suggestions import Change
 from ptokit.isa.check import Broken, broken_rules, is_about_type
 from ptokit.isa.checks.cores import missing_pipe
 from ptokit.isa.checks.tile_types import check_tile
@@ -227,10 +228,17 @@ class _Checker:
         for b in broken:
             notes = _defined_at(_about(op, b.operands))
             message = f"{site.instr.name}: {b.message}"
-            found = Diagnostic(b.rule.id, b.severity, message, op.location, b.hint, notes)
+            found = Diagnostic(b.rule.id, b.severity, message, op.location, self.proposed(op, b.hint), notes)
             named = b.operands[0] if b.operands else ""
             self.marks.report(found, op, named, type=bool(named) and is_about_type(b.rule, site, named))
         return not (broken or invalid)
+
+    def proposed(self, op: Op, hint: str | None) -> str | None:
+        """A hint that is a change, with its place; a text names types in many places, where Python has one."""
+        if not isinstance(hint, Change) or (self.text and hint.of):
+            return hint
+        value = op.get(hint.of) if hint.of else None
+        return hint.at(op.location if value is None else value.location)
 
     def refuses(self, broken: Broken, op: Op) -> bool:
         """True if the assembler breaks off, too, which looks at types and does not fold constants."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ptokit.diagnostics import Doubt, define, family
+from ptokit.diagnostics.suggestions import Change
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import BLayout, TileType
 
@@ -44,14 +47,31 @@ def LOCATIONS(o: Site) -> str | bool:
 
 
 @rule("MAT-COM-02", "f32 = f16 x f16", "f16 = f16 x f16")
-def TYPES(o: Site) -> str | bool:
+def TYPES(o: Site) -> Message | bool:
     """The element types of accumulator, left and right are a combination the cube unit has."""
     found = (o.dst.dtype, o.lhs.dtype, o.rhs.dtype)
     allowed = TRIPLES["a5"] if o.extended else o.target.entry(TRIPLES)
     if found in allowed:
         return False
-    legal = ", ".join(sorted(f"{c} = {a} x {b}" for c, a, b in allowed))
-    return f"{found[0]} = {found[1]} x {found[2]} is not one of {legal}"
+    message = f"{found[0]} = {found[1]} x {found[2]} is not one of {_listed(allowed)}"
+    for place, name in enumerate(("dst", "rhs", "lhs")):
+        at = (0, 2, 1)[place]
+        fits = [triple for triple in allowed if triple[:at] + triple[at + 1 :] == found[:at] + found[at + 1 :]]
+        if len(fits) == 1:
+            right = fits[0][at]
+            hint = f"give {getattr(o, name).name} elements of {right}: {_shown(fits[0])}"
+            shown = f"{o:{'' if o.text else '%'}{name}} holds {found[at]}; " if name == "dst" else ""
+            return shown + message, Change(hint, found[at].name, right.name, of=name)
+    same = [triple for triple in allowed if triple[0] == found[0]] or allowed
+    return message, f"convert the elements before they are moved to left and right, to {_listed(same)}"
+
+
+def _shown(triple: tuple[DType, DType, DType]) -> str:
+    return f"{triple[0]} = {triple[1]} x {triple[2]}"
+
+
+def _listed(triples: Iterable[tuple[DType, DType, DType]]) -> str:
+    return ", ".join(sorted(map(_shown, triples)))
 
 
 @rule("MAT-COM-03", "64x32 times 32x64 into 64x64", "64x32 times 64x64")

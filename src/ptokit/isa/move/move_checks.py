@@ -25,7 +25,7 @@ from .move_facts import (
     words,
 )
 
-Message = str | None
+Message = str | tuple[str, str] | None
 TypeTable = Mapping[str, Mapping[str, frozenset[DType]]]
 
 

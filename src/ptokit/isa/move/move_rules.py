@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptokit.diagnostics import Doubt, define, family
 from ptokit.diagnostics.conditions import need, shared
+from ptokit.diagnostics.suggestions import Change
 from ptokit.targets import A5
 from ptokit.types.enums import BLayout, CompactMode, SLayout
 
@@ -54,7 +55,15 @@ def TMOV_COM_10(o: Site) -> Message:
     if o.dst.loc is Bias and o.dst.dtype.name == "f32" and o.src.dtype.name in ("f16", "bf16"):
         return None
     wrong = types_differ(o)
-    return Doubt(wrong) if isinstance(wrong, str) and copies_bits(o) else wrong
+    if not isinstance(wrong, str):
+        return None
+    if copies_bits(o):
+        return Doubt(wrong), f"TCVT converts numbers, {o.instr.name} copies their bits"
+    if (o.src.loc, o.dst.loc) == (Vec, Vec):
+        name, other = ("pto.tmov", "pto.tcvt") if o.text else ("TMOV", "TCVT")
+        return wrong, Change(f"write {other}, which converts", name, other)
+    hint = f"give {o.dst.name} elements of {o.src.dtype}; TCVT converts in Vec tiles"
+    return wrong, Change(hint, o.dst.dtype.name, o.src.dtype.name, of="dst")
 
 
 def moved_region(o: Site) -> tuple[object, object]:

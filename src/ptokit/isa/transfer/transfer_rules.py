@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ptokit.diagnostics import Doubt, family
+from ptokit.diagnostics.suggestions import Change
 from ptokit.types.conv import ConvSpec
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Layout, TileType
@@ -246,10 +247,12 @@ def LS_COM_04(o: Site) -> Message:
     tile, view = sides(o)
     if tile.dtype.size == view.dtype.size or converts(o):
         return None
-    return (
-        f"{o:{tile_name(o)}} has {tile.dtype.size}-byte elements ({tile.dtype}), "
+    message = (
+        f"{o:{'' if o.text else '%'}{tile_name(o)}} has {tile.dtype.size}-byte elements ({tile.dtype}), "
         f"the view {view.dtype.size} ({view.dtype})"
     )
+    hint = f"give {tile.name} elements of {view.dtype}, and convert from or to {tile.dtype} with TCVT"
+    return message, Change(hint, tile.dtype.name, view.dtype.name, of=tile_name(o))
 
 
 @rule("LS-COM-05", "stride 0 of a row that is read again and again, on cpu and a5", "stride -16")

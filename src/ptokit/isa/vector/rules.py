@@ -71,8 +71,14 @@ def wrong_mask(o: Site, bits: int) -> Message:
     """A message if the predicate ``mask`` is known not to have this granularity."""
     found: Info | None = o.operands.get("mask")
     if isinstance(found, MaskInfo) and found.bits not in (0, bits):
-        return f"{found.name} is a mask of b{found.bits}; the lanes of {o.instr.name} here are of b{bits}"
+        message = f"{found.name} is a mask of b{found.bits}; the lanes of {o.instr.name} here are of b{bits}"
+        return message, other_mask(bits)
     return None
+
+
+def other_mask(bits: int) -> str:
+    """The hint for a mask that has another granularity than the lanes."""
+    return f"make the mask with an instruction for b{bits}, pto.plt_b{bits} or pto.pset_b{bits}"
 
 
 @rule(

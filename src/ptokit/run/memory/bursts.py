@@ -12,7 +12,7 @@ from ptokit.isa.checks.placement import buffer_name
 from ptokit.isa.machine import Axis, Combine
 from ptokit.isa.meaning.primitives import PRIMITIVES
 
-from ..fault import Fault
+from ..fault import Fault, outside
 from ..machine.lanes import Line, extremes, lanes
 from .accesses import Rows
 from .axes import disjoint
@@ -111,8 +111,7 @@ class Bursts(LocalMemory):
             if low + first < 0 or high + first + reach > arena.size:
                 start = (low if low < 0 else high) + first
                 name = buffer_name(SPACES[pointer.space])
-                message = f"rows in bytes [{start:#x}, {start + reach:#x}) of {name}, which has {arena.size:#x} bytes"
-                raise Fault("PTR-A5-02", message)
+                raise outside("rows in", start, reach, name, arena.size)
             dense = low == high and reach == nbytes * math.prod(shape)
             arena.settle(low + first, high + first + reach, write=write, whole=dense)
             data, pitch = arena.data, arena.pitch
@@ -158,6 +157,5 @@ def _checked(pointer: Pointer, reach: int) -> Buffer:
     low, high = (int(x) * pointer.dtype.size for x in extremes(pointer.offset))
     if low < 0 or high + reach > buffer.mem.size:
         start = low if low < 0 else high
-        message = f"rows in bytes [{start}, {start + reach}) of argument {buffer.shown}, which has {buffer.mem.size}"
-        raise Fault("PTR-A5-02", f"{message} bytes")
+        raise outside("rows in", start, reach, f"argument {buffer.shown}", buffer.mem.size, show="d")
     return buffer

@@ -14,7 +14,7 @@ from ptokit.isa.checks.placement import buffer_name
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
 
-from ..fault import Fault
+from ..fault import Fault, outside
 from ..machine.lanes import lanes, lift
 from .accesses import AccessListener, Elements, Lanes, Span
 from .global_memory import Pointer
@@ -222,13 +222,12 @@ class LocalMemory:
     def _misplaced(
         self, pointer: LocalPointer, arena: Arena, starts: np.ndarray, nbytes: int, alignment: int, rule: str
     ) -> None:
-        outside = (starts < 0) | (starts + nbytes > arena.size)
-        block = int(np.argmax(outside | (starts % alignment != 0)))
+        beyond = (starts < 0) | (starts + nbytes > arena.size)
+        block = int(np.argmax(beyond | (starts % alignment != 0)))
         start, name = int(starts[block]), buffer_name(SPACES[pointer.space])
         blame = block if len(starts) > 1 else None
-        if outside[block]:
-            message = f"access to bytes [{start:#x}, {start + nbytes:#x}) of {name}, which has {arena.size:#x} bytes"
-            raise Fault("PTR-A5-02", message, block=blame)
+        if beyond[block]:
+            raise outside("access to", start, nbytes, name, arena.size, block=blame)
         raise Fault(rule, f"address {start:#x} of {name} is not a multiple of {alignment} bytes", block=blame)
 
 

@@ -51,14 +51,14 @@ class PythonCode:
         return op
 
     def failed_at(self, error: BaseException) -> tuple[Op | None, list[str]]:
-        """The operation that raised an error, and the loop variables of its function in words."""
+        """The operation that raised an error, and the variables of the loops around it in words."""
         trace = error.__traceback__
         op, where = None, []
         while trace is not None:
             frame = trace.tb_frame
             if frame.f_code.co_filename == self.file:
                 op = self.source.ops.get(trace.tb_lineno, op)
-                loops = self.source.loops.items()
-                where = [f"{name} = {frame.f_locals[var]}" for var, name in loops if var in frame.f_locals]
+                around = [(var, name) for var, (name, lines) in self.source.loops.items() if trace.tb_lineno in lines]
+                where = [f"{name} = {frame.f_locals[var]}" for var, name in around if var in frame.f_locals]
             trace = trace.tb_next
         return op, where

@@ -35,7 +35,7 @@ class Source:
         self.plan, self.watch, self.at_once = plan, watch, at_once and not watch
         self.lines: list[str] = []
         self.ops: dict[int, Op] = {}
-        self.loops: dict[str, str] = {}  # Python name of a loop variable -> what findings call it
+        self.loops: dict[str, tuple[str, range]] = {}  # loop variable -> what findings call it, the lines of the loop
         self.names: dict[str, Any] = {
             "uniform": lanes.uniform,
             "truth": lanes.truth,
@@ -267,7 +267,7 @@ class _Writer:
         if taken is not None:
             turns = self._all_iterations(step, names, taken, refs)
         name = self.bind(iv, "i")
-        self.out.loops[name] = iv.shown if iv.name else name
+        first = len(self.out.lines) + 1
         for arg, carrier in zip(carried, names):
             self.names[arg] = carrier
         self.line(f"for {name} in {turns}:", op)
@@ -278,6 +278,7 @@ class _Writer:
         self.depth -= 1
         if taken is not None:
             self.depth -= 2
+        self.out.loops[name] = iv.shown if iv.name else name, range(first, len(self.out.lines) + 1)
         self.watch(f"m.nest.leave({self.level})")
         self.level -= 1
         for result, value in zip(step.results, names):

@@ -17,7 +17,7 @@ from ptokit.ir.core import Op
 from ptokit.isa.checks.placement import buffer_name
 from ptokit.isa.simt.meaning import WARP
 from ptokit.records import dataclass
-from ptokit.run.fault import Fault
+from ptokit.run.fault import Fault, outside
 from ptokit.run.machine.lanes import lanes
 from ptokit.run.memory.buffers import Buffer
 from ptokit.run.memory.global_memory import Pointer
@@ -269,9 +269,7 @@ class Threads:
         low, high = int(where.min()), int(where.max())
         if low < 0 or high + nbytes > size:
             start = low if low < 0 else high
-            raise Fault(
-                "PTR-A5-02", f"a thread accesses bytes [{start:#x}, {start + nbytes:#x}) of {name}, which has {size:#x}"
-            )
+            raise outside("a thread accesses", start, nbytes, name, size)
 
 
 _FAR = 1 << 56

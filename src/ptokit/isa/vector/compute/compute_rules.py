@@ -12,7 +12,7 @@ from ptokit.types.dtypes import DTYPES, DType, dtype, is_dtype
 from ...checks.operands import Message
 from ...site import MaskInfo, ScalarInfo, Site, VregInfo
 from ...table import Kind
-from ..rules import SOURCE, VEC_05, VEC_06, mask_bits, registers
+from ..rules import SOURCE, VEC_05, VEC_06, mask_bits, other_mask, registers
 
 rule = family(SOURCE, targets=ALL_TARGETS)
 
@@ -28,7 +28,8 @@ def _granularity(o: Site) -> Message:
         return None
     for _, info in _masks(o):
         if info.bits not in (0, mask_bits(data)):
-            return f"{info.name} is a mask of b{info.bits}; lanes of {data.dtype} have b{mask_bits(data)}"
+            message = f"{info.name} is a mask of b{info.bits}; lanes of {data.dtype} have b{mask_bits(data)}"
+            return message, other_mask(mask_bits(data))
     return None
 
 
