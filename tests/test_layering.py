@@ -14,7 +14,15 @@ MAX_LINES = 500
 # From the bottom to the top. Layers on one level do not import each other.
 LEVELS = [
     *({"records"}, {"diagnostics"}, {"types", "workers"}, {"targets", "draw"}, {"isa"}, {"ir"}, {"plan"}, {"run"}),
-    *({"native"}, {"sanitize", "watch"}, {"lang", "asm", "arguments"}, {"launches"}, {"api"}, {"conformance", "lsp"}),
+    *(
+        {"native"},
+        {"sanitize", "watch"},
+        {"lang", "asm", "arguments"},
+        {"cpp"},
+        {"launches"},
+        {"api"},
+        {"conformance", "lsp"},
+    ),
     *({"campaign", "site"}, {"cli"}),
 ]
 LEVEL = {layer: level for level, layers in enumerate(LEVELS) for layer in layers}

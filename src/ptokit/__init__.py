@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ptokit.api.check import CheckReport as CheckReport
     from ptokit.api.check import check as check
+    from ptokit.api.cpp_file import cpp as cpp
     from ptokit.api.diff import DiffReport as DiffReport
     from ptokit.api.diff import diff as diff
     from ptokit.api.errors import UsageError as UsageError
@@ -46,6 +47,7 @@ _TOOLS = {
     "Source": "program",
     "UsageError": "errors",
     "check": "check",
+    "cpp": "cpp_file",
     "convert": "text",
     "diff": "diff",
     "explain": "rule",

@@ -133,6 +133,7 @@ from ptokit.api.program import Source as Source
 from ptokit.api.errors import UsageError as UsageError
 from ptokit.api.check import check as check
 from ptokit.api.text import convert as convert
+from ptokit.api.cpp_file import cpp as cpp
 from ptokit.api.diff import diff as diff
 from ptokit.api.rule import explain as explain
 from ptokit.api.text import format as format

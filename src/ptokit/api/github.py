@@ -31,7 +31,7 @@ def _annotation(d: Diagnostic, label: str, root: Path) -> str:
             facts |= {"line": at.line, "endLine": at.line, "col": max(at.column, 1), "endColumn": end_column(at)}
     facts["title"] = f"{d.rule} {label}".strip()
     lines = [d.message, *([f"hint: {d.hint}"] if d.hint else [])]
-    lines += [f"note: {n.message}" + (f" ({n.location})" if n.location.file else "") for n in d.notes]
+    lines += [f"note: {n.message}" + (f" ({n.location})" if n.location.file else "") for n in d.remarks]
     words = ",".join(f"{key}={_property(str(value))}" for key, value in facts.items())
     return f"::{_WORDS[d.severity]} {words}::{_data(chr(10).join(lines))}"
 

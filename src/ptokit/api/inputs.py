@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,10 +21,20 @@ PYTHON = ".py"
 """What the names of files with kernels in Python end with."""
 
 
+CPP = (".cpp", ".cce", ".cc", ".cxx")
+"""What the names of files with kernels in C++ end with."""
+
+
 def split(path: str) -> tuple[str, str]:
-    """The file and the kernel that ``kernels.py:name`` names; "" where there is none."""
+    """The file and the kernel that ``kernels.py:name`` or ``kernel.cpp:Name<4>`` names; "" where there is none."""
     file, colon, name = path.rpartition(":")
-    return (file, name) if colon and file.endswith(PYTHON) else (path, "")
+    if colon and file.endswith(PYTHON):
+        return file, name
+    found = _CPP_KERNEL.fullmatch(path)
+    return (found[1], found[2]) if found else (path, "")
+
+
+_CPP_KERNEL = re.compile(rf"(.*?(?:{'|'.join(re.escape(end) for end in CPP)})):(.*)", re.DOTALL)
 
 
 def expand(names: Sequence[str], *, kernels: bool = False) -> list[str]:

@@ -44,6 +44,14 @@ class Called(Protocol):
         """Those arguments that a launch of the program hands over."""
 
 
+@runtime_checkable
+class Several(Protocol):
+    """An origin that is all kernels of a file, which has to be read to know them."""
+
+    def single(self) -> Origin:
+        """The only kernel of the file, or the one that is named."""
+
+
 @dataclass(frozen=True)
 class Source:
     """A program as it was read: its module, and the findings of reading it.

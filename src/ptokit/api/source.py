@@ -14,9 +14,9 @@ from ptokit.ir.core import Module
 from ptokit.records import dataclass
 
 from .errors import UsageError
-from .inputs import PYTHON, STDIN, split
+from .inputs import CPP, PYTHON, STDIN, split
 from .inputs import read as read_file
-from .program import TEXT, Origin, Program, Source
+from .program import TEXT, Origin, Program, Several, Source
 from .usage import find_target
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def origin(program: Program, name: str | None = None, entry: str | None = None) 
     Raises `TypeError` for what is no program, `UsageError` where it is not said which kernel is meant.
     """
     found = origins(program, name, entry)
+    if isinstance(found[0], Several):
+        return found[0].single()
     if len(found) > 1:
         file, names = found[0].file, [each.kernel.function.__name__ for each in found]
         message = f"{file} has several kernels; name one, for example {file}:{names[0]}.\nIt has {', '.join(names)}."
@@ -105,6 +107,10 @@ class At:
 
 def at_path(path: str, entry: str | None = None) -> list[Any]:
     """What the file at a path holds, ``-`` for stdin."""
+    if split(path)[0].endswith(CPP):
+        from .cpp_file import program_at
+
+        return [program_at(path, entry)]
     if split(path)[0].endswith(PYTHON):
         from .python_file import kernels_at
 

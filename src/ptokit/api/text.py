@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ptokit.diagnostics import DiagnosticError, Diagnostics
 from ptokit.records import dataclass
 from ptokit.types.choices import TextForm
@@ -11,6 +13,9 @@ from .inputs import PYTHON
 from .program import Program
 from .source import At, Text, origin, read, text_at
 from .usage import one_of
+
+if TYPE_CHECKING:
+    from ptokit.targets import Target
 
 FORMS = tuple(TextForm)
 """Text forms of a program."""
@@ -56,28 +61,26 @@ def formatted(program: Program) -> Rewritten:
     return Rewritten(source.file, source.text, result.text, result.diagnostics)
 
 
-def convert(program: Program, form: str) -> str:
+def convert(program: Program, form: str, *, target: str | Target | None = None) -> str:
     """The text of a program in another form: ``dps``, ``ssa``, ``sync`` or ``generic``.
 
-    It means the same program. Raises `DiagnosticError` for a program with errors, and where the form cannot express
-    something in it; `UsageError` for a form that there is not.
+    It means the same program. ``target``: of a program that states none. Raises `DiagnosticError` for a program
+    with errors, and where the form cannot express something in it; `UsageError` for a form that there is not.
     """
-    return converted(program, form).text_or_raise()
+    return converted(program, form, target).text_or_raise()
 
 
-def converted(program: Program, form: str) -> Rewritten:
+def converted(program: Program, form: str, target: str | Target | None = None) -> Rewritten:
     """`convert`, with the findings."""
     from ptokit.asm.convert import convert as printed
     from ptokit.asm.kernel_text import kernel_text
-    from ptokit.ir.module_target import stated_target
 
     one_of(form, FORMS, "form")
-    source = read(program)
+    source = read(program, target=target)
     if source.diagnostics.errors:
         return Rewritten(source.file, source.text, None, source.diagnostics)
-    target = stated_target(source.module)
-    if target is not None and not source.module.text:
-        kernel_text(source.module, target)
+    if not source.module.text:
+        kernel_text(source.module, source.target_or(None))
     result = printed(source.module, form)
     found = Diagnostics()
     found.extend([*source.diagnostics, *result.diagnostics])

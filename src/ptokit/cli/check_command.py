@@ -11,6 +11,9 @@ from ptokit.types.choices import RuleSet
 from .exits import EXIT_ERRORS
 from .options import (
     Arguments,
+    Core,
+    CppEntry,
+    Define,
     Diff,
     ErrorOnWarning,
     Extended,
@@ -19,6 +22,7 @@ from .options import (
     Fix,
     Format,
     Ignore,
+    Include,
     MaxErrors,
     Select,
     Targets,
@@ -36,6 +40,7 @@ CHECK_EPILOG = """Examples:
   ptokit check kernel.pto -t a5 --level 3       every tile has an address
   ptokit check kernels.py                       every kernel in it
   ptokit check kernels.py:gemm -a x.npy -a ...  types are those of arguments
+  ptokit check gemm.cpp -t a2a3 --entry 'Gemm<float, 64>' -I include
 
 Exit status: 0 without errors, 1 with errors, 2 for wrong usage."""
 
@@ -64,6 +69,10 @@ def check(
     extended: Extended = False,
     fix: Fix = False,
     diff: Diff = False,
+    entry: CppEntry = None,
+    include: Include = None,
+    define: Define = None,
+    core: Core = None,
 ) -> None:
     """Report everything in files that the target would refuse."""
     from .check import check_files

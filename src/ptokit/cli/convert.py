@@ -13,15 +13,16 @@ from .files import check_writable, write_whole
 from .rules import CONVERTED_FILE
 
 
-def convert_file(file: str, form: str, out: str | None) -> bool:
+def convert_file(file: str, form: str, out: str | None, target: str | None = None) -> bool:
     """Write the program of `file` in another form to `out` or, without it, to stdout; False if it has none there.
 
-    Nothing is written then. Raises `DiagnosticError` (CLI-06) if `out` cannot be written.
+    ``target``: of a file that states none. Nothing is written then. Raises `DiagnosticError` (CLI-06) if `out`
+    cannot be written.
     """
     path = None if out is None else Path(out)
     if path is not None:
         check_writable(path, "the text", CONVERTED_FILE)
-    new = converted(At(file), form)
+    new = converted(At(file), form, target)
     show_diagnostics(new.diagnostics)
     name = visible_name(new.file)
     if new.text is None:

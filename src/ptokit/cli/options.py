@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,6 +26,14 @@ class ReportFormat(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+
+
+class CoreKind(StrEnum):
+    """Kinds of cores that C++ files are compiled for."""
+
+    VECTOR = "vector"
+    CUBE = "cube"
+    MIX = "mix"
 
 
 class Also(StrEnum):
@@ -52,7 +60,7 @@ File = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="A .pto file, - for stdin, or a kernel in Python: kernels.py:name.",
+        help="A .pto file, - for stdin, or a kernel in Python or C++: kernels.py:name, kernel.cpp.",
         show_default=False,
         autocompletion=programs,
     ),
@@ -61,7 +69,7 @@ Files = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE...",
-        help="The .pto files, or folders of them; - for stdin; Python files, kernels.py:name for one kernel.",
+        help="The .pto files, or folders; - for stdin; Python and C++ files, kernels.py:name for one kernel.",
         show_default=False,
         autocompletion=programs,
     ),
@@ -123,7 +131,63 @@ ErrorOnWarning = Annotated[
 Extended = Annotated[
     bool, typer.Option("--extended", help="Let the cpu target run element types that only devices have.")
 ]
-Entry = Annotated[str | None, typer.Option(metavar="F", help="The kernel to run, where the file has several.")]
+Entry = Annotated[
+    str | None,
+    typer.Option(metavar="F", help="The kernel to run, where the file has several; of C++ also a template: 'Add<64>'."),
+]
+
+
+def _to_cpp(ctx: typer.Context, param: typer.CallbackParam, value: Any) -> Any:
+    """Keep what is said of C++ files for when one is opened."""
+    if value:
+        from ptokit.api.cpp_file import stated
+
+        setattr(stated, str(param.name), value)
+    return value
+
+
+Include = Annotated[
+    list[str] | None,
+    typer.Option(
+        *("--include", "-I"),
+        metavar="DIR",
+        help="Of C++: where its headers are; repeatable.",
+        show_default=False,
+        callback=_to_cpp,
+        expose_value=False,
+    ),
+]
+Define = Annotated[
+    list[str] | None,
+    typer.Option(
+        *("--define", "-D"),
+        metavar="MACRO",
+        help="Of C++: define NAME or NAME=VALUE; repeatable.",
+        show_default=False,
+        callback=_to_cpp,
+        expose_value=False,
+    ),
+]
+Core = Annotated[
+    CoreKind | None,
+    typer.Option(
+        help="Of C++: the kind of core to compile for; by default what the file is.",
+        show_default=False,
+        callback=_to_cpp,
+        expose_value=False,
+    ),
+]
+CppEntry = Annotated[
+    str | None,
+    typer.Option(
+        "--entry",
+        metavar="F",
+        help="Of C++: only this kernel, also a template with its arguments: 'Add<float, 64>'.",
+        show_default=False,
+        callback=_to_cpp,
+        expose_value=False,
+    ),
+]
 Blocks = Annotated[int, typer.Option("--blocks", "-b", min=1, metavar="N", help="Blocks to launch.")]
 MatmulMode = Annotated[Matmul, typer.Option(help="Sums of products: rounded once, in f32, or in the order of k.")]
 VectorCores = Annotated[

@@ -8,7 +8,20 @@ import typer
 
 from ptokit.types.choices import Backend, Matmul
 
-from .options import Arguments, Blocks, Entry, Extended, File, MatmulMode, Ranks, Targets, VectorCores
+from .options import (
+    Arguments,
+    Blocks,
+    Core,
+    Define,
+    Entry,
+    Extended,
+    File,
+    Include,
+    MatmulMode,
+    Ranks,
+    Targets,
+    VectorCores,
+)
 
 RUN_EPILOG = """Examples:
 
@@ -17,6 +30,7 @@ RUN_EPILOG = """Examples:
   ptokit run softmax.pto -t a2a3 -a x.npy -a zeros:f32:64x256 -a 64
   ptokit run axpy.pto -t cpu --blocks 8 -a ones:f32:8x256 -a x.npy -a 8
   ptokit run kernels.py:scale --blocks 4 -a x.npy -a zeros:f32:256x128 -a 256
+  ptokit run gemm.cpp -t a2a3 --entry 'Gemm<float, 64>' --blocks 4 -a ...
   ptokit run softmax.pto -t a2a3 -t a5 -a ...         on both, one by one
   ptokit run softmax.pto -t a5 --dump t@39 --dump sum:g=3 -a ...
   ptokit run softmax.pto -t a5 --step -a ...
@@ -91,6 +105,9 @@ def run(
     step: Annotated[
         bool, typer.Option("--step", help="Stop after every instruction, show what it did, and ask.")
     ] = False,
+    include: Include = None,
+    define: Define = None,
+    core: Core = None,
 ) -> None:
     """Run a kernel and show what it left in its arguments."""
     from .exits import said_when_interrupted

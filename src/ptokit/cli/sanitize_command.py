@@ -12,6 +12,8 @@ from .options import (
     Also,
     Arguments,
     Blocks,
+    Core,
+    Define,
     Diff,
     Entry,
     ErrorOnWarning,
@@ -21,6 +23,7 @@ from .options import (
     Fix,
     Format,
     Ignore,
+    Include,
     MaxErrors,
     Ranks,
     SanitizerMode,
@@ -36,6 +39,7 @@ SANITIZE_EPILOG = """Examples:
   ptokit sanitize add.pto -t a5 -a x.npy -a y.npy -a uninit:f32:64x64
   ptokit sanitize kernels.py:scale --blocks 4 -a x.npy -a uninit:f32:256x128
   ptokit sanitize gemm.pto -t a2a3 --blocks 24 --order profile -a ...
+  ptokit sanitize gemm.cpp -t a2a3 --entry 'Gemm<float, 64>' --blocks 4 -a ...
   ptokit sanitize add.pto -t a2a3 -t a5 -a ...          for each of them
   ptokit sanitize add.pto -t a5 --witness -a x.npy -a y.npy -a zeros:f32:4096
   ptokit sanitize add.pto -t a5 --html add.html -a x.npy -a y.npy -a ...
@@ -88,6 +92,9 @@ def sanitize(
     extended: Extended = False,
     fix: Fix = False,
     diff: Diff = False,
+    include: Include = None,
+    define: Define = None,
+    core: Core = None,
 ) -> None:
     """Find races, missing flags, deadlocks and uninitialised data."""
     from .reporting import Reporting

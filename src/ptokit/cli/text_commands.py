@@ -8,8 +8,9 @@ import typer
 
 from ptokit.types.choices import TextForm
 
+from .completion import targets
 from .exits import EXIT_ERRORS
-from .options import File, TextFiles
+from .options import Core, CppEntry, Define, File, Include, TextFiles
 
 FMT_EPILOG = """Examples:
 
@@ -43,6 +44,7 @@ CONVERT_EPILOG = """Examples:
   ptokit convert kernel.pto --to generic
   ptokit convert kernel.pto --to ssa -o kernel_ssa.pto
   ptokit convert kernel_ssa.pto --to dps
+  ptokit convert gemm.cpp -t a2a3 --entry 'Gemm<float, 64>' --to dps -o gemm.pto
 
 \b
 Forms:
@@ -59,12 +61,19 @@ express something in it (nothing is written then), 2 for wrong usage."""
 def convert(
     file: File,
     to: Annotated[TextForm, typer.Option("--to", help="The form to write.", show_default=False)],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", metavar="T", help="Of C++: cpu, a2a3 or a5.", autocompletion=targets)
+    ] = None,
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="OUT", help="The file to write instead of stdout.")
     ] = None,
+    entry: CppEntry = None,
+    include: Include = None,
+    define: Define = None,
+    core: Core = None,
 ) -> None:
     """Write a file in another text form."""
     from .convert import convert_file
 
-    if not convert_file(file, to.value, out):
+    if not convert_file(file, to.value, out, target):
         raise typer.Exit(EXIT_ERRORS)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ptokit.records import dataclass
 
-from .location import UNKNOWN_LOCATION, Location
+from .location import UNKNOWN_LOCATION, Called, Location
 from .source import end_column
 
 
@@ -38,6 +38,12 @@ class Diagnostic:
     hint: str | None = None
     notes: tuple[Note, ...] = ()
 
+    @property
+    def remarks(self) -> tuple[Note, ...]:
+        """The notes, and the calls that led to the place of the finding."""
+        calls = self.location.calls if isinstance(self.location, Called) else ()
+        return (*self.notes, *(Note(message, place) for message, place in calls))
+
     def __str__(self) -> str:
         return f"{self.location}: {self.severity}: {self.message} [{self.rule}]"
 
@@ -60,6 +66,6 @@ class Diagnostic:
                     "column": note.location.column,
                     "end_column": end_column(note.location),
                 }
-                for note in self.notes
+                for note in self.remarks
             ],
         }

@@ -22,4 +22,19 @@ class Location(NamedTuple):
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
+class Called(Location):
+    """A place in a function that was put in line: ``calls`` are those that led to it, with what they are."""
+
+    calls: tuple[tuple[str, Location], ...] = ()
+
+    @classmethod
+    def at(cls, place: Location, calls: tuple[tuple[str, Location], ...]) -> Location:
+        """A place with the calls that led to it."""
+        if not calls:
+            return place
+        made = cls(*place)
+        made.calls = calls
+        return made
+
+
 UNKNOWN_LOCATION = Location()

@@ -95,7 +95,7 @@ class _Printer:
             self.place, self.shown = d.location, set()
         if d.hint:
             out += self.remark(d.hint)
-        for note in d.notes:
+        for note in d.remarks:
             if note in self.shown:
                 continue
             self.shown.add(note)

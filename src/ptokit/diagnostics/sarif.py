@@ -140,7 +140,7 @@ def _result(d: Diagnostic, index: int, root: Path) -> dict[str, Any]:
     lines = [d.message]
     if d.hint:
         lines.append(f"hint: {d.hint}")
-    lines += [f"note: {note.message}" for note in d.notes if note.location.file is None]
+    lines += [f"note: {note.message}" for note in d.remarks if note.location.file is None]
     out: dict[str, Any] = {
         "ruleId": d.rule,
         "ruleIndex": index,
@@ -152,7 +152,7 @@ def _result(d: Diagnostic, index: int, root: Path) -> dict[str, Any]:
     fix = _spelling(d, root) if d.hint else None
     if fix is not None:
         out["fixes"] = [fix]
-    placed = [note for note in d.notes if note.location.file is not None]
+    placed = [note for note in d.remarks if note.location.file is not None]
     if placed:
         out["relatedLocations"] = [
             {"id": id, "physicalLocation": _place(note.location, root), "message": _message(note.message)}

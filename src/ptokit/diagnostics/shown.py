@@ -37,7 +37,7 @@ def text_of(diagnostics: Sequence[Diagnostic], *, color: bool = False, labels: L
 
     ``labels``: as for `render`.
     """
-    places = [place for d in diagnostics for place in (d.location, *(note.location for note in d.notes))]
+    places = [place for d in diagnostics for place in (d.location, *(note.location for note in d.remarks))]
     files = {place.file for place in places if place.file is not None}
     sources = {file: "".join(lines) for file in files if (lines := source_lines(file))}
     return render(diagnostics, color=color, sources=sources, labels=labels).removesuffix("\n")

@@ -185,7 +185,7 @@ def _finding(diagnostic: Diagnostic, uri: str, places: EditorPositions) -> lsp.D
     message = diagnostic.message + (f"\nhint: {diagnostic.hint}" if diagnostic.hint else "")
     related = [
         lsp.DiagnosticRelatedInformation(lsp.Location(uri, places.range(note.location)), note.message)
-        for note in diagnostic.notes
+        for note in diagnostic.remarks
         if note.location.line
     ]
     return lsp.Diagnostic(

@@ -101,8 +101,8 @@ def _finding(number: int, d: Diagnostic, race: Race | None, fix: Fix | None, tar
     if race is None:
         if d.hint:
             yield f"<p class='hint'>{escape(d.hint)}</p>"
-        yield f"<ul>{''.join(map(_note, d.notes))}</ul>"
-        places = {d.location: "●", **{note.location: "○" for note in d.notes if note.location != d.location}}
+        yield f"<ul>{''.join(map(_note, d.remarks))}</ul>"
+        places = {d.location: "●", **{note.location: "○" for note in d.remarks if note.location != d.location}}
         yield f"{_source(places, fix.edits if fix is not None else ())}</section>"
         return
     yield _sentence(race)

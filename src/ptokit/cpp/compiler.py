@@ -1,0 +1,338 @@
+"""Clang: where it is, and the LLVM IR that it makes of a file, kept under a key of all that decides it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from difflib import get_close_matches
+from functools import cache
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import ptokit
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note
+from ptokit.isa.table import TABLE
+from ptokit.native.cache import folder as cache_folder
+from ptokit.native.cache import read as read_entry
+from ptokit.native.cache import write as write_entry
+from ptokit.records import dataclass
+from ptokit.targets import A5, Target
+
+from .launches import rewritten
+from .rules import COMPILE, COMPILER, INCLUDE, LIMIT, refusal
+
+HEADERS = Path(__file__).parent / "headers"
+OLDEST = 15  # clang, with pointers that have no type
+SECONDS, BYTES = 120, 8 << 30
+
+_LANGUAGE = (
+    "-std=c++17",
+    "-fsigned-char",
+    "-fspell-checking",
+    "-fno-caret-diagnostics",
+    "-fno-color-diagnostics",
+    "-w",
+)
+_CODE = (
+    *("-O1", "-fwrapv", "-ffp-contract=off", "-ftrivial-auto-var-init=zero", "-fno-builtin", "-fno-exceptions"),
+    *("-fno-stack-protector", "-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize", "-gline-tables-only"),
+    *("-fno-discard-value-names", "-mllvm", "-inline-threshold=1000000", "-mllvm", "-unroll-full-max-count=0"),
+)
+"""Functions disappear in their callers, loops and their numbers stay as they are written; overflow wraps, and what is
+not set is zero, so that a result never depends on what a compiler makes of a mistake."""
+
+CORES = {"vector": "VEC", "cube": "CUBE"}
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """Clang: the command, the flags with which it finds the standard headers, and what it is."""
+
+    command: tuple[str, ...]
+    flags: tuple[str, ...]
+    identity: str
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a file is compiled: folders of headers, macros, and templates to instantiate."""
+
+    include: tuple[str, ...] = ()
+    define: tuple[str, ...] = ()
+    instances: tuple[str, ...] = ()
+
+
+def macros(target: Target, core: str) -> list[str]:
+    """What tells a file for which target and which kind of core it is compiled; "" for one that need not know."""
+    generation = "C310" if target.is_a(A5) else "C220"
+    out = [f"-DPTOKIT_TARGET_{'A5' if target.is_a(A5) else 'A2A3'}"]
+    if core:
+        out += [f"-D__DAV_{generation}_{CORES[core]}__", f"-D__DAV_{CORES[core]}__"]
+    return out
+
+
+def find_compiler() -> Compiler:
+    """The clang to use: ``PTOKIT_CXX``, one on the path, or the package ziglang. Raises `DiagnosticError` without."""
+    return _found(os.environ.get("PTOKIT_CXX", ""), os.environ.get("PATH", ""))
+
+
+@cache
+def _found(stated: str, path: str) -> Compiler:
+    if stated:
+        found = _compiler(tuple(stated.split()))
+        if found is None:
+            raise _missing(f"PTOKIT_CXX={stated} is no clang of version {OLDEST} or later")
+        return found
+    names = ["clang++", *(f"clang++-{n}" for n in range(30, OLDEST - 1, -1))]
+    for name in names:
+        where = shutil.which(name, path=path)
+        found = _compiler((where,)) if where else None
+        if found is not None:
+            return found
+    spec = find_spec("ziglang")
+    if spec is not None and spec.origin:
+        zig = Path(spec.origin).parent / ("zig.exe" if sys.platform == "win32" else "zig")
+        found = _compiler((str(zig), "c++"))
+        if found is not None:
+            return found
+    raise _missing(f"kernels in C++ need clang {OLDEST} or later, and there is none")
+
+
+def _missing(message: str) -> DiagnosticError:
+    hint = "pip install ptokit[cpp], or install clang, or set PTOKIT_CXX to one"
+    return refusal(COMPILER, message, Location(), hint)
+
+
+def _compiler(command: tuple[str, ...]) -> Compiler | None:
+    """The clang that a command starts, or None if it is something else."""
+    try:
+        said = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    version = re.search(r"clang version (\d+)\S*", said)
+    if version is None or int(version[1]) < OLDEST:
+        return None
+    if command[-1] != "c++":
+        return Compiler(command, (), said.strip())
+    # Zig's own command adds what makes programs portable; the clang inside of it takes flags as they are.
+    target = "x86_64-linux-musl"
+    asked = [*command, "-target", target, "-###", "-fno-sanitize=undefined", "-E", "-x", "c++", os.devnull]
+    shown = subprocess.run(asked, capture_output=True, text=True, timeout=60).stderr
+    words = re.findall(r'"((?:[^"\\]|\\.)*)"', shown)
+    flags = [f"--target={target}", "-nostdinc", "-nostdinc++"]
+    for word, value in pairwise(words):
+        if word in ("-isystem", "-D"):
+            flags += [word, value]
+    return Compiler((command[0], "clang"), tuple(flags), said.strip())
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A file compiled: LLVM IR as text, and whether the file asks which kind of core it is compiled for."""
+
+    text: str
+    asks_core: bool
+
+
+def compile_file(file: str, target: Target, core: str, options: Options) -> Compiled:
+    """The LLVM IR of a C++ file. Raises `DiagnosticError` (CPP-COMPILER, CPP-COMPILE, CPP-INCLUDE, CPP-LIMIT)."""
+    compiler = find_compiler()
+    path = os.path.abspath(file)
+    flags = [*_LANGUAGE, *compiler.flags, *macros(target, core), "-I", str(HEADERS)]
+    flags += [f"-I{os.path.abspath(folder)}" for folder in options.include]
+    flags += [f"-D{macro}" for macro in options.define]
+    asked = json.dumps([ptokit.__version__, compiler.identity, path, flags, _CODE, options.instances])
+    kept = _Kept(asked)
+    found = kept.read()
+    if found is None:
+        source = _with_headers(compiler, path, file, flags)
+        text = rewritten(source)
+        for k, name in enumerate(options.instances):
+            text += f'\n# 1 "<entry>"\nstatic const auto ptokit_entry_{k} __attribute__((used)) = &{name};\n'
+        code = _run(compiler, [*flags, *_CODE, "-x", "c++", "-S", "-emit-llvm", "-", "-o", "-"], text, file, path)
+        found = Compiled(code, asks_core(source, path))
+        kept.write(found, _files(source, path))
+    return found
+
+
+def _with_headers(compiler: Compiler, path: str, file: str, flags: Sequence[str]) -> str:
+    """A file with all that it includes in place, and nothing else changed: places stay those of the sources."""
+    ahead = ["-include", str(HEADERS / "ptokit" / "language.hpp")]
+    return _run(compiler, [*flags, *ahead, "-E", "-frewrite-includes", "-x", "c++", path, "-o", "-"], "", file, path)
+
+
+_MARKER = re.compile(r'^# \d+ "((?:[^"\\]|\\.)*)"', re.MULTILINE)
+_CORE = re.compile(r"\b(__DAV_\w+__|DAV_\w+_(?:VEC|CUBE)|__CCE_AICORE_\w+)\b")
+
+
+def _files(source: str, path: str) -> list[str]:
+    """The files whose text is in a source."""
+    named = {m[1].replace("\\\\", "\\") for m in _MARKER.finditer(source)}
+    return sorted({path, *(name for name in named if not name.startswith("<"))})
+
+
+def asks_core(source: str, path: str) -> bool:
+    """True if a file, or one that it includes, depends on the kind of core it is compiled for."""
+    own, here = str(HEADERS), True
+    for line in source.split("\n"):
+        if line.startswith("# "):
+            marker = _MARKER.match(line)
+            here = here if marker is None else not marker[1].startswith(own)
+        elif here and "DAV" in line and _CORE.search(line):
+            return True
+    return False
+
+
+class _Kept:
+    """What was made of a file, for as long as no file that it includes has changed."""
+
+    def __init__(self, asked: str) -> None:
+        self.key = hashlib.sha256(asked.encode()).hexdigest()
+        where = cache_folder()
+        self.path = None if where is None else where / f"{self.key}.o"
+
+    def read(self) -> Compiled | None:
+        """What is kept; None where a file has changed."""
+        raw = None if self.path is None else read_entry(self.path, self.key)
+        if raw is None:
+            return None
+        head, _, text = raw.partition(b"\n")
+        stated = json.loads(head)
+        if any(_digest(file) != digest for file, digest in stated["files"].items()):
+            return None
+        return Compiled(text.decode(), stated["asks_core"])
+
+    def write(self, made: Compiled, files: Sequence[str]) -> None:
+        """Keep what was made of these files."""
+        if self.path is not None:
+            head = {"files": {file: _digest(file) for file in files}, "asks_core": made.asks_core}
+            write_entry(self.path, self.key, json.dumps(head).encode() + b"\n" + made.text.encode())
+
+
+def _digest(file: str) -> str:
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _limit(name: str, default: int) -> int:
+    stated = os.environ.get(name, "")
+    return int(stated) if stated.isdecimal() and int(stated) else default
+
+
+def _run(compiler: Compiler, flags: Sequence[str], text: str, file: str, path: str) -> str:
+    """What clang prints. Raises `DiagnosticError` with what it refuses."""
+    seconds, memory = _limit("PTOKIT_CXX_SECONDS", SECONDS), _limit("PTOKIT_CXX_BYTES", BYTES)
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            [*compiler.command, *flags],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            start_new_session=os.name == "posix",
+            preexec_fn=_limited(memory) if os.name == "posix" else None,
+        )
+        try:
+            out, _ = process.communicate(text.encode(), timeout=seconds)
+        except subprocess.TimeoutExpired:
+            hint = "PTOKIT_CXX_SECONDS says how long it may take"
+            raise refusal(LIMIT, f"compiling takes longer than {seconds} seconds", Location(file), hint) from None
+        finally:
+            _end(process)
+        said.seek(0)
+        errors = said.read().decode(errors="replace")
+    if process.returncode == 0:
+        return out.decode(errors="replace")
+    found = findings(errors, path, file)
+    if found and found[0].rule == INCLUDE.id:
+        found = [_all_missing(compiler, flags, path, found[0])]
+    if not found and ("bad_alloc" in errors or "out of memory" in errors.lower() or process.returncode < 0):
+        message = f"the compiler needs more than {memory} bytes, or was ended"
+        raise refusal(LIMIT, message, Location(file), "PTOKIT_CXX_BYTES says how much it may take")
+    if not found:
+        raise refusal(COMPILE, f"the compiler ended with {process.returncode}: {errors.strip()[:400]}", Location(file))
+    raise DiagnosticError(found)
+
+
+def _limited(memory: int) -> Any:
+    def limit() -> None:
+        import resource
+
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+    return limit
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a compiler that still works, with all that it started."""
+    if process.poll() is None:
+        with suppress(OSError):
+            if os.name == "posix":
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+        process.wait()
+
+
+_SAID = re.compile(r"^(.+?):(\d+):(\d+): (error|fatal error|note): (.*)$")
+_UNKNOWN = re.compile(r"(?:undeclared identifier|no member named|unknown type name|no template named) '(\w+)'")
+
+
+def findings(errors: str, path: str, file: str) -> list[Diagnostic]:
+    """What clang said, as findings: of notes those that show where a template or a macro was used."""
+    found: list[Diagnostic] = []
+    for line in errors.splitlines():
+        said = _SAID.match(line)
+        if said is None:
+            continue
+        place = Location(file if said[1] == path else said[1], int(said[2]), int(said[3]))
+        if said[4] == "note":
+            if found and len(found[-1].notes) < 8:
+                last = found.pop()
+                notes = (*last.notes, Note(said[5], place))
+                found.append(Diagnostic(last.rule, last.severity, last.message, last.location, last.hint, notes))
+            continue
+        missing = said[4] == "fatal error" and "file not found" in said[5]
+        rule = INCLUDE if missing else COMPILE
+        found.append(Diagnostic(rule.id, rule.severity, said[5], place, None if missing else _guess(said[5])))
+    return found
+
+
+def _guess(message: str) -> str | None:
+    """The instructions that a name which clang does not know may mean, where clang guesses none."""
+    unknown = _UNKNOWN.search(message)
+    if unknown is None or "did you mean" in message or not unknown[1].isupper():
+        return None
+    close = get_close_matches(unknown[1], [name for name in TABLE if name.isupper()], 3)
+    return f"did you mean {' or '.join(close)}?" if close else None
+
+
+def _all_missing(compiler: Compiler, flags: Sequence[str], path: str, first: Diagnostic) -> Diagnostic:
+    """One finding for all headers that are not there."""
+    kept = [flag for flag in flags if flag not in ("-E", "-frewrite-includes", "-o", "-")]
+    asked = [*compiler.command, *kept, "-M", "-MG"]
+    try:
+        said = subprocess.run(asked, capture_output=True, text=True, timeout=60).stdout
+    except (OSError, subprocess.SubprocessError):
+        return first
+    names = said.replace("\\\n", " ").split()[1:]
+    missing = list(dict.fromkeys(name for name in names if not os.path.exists(name)))
+    if not missing:
+        return first
+    listed = ", ".join(missing)
+    message = f"{'headers are' if len(missing) > 1 else 'a header is'} missing: {listed}"
+    hint = "say with -I where they are; ptokit has those of PTO only, none of AscendC, CANN or PyTorch"
+    return Diagnostic(INCLUDE.id, first.severity, message, first.location, hint)

@@ -1,0 +1,202 @@
+"""The kernels of a C++ file, for one target: which there are, and each as a module."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+from functools import cached_property
+
+from ptokit.diagnostics import DiagnosticError, Location
+from ptokit.ir import Block, Function, Op, Value
+from ptokit.ir import Module as IrModule
+from ptokit.isa.table import TABLE
+from ptokit.records import dataclass
+from ptokit.targets import Target
+from ptokit.types.enums import Pipe, TileType
+from ptokit.types.tile import TileSpec
+from ptokit.types.values import Ptr, Type
+
+from .compiler import CORES, Options, compile_file
+from .lift import lift
+from .llvm import Module
+from .rules import KERNEL, refusal
+
+_VECTOR_ONLY = frozenset((Pipe.V,))
+_CUBE_ONLY = frozenset((Pipe.M, Pipe.MTE1))
+
+
+@dataclass(frozen=True)
+class CppKernel:
+    """A kernel: its name as it is written, with template arguments, and as the compiler calls it."""
+
+    name: str
+    symbol: str
+    place: Location
+
+
+class CppFile:
+    """A file compiled for a target. ``core``: ``vector``, ``cube`` or ``mix``; by default what its kernels have.
+
+    Raises `DiagnosticError` for what the compiler refuses.
+    """
+
+    def __init__(self, file: str, target: Target, options: Options | None = None, core: str = "") -> None:
+        self.file, self.target, self.core = file, target, core
+        self.options = options or Options()
+        if core in CORES:
+            self.parts = {core: self._compiled(core)[0]}
+            return
+        if core != "mix":
+            module, asks = self._compiled("")
+            self.parts = {"": module}
+            if not asks:
+                return
+        self.parts = {kind: self._compiled(kind)[0] for kind in ("cube", "vector")}
+
+    def _compiled(self, core: str) -> tuple[Module, bool]:
+        made = compile_file(self.file, self.target, core, self.options)
+        return Module(made.text), made.asks_core
+
+    @cached_property
+    def kernels(self) -> list[CppKernel]:
+        """The kernels of the file, in its order."""
+        found: dict[str, CppKernel] = {}
+        for module in self.parts.values():
+            for symbol in module.kernels:
+                begin = module.begin(module.functions[symbol])
+                place = Location(self.file, begin.line, 1) if begin.line else Location(self.file)
+                found.setdefault(symbol, CppKernel(begin.function, symbol, place))
+        return list(found.values())
+
+    def kernel(self, name: str = "") -> CppKernel:
+        """The kernel that a name means: as it is written, or its symbol; without one the only one of the file.
+
+        Raises `DiagnosticError` (CPP-KERNEL).
+        """
+        known = self.kernels
+        if not name and len(known) == 1:
+            return known[0]
+        wanted = _plain(name)
+        symbol = self._instance(wanted)
+        exact = [k for k in known if wanted in (_plain(k.name), k.symbol) or k.symbol == symbol]
+        chosen = exact or [k for k in known if name and _plain(k.name).split("<")[0] == wanted]
+        if len(chosen) == 1:
+            return chosen[0]
+        names = [k.name for k in chosen or known]
+        listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+        if not known:
+            hint = (
+                "a kernel is a function with __global__; a template is named with arguments: --entry 'Add<float, 64>'"
+            )
+            raise refusal(KERNEL, "there is no kernel in this file", Location(self.file), hint)
+        if not name or chosen:
+            message = "the file has several kernels" if not name else f"{name} is the name of several kernels"
+            raise refusal(KERNEL, message, Location(self.file), f"name one of {listed}")
+        close = get_close_matches(name, names, 3)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"it has {listed}"
+        raise refusal(KERNEL, f"there is no kernel {name}", Location(self.file), hint)
+
+    def _instance(self, wanted: str) -> str:
+        """The symbol of the kernel that the options instantiate under a name, in which types may have other names."""
+        for k, name in enumerate(self.options.instances):
+            if _plain(name) == wanted:
+                for module in self.parts.values():
+                    stated = (text for key, text in module.globals.items() if key.endswith(f"ptokit_entry_{k}"))
+                    named = (re.search(r'ptr @("[^"]*"|[-\w$.]+)', text) for text in stated)
+                    return next((found[1].strip('"') for found in named if found), "")
+        return ""
+
+    def module(self, kernel: CppKernel) -> IrModule:
+        """A kernel as a module: one function, or of several kinds of cores one each and an entry that calls them.
+
+        Raises `DiagnosticError` for what cannot be lifted.
+        """
+        parts = {
+            core: lift(module, kernel.symbol, self.target, self.file, kernel.name)
+            for core, module in self.parts.items()
+            if kernel.symbol in module.functions
+        }
+        if len(parts) > 1:
+            own = {core: f for core, f in parts.items() if _has_work(f) and not _is_of_other(f, core)}
+            parts = own or {core: f for core, f in parts.items() if _has_work(f)} or parts
+        attrs = {"pto.target_arch": self.target.arch}
+        for core, function in parts.items():
+            if core:
+                function.attrs["pto.kernel_kind"] = core
+        if len(parts) == 1 or not any(map(_has_work, parts.values())):
+            return IrModule([next(iter(parts.values()))], attrs, file=self.file, text=False)
+        return IrModule([_entry(parts), *parts.values()], attrs, file=self.file, text=False)
+
+    def modules(self) -> Iterator[tuple[CppKernel, IrModule | DiagnosticError]]:
+        """All kernels, each with its module or with what it is refused for."""
+        for kernel in self.kernels:
+            try:
+                yield kernel, self.module(kernel)
+            except DiagnosticError as error:
+                yield kernel, error
+
+
+def _plain(name: str) -> str:
+    """A name without spaces, and without the brackets of its parameters."""
+    name = re.sub(r"\s+", "", name)
+    return re.sub(r"\(.*\)$", "", name) if not name.startswith("(") else name
+
+
+def _operations(function: Function) -> Iterator[Op]:
+    assert function.body is not None
+    return (op for op in function.body.walk() if op.name.startswith("pto."))
+
+
+_NO_WORK = ("pto.alloc", "pto.get_", "pto.declare", "pto.local", "pto.addptr", "pto.castptr", "pto.make", "pto.part")
+
+
+def _has_work(function: Function) -> bool:
+    """True if a part does anything."""
+    return any(not op.name.startswith(_NO_WORK) for op in _operations(function))
+
+
+def _is_of_other(function: Function, core: str) -> bool:
+    """True if a part has instructions that only the other kind of core has: the file is not compiled for this one."""
+    for op in _operations(function):
+        instr = _BY_TEXT.get(op.name.removeprefix("pto."))
+        pipe = getattr(instr, "pipe", None)
+        if pipe in (_VECTOR_ONLY if core == "cube" else _CUBE_ONLY):
+            return True
+        if op.name in ("pto.tload", "pto.tstore"):
+            tile = op.get("dst" if op.name == "pto.tload" else "src")
+            if tile is not None and isinstance(tile.type, TileSpec):
+                vector = tile.type.loc is TileType.Vec
+                if vector == (core == "cube"):
+                    return True
+    return False
+
+
+_BY_TEXT = {instr.text: instr for instr in TABLE.values()}
+
+
+def _entry(parts: dict[str, Function]) -> Function:
+    """A function that calls the parts of all kinds of cores; its pointers are as the parts that use them say."""
+    first = next(iter(parts.values()))
+    types: list[Type] = []
+    for k, param in enumerate(first.params):
+        told = [part.params[k].type for part in parts.values()]
+        used = [t for t, part in zip(told, parts.values()) if _uses(part, part.params[k])]
+        types.append((used or told)[0])
+        for part in parts.values():
+            if isinstance(param.type, Ptr) and not _uses(part, part.params[k]):
+                part.params[k].type = types[-1]
+    body = Block()
+    entry = Function(first.name, [], attrs={"pto.entry": True}, body=body, location=first.location)
+    entry.params = [Value(t, p.name, body, p.location, p.called) for t, p in zip(types, first.params)]
+    for core, part in parts.items():
+        part.name += f"_{core}"
+        part.attrs.pop("pto.entry", None)
+        body.add(Op("func.call", {"args": list(entry.params)}, {"callee": part.name}, location=part.location))
+    body.add(Op("func.return", {"values": []}, location=first.location))
+    return entry
+
+
+def _uses(function: Function, param: Value) -> bool:
+    assert function.body is not None
+    return any(param in op.values for op in function.body.walk())

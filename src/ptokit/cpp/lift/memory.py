@@ -1,0 +1,354 @@
+"""Pointers, global memory, and the local arrays and counters that optimisation leaves in memory.
+
+A pointer is what it points into, and how far. Numbers in local memory are kept in one of three ways: a variable that
+is only ever met by its name becomes a value that blocks hand on (`variables`); an array that is written with constants
+before anything else is looked up in a chain of selections; any other is a local array of the scalar unit.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import NamedTuple
+
+from ptokit.ir import Block, Op, Value
+from ptokit.ir.core import Operands
+from ptokit.types.dtypes import DType, dtype
+from ptokit.types.values import INDEX, LocalArray, Ptr
+from ptokit.types.values import Scalar as ScalarType
+
+from ..llvm import Instruction, Module, Operand, operand, split
+from ..rules import MEMORY, POINTER, Unliftable
+from .numbers import Lifting, Numbers, scalar_type
+
+LOOKED_UP = 8
+"""Elements of an array up to which it is a chain of selections."""
+
+_CHOSEN = "write the instruction once for each, in the branches of an if, or pass one array with an offset"
+
+
+class Root(NamedTuple):
+    """What a pointer points into: an ``argument``, a ``local`` or ``global`` variable, a ``tile``'s memory, nothing."""
+
+    kind: str
+    name: str = ""
+    position: int = -1
+
+
+NULL = Root("nothing")
+
+
+class Pointer(NamedTuple):
+    """A place in memory: bytes from the beginning of its root, as a number and values times numbers."""
+
+    root: Root
+    bytes: int = 0
+    terms: tuple[tuple[Value, int], ...] = ()
+
+    def plus(self, bytes: int, terms: tuple[tuple[Value, int], ...] = ()) -> Pointer:
+        """The place so many bytes further on."""
+        return Pointer(self.root, self.bytes + bytes, self.terms + terms)
+
+
+Variable = tuple[Root, int]
+"""A number in memory that has no other name: its root and byte offset."""
+
+
+class Memory:
+    """The memory of a function. ``params``: the kernel's parameters, which pointers are taken from."""
+
+    def __init__(self, module: Module, trace: Lifting, numbers: Numbers, params: list[Value]) -> None:
+        self.module, self.trace, self.numbers, self.params = module, trace, numbers, params
+        self.pointers: dict[str, Pointer] = {}
+        self.sizes: dict[Root, int] = {}  # of local variables, in bytes
+        self.stated: dict[Root, str] = {}  # the types with which they are declared
+        self.types: dict[Root, set[str]] = {}  # with which memory is read and written
+        self.late: set[Root] = set()  # is written after the first block
+        self.tables: dict[Root, dict[int, Value]] = {}  # of arrays that are still known
+        self.arrays: dict[tuple[Root, int], Value] = {}
+        self.current: dict[Variable, Value] = {}  # what variables are, in the block that is being lifted
+        self.variables: dict[Variable, ScalarType] = {}
+        self.prologue: list[Op] = []  # at the beginning of the function
+        self._met: dict[Root, list[tuple[Pointer, int]]] = {}
+
+    # --- places
+
+    def pointer(self, text: str) -> Pointer:
+        """The place that an operand names."""
+        found = self.pointers.get(text)
+        if found is not None:
+            return found
+        if text in ("null", "undef", "poison", "zeroinitializer"):
+            return Pointer(NULL)
+        if text.startswith("@"):
+            return Pointer(Root("global", text[1:].strip('"')))
+        if text.startswith("getelementptr"):
+            parts = split(_inner(text.partition("inrange(")[2].partition(")")[2] or text))
+            return self.element(parts[0], [operand(part) for part in parts[1:]])
+        if text.startswith("inttoptr"):
+            value = operand(_inner(text).rpartition(" to ")[0])
+            return Pointer(Root("tile"), int(value.text))
+        raise Unliftable(POINTER, "an address comes from a number that only the run knows", _CHOSEN)
+
+    def element(self, type: str, operands: list[Operand]) -> Pointer:
+        """The place of an element, as ``getelementptr`` counts."""
+        base, bytes = self.pointer(operands[0].text), 0
+        terms: list[tuple[Value, int]] = []
+        for k, index in enumerate(operands[1:]):
+            known = self.numbers.number(index)
+            if k and known is not None:
+                more, type = self.module.element(type, known)
+                bytes += more
+                continue
+            if k:
+                type = self.module.item(type)
+            size = self.module.size(type)
+            if known is not None:
+                bytes += known * size
+            else:
+                terms.append((self.numbers.index(self.numbers.value(index)), size))
+        return base.plus(bytes, tuple(terms))
+
+    def offset(self, p: Pointer, size: int) -> int | Value:
+        """How many elements of so many bytes a place is from the beginning of its root."""
+        if p.bytes % size or any(scale % size for _, scale in p.terms):
+            return self.numbers.binary("divsi", self.at(self.offset(p, 1)), self.at(size))
+        total: Value | None = None
+        for value, scale in p.terms:
+            term = value if scale == size else self.numbers.binary("muli", value, self.at(scale // size))
+            total = term if total is None else self.numbers.binary("addi", total, term)
+        if total is None:
+            return p.bytes // size
+        return self.numbers.binary("addi", total, self.at(p.bytes // size)) if p.bytes else total
+
+    def at(self, offset: int | Value) -> Value:
+        """An offset as a value of type index."""
+        return offset if isinstance(offset, Value) else self.numbers.constant(offset, INDEX)
+
+    # --- global memory
+
+    def global_pointer(self, p: Pointer, element: DType) -> Value:
+        """A pointer of the program to elements of a type."""
+        if p.root.kind != "argument":
+            where = {"nothing": "a null pointer", "tile": "the memory of a tile"}.get(p.root.kind, "a local variable")
+            raise Unliftable(POINTER, f"global memory is needed, and the address is that of {where}", _CHOSEN)
+        value = self._argument(p.root, element)
+        offset = self.offset(p, element.size)
+        if offset != 0:
+            operands = {"ptr": value, "offset": self.at(offset)}
+            value = self.trace.emit("pto.addptr", operands, results=[value.type]).result
+        return value
+
+    def _argument(self, root: Root, element: DType) -> Value:
+        value = self.params[root.position]
+        assert isinstance(value.type, Ptr)
+        if value.type.dtype is not element:
+            value = self.trace.emit("pto.castptr", {"in": value}, results=[Ptr(element)]).result
+        return value
+
+    def _element_of(self, root: Root, type: ScalarType) -> DType:
+        """The element type with which a number of that type is read from an argument."""
+        own = self.params[root.position].type
+        assert isinstance(own, Ptr)
+        asked = dtype("i8" if type.name == "i1" else type.name)
+        same = own.dtype.size == asked.size and own.dtype.is_float == asked.is_float and own.dtype.bits >= 8
+        return own.dtype if same and own.dtype.is_integer == asked.is_integer else asked
+
+    # --- reading and writing
+
+    def load(self, p: Pointer, type: str, *, whole: bool = False) -> Value:
+        """The number at a place; ``whole``: all of a variable is read, whatever is in it."""
+        wanted = scalar_type(type)
+        if p.root.kind == "argument":
+            element = self._element_of(p.root, wanted)
+            operands = {"ptr": self._argument(p.root, element), "index": self.at(self.offset(p, element.size))}
+            value = self.trace.emit("pto.load_scalar", operands, results=[ScalarType(element.text)]).result
+            return self._as(value, wanted)
+        if p.root.kind not in ("local", "global"):
+            raise Unliftable(MEMORY, "a number is read through a pointer to no variable", "use GetValue of the tile")
+        if (p.root, p.bytes) in self.variables and not p.terms:
+            return self._as(self.current[p.root, p.bytes], wanted)
+        size = self.module.size(type)
+        found = self._looked_up(p, size, wanted)
+        if found is not None:
+            return found
+        array = self._array(p, size, whole)
+        assert isinstance(array.type, LocalArray)
+        given: Operands = {"array": array, "indices": [self.at(self.offset(p, size))]}
+        return self._as(self.trace.emit("pto.local_array_get", given, results=[array.type.element]).result, wanted)
+
+    def store(self, p: Pointer, value: Value, *, whole: bool = False) -> None:
+        """Put a number down at a place; ``whole``: all of a variable is written, whatever is in it."""
+        assert isinstance(value.type, ScalarType)
+        if p.root.kind == "argument":
+            element = self._element_of(p.root, value.type)
+            operands = {"value": self._as(value, ScalarType(element.text)), "ptr": self._argument(p.root, element)}
+            self.trace.emit("pto.store_scalar", {**operands, "index": self.at(self.offset(p, element.size))})
+            return
+        if p.root.kind not in ("local", "global"):
+            raise Unliftable(MEMORY, "a number is stored through a pointer to no variable", "use SetValue of the tile")
+        key = (p.root, p.bytes)
+        if key in self.variables and not p.terms:
+            self.current[key] = self._as(value, self.variables[key])
+            return
+        table = self._table(p.root)
+        if table is not None and not p.terms and self.numbers.known(value) is not None:
+            table[p.bytes] = value
+            return
+        size = self.module.size(value.type.name if not value.type.is_float else _LLVM[value.type.name])
+        array = self._array(p, size, whole)
+        assert isinstance(array.type, LocalArray)
+        given: Operands = {"array": array, "indices": [self.at(self.offset(p, size))]}
+        self.trace.emit("pto.local_array_set", {**given, "value": self._as(value, array.type.element)})
+
+    def fill(self, p: Pointer, count: int) -> None:
+        """Set bytes of a variable to zero."""
+        for at, type in self._numbers_in(p, count, self.types.get(p.root, set())):
+            zero = self.numbers.value(Operand(type, "0.0" if type in _FLOATS else "0"))
+            self.store(p.plus(at), zero, whole=True)
+
+    def copy(self, to: Pointer, source: Pointer, count: int) -> None:
+        """Copy bytes of a variable to another."""
+        types = self.types.get(to.root, set()) | self.types.get(source.root, set())
+        if not types and "argument" in (to.root.kind, source.root.kind):
+            types = {"i8"}
+        for at, type in list(self._numbers_in(to, count, types)):
+            self.types.setdefault(to.root, set()).add(type)
+            self.types.setdefault(source.root, set()).add(type)
+            self.store(to.plus(at), self.load(source.plus(at), type, whole=True), whole=True)
+
+    def _numbers_in(self, p: Pointer, count: int, types: set[str]) -> list[tuple[int, str]]:
+        """Where numbers of these types are in so many bytes of a variable."""
+        sizes = {self.module.size(type): type for type in sorted(types) if type != "ptr"}
+        places = [(at, type) for size, type in sizes.items() for at in range(0, count - size + 1, size)]
+        if p.root not in self.stated or p.terms:
+            return places
+        leaves = dict(self.module.leaves(self.stated[p.root]))
+        held = [(at, type) for at, type in places if leaves.get(p.bytes + at) == self.module.size(type)]
+        return held if sum(self.module.size(type) for _, type in held) == count else places
+
+    def _as(self, value: Value, wanted: ScalarType) -> Value:
+        assert isinstance(value.type, ScalarType)
+        if value.type == wanted:
+            return value
+        have, want = value.type.name, wanted.name
+        if "i1" in (have, want):
+            return self.numbers.cast("trunci" if want == "i1" else "extui", value, wanted)
+        return self.numbers.same_bits(value, wanted)
+
+    # --- local arrays
+
+    def _table(self, root: Root) -> dict[int, Value] | None:
+        """What an array is known to hold, while nothing else than constants has been written to it."""
+        if root in self.late or len({self.module.size(type) for type in self.types.get(root, ())}) != 1:
+            return None
+        if root not in self.tables:
+            table = self.tables[root] = {}
+            if root.kind == "global":
+                for at, value in self.module.numbers(root.name):
+                    table[at] = self.numbers.value(value)
+        return self.tables[root]
+
+    def _looked_up(self, p: Pointer, size: int, wanted: ScalarType) -> Value | None:
+        table = self._table(p.root)
+        if table is None:
+            return None
+        zero = self.trace.constant(0.0, wanted) if wanted.is_float else self.numbers.constant(0, wanted)
+        if not p.terms:
+            found = table.get(p.bytes)
+            return zero if found is None else self._as(found, wanted)
+        places = range(0, self._bytes(p.root), size)
+        if len(places) > LOOKED_UP:
+            return None
+        values = [self._as(table[place], wanted) if place in table else zero for place in places]
+        at, out = self.at(self.offset(p, 1)), values[-1]
+        for place, value in zip(places, values[:-1]):
+            out = self.numbers.select(self.numbers.compare("eq", at, self.at(place)), value, out)
+        return out
+
+    def _bytes(self, root: Root) -> int:
+        return self.sizes[root] if root.kind == "local" else self.module.size(self.module.value_of(root.name).type)
+
+    def _array(self, p: Pointer, size: int, whole: bool) -> Value:
+        """The local array of the numbers of one size in a variable, made at the beginning of the function."""
+        root = p.root
+        if not whole:
+            self._met.setdefault(root, []).append((p, size))
+        found = self.arrays.get((root, size))
+        if found is not None:
+            return found
+        if "ptr" in self.types[root]:
+            message = "pointers are kept in a local array, and which is meant only the run knows"
+            raise Unliftable(POINTER, message, _CHOSEN)
+        of_size = sorted(t for t in self.types[root] if self.module.size(t) == size)
+        kind = next((t for t in of_size if t not in _FLOATS), of_size[0])
+        element = ScalarType("i8") if kind == "i1" else scalar_type(kind)
+        array = Value(LocalArray((max(1, self._bytes(root) // size),), element), "", location=self.trace.at)
+        array.owner = made = Op("pto.declare_local_array", {}, {}, [array], location=self.trace.at)
+        self.arrays[root, size] = array
+        block, self.trace.block = self.trace.block, Block()
+        self.trace.block.add(made)
+        known = self.tables.pop(root, None)
+        self.late.add(root)
+        if known is None:
+            known = self._initial(root, size)
+        for at, value in known.items():
+            operands: Operands = {"array": array, "indices": [self.at(at // size)], "value": self._as(value, element)}
+            self.trace.emit("pto.local_array_set", operands)
+        self.prologue += self.trace.block.ops
+        self.trace.block = block
+        return array
+
+    def _initial(self, root: Root, size: int) -> dict[int, Value]:
+        if root.kind != "global":
+            return {}
+        numbers = self.module.numbers(root.name)
+        return {at: self.numbers.value(value) for at, value in numbers if self.module.size(value.type) == size}
+
+    def check(self) -> None:
+        """Refuse arrays in which a byte is part of numbers of two sizes."""
+        for root, met in self._met.items():
+            leaves = dict(self.module.leaves(self.stated[root])) if root in self.stated else {}
+            if all(leaves.get(_first(p)) == size for p, size in met):
+                continue
+            step = gcd(*(scale for p, _ in met for _, scale in p.terms)) or 1 << 40
+            places = {(p.bytes % step, size) for p, size in met}
+            for at, size in places:
+                for other, more in places:
+                    if size != more and at < other + more and other < at + size:
+                        message = f"bytes of a local array are read as numbers of {size} and of {more} bytes"
+                        raise Unliftable(MEMORY, message, "keep numbers of different sizes in arrays of their own")
+
+
+def _first(p: Pointer) -> int:
+    """Where the first of the places is that a pointer with indices may mean."""
+    step = gcd(*(scale for _, scale in p.terms))
+    return p.bytes if p.bytes >= 0 or not step else p.bytes % step
+
+
+_FLOATS = ("half", "float", "double", "bfloat")
+_LLVM = {"f16": "half", "f32": "float", "f64": "double", "bf16": "bfloat"}
+
+
+def _inner(text: str) -> str:
+    return text[text.index("(") + 1 : text.rindex(")")]
+
+
+def root_refused(roots: set[Root]) -> Unliftable:
+    """Why a pointer that may point into several things cannot be lifted."""
+    if {root.kind for root in roots} == {"argument"}:
+        names = " or ".join(sorted(root.name for root in roots))
+        return Unliftable(POINTER, f"a pointer points into {names}, and which only the run knows", _CHOSEN)
+    return Unliftable(POINTER, "a pointer points into one of several variables, and which only the run knows", _CHOSEN)
+
+
+def accessed(instruction: Instruction) -> list[tuple[str, str, bool]]:
+    """The memory that an instruction accesses: the pointer, with which type, and whether it is written."""
+    if instruction.op == "load":
+        return [(instruction.operands[0].text, instruction.type, False)]
+    if instruction.op == "store":
+        return [(instruction.operands[1].text, instruction.type, True)]
+    if instruction.op == "call" and instruction.word.startswith(("@llvm.memcpy", "@llvm.memmove")):
+        return [(instruction.operands[0].text, "", True), (instruction.operands[1].text, "", False)]
+    if instruction.op == "call" and instruction.word.startswith("@llvm.memset"):
+        return [(instruction.operands[0].text, "", True)]
+    return []

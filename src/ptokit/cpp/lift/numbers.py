@@ -1,0 +1,223 @@
+"""Scalars: the trace that operations are recorded into, values of LLVM's types, and arithmetic on what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ptokit.diagnostics import Location
+from ptokit.diagnostics.calls import Argument
+from ptokit.ir import Op, Value
+from ptokit.lang.scalar import Scalar, number
+from ptokit.lang.trace import Trace
+from ptokit.run.machine.scalars import binary as compute
+from ptokit.run.machine.scalars import cast as convert
+from ptokit.run.machine.scalars import compare
+from ptokit.targets import Target
+from ptokit.types.values import I1, INDEX, Type
+from ptokit.types.values import Scalar as ScalarType
+
+from ..llvm import NOTHING, Operand, float_of, is_integer
+from ..rules import CALL, POINTER, Unliftable
+
+FLOATS = {"half": "f16", "float": "f32", "double": "f64", "bfloat": "bf16"}
+BINARY = {
+    "add": "addi",
+    "sub": "subi",
+    "mul": "muli",
+    "sdiv": "divsi",
+    "udiv": "divui",
+    "srem": "remsi",
+    "urem": "remui",
+    "and": "andi",
+    "or": "ori",
+    "xor": "xori",
+    "shl": "shli",
+    "lshr": "shrui",
+    "ashr": "shrsi",
+    "fadd": "addf",
+    "fsub": "subf",
+    "fmul": "mulf",
+    "fdiv": "divf",
+    "frem": "remf",
+}
+SHIFTS = ("shli", "shrui", "shrsi")
+CASTS = {
+    "trunc": "trunci",
+    "sext": "extsi",
+    "zext": "extui",
+    "sitofp": "sitofp",
+    "uitofp": "uitofp",
+    "fptosi": "fptosi",
+    "fptoui": "fptoui",
+    "fpext": "extf",
+    "fptrunc": "truncf",
+    "bitcast": "bitcast",
+}
+_MAY_FAULT = ("divsi", "divui", "remsi", "remui")
+
+
+class Lifting(Trace):
+    """The trace of a kernel in C++: operations go to the current block, at the current place."""
+
+    def __init__(self, name: str, target: Target, place: Location) -> None:
+        super().__init__(name, target, place)
+        self.block, self.at = self.root.block, place
+
+    def emit(
+        self,
+        name: str,
+        operands: Mapping[str, Value | list[Value] | None] | None = None,
+        attrs: dict[str, Any] | None = None,
+        results: Sequence[Type] = (),
+        *,
+        hint: str | None = None,
+        location: Location | None = None,
+        arguments: Mapping[str, Argument] | None = None,
+    ) -> Op:
+        op = Op(name, dict(operands or {}), attrs or {}, location=self.at)
+        op.results = [Value(type, "", op, self.at) for type in results]
+        return self.block.add(op)
+
+    def take(self, op: Op) -> None:
+        self.block.add(op)
+
+    def visible(self, value: Value) -> bool:
+        return True
+
+    def check_scope(self, value: Value, location: Location | None = None) -> None:
+        """Scopes are those of C++, which has been compiled."""
+
+    def constant(self, value: bool | int | float, type: ScalarType, *, computed: bool = False) -> Value:
+        key = (type.name, repr(value))
+        if key not in self._constants:
+            result = Value(type, "", location=self.at)
+            self._constants[key] = Op("arith.constant", {}, {"value": value}, [result], location=self.at)
+        return self._constants[key].result
+
+    @property
+    def constants(self) -> list[Op]:
+        """The constants made so far."""
+        return list(self._constants.values())
+
+
+def scalar_type(type: str) -> ScalarType:
+    """The type of a number of LLVM."""
+    if type == "i1":
+        return I1
+    if is_integer(type) or type in FLOATS:
+        return ScalarType(FLOATS.get(type, type))
+    raise Unliftable(CALL, f"a value of LLVM type {type} has no counterpart")
+
+
+class Numbers:
+    """The numbers of a function by their names in LLVM IR."""
+
+    def __init__(self, trace: Lifting) -> None:
+        self.trace = trace
+        self.values: dict[str, Value] = {}
+
+    def known(self, value: Value) -> Any:
+        """The number that a constant is; None for others."""
+        owner = value.owner
+        return owner.attrs["value"] if isinstance(owner, Op) and owner.name == "arith.constant" else None
+
+    def value(self, operand: Operand) -> Value:
+        """The value of an operand."""
+        found = self.values.get(operand.text)
+        if found is not None:
+            return found
+        type = scalar_type(operand.type)
+        text = operand.text
+        if text.startswith(("%", "@")) or "(" in text:
+            raise Unliftable(POINTER, "an address is used as a number", "keep numbers and pointers apart")
+        if type.is_float:
+            return self.trace.constant(float_of(text, operand.type), type)
+        if type == I1:
+            return self.trace.constant(text == "true", I1)
+        return self.constant(0 if text in NOTHING else int(text), type)
+
+    def constant(self, n: int, type: ScalarType) -> Value:
+        """An integer constant, with as many of its bits as the type has."""
+        if type == I1:
+            return self.trace.constant(bool(n & 1), I1)
+        bits = 64 if type == INDEX else int(type.name.lstrip("uis"))
+        half = 1 << (bits - 1)
+        return self.trace.constant((n + half) % (2 * half) - half, type)
+
+    def number(self, operand: Operand) -> int | None:
+        """The integer that an operand is known to be; None for others."""
+        found = self.known(self.value(operand))
+        return int(found) if isinstance(found, int) else None
+
+    def plain(self, operand: Operand) -> Any:
+        """An integer operand as the words of `lang` take it: Python's where it is known, else one of type index."""
+        known = self.number(operand)
+        return known if known is not None else self.index_number(self.value(operand))
+
+    def index_number(self, value: Value) -> Scalar:
+        """A value as a number of type index, as the words of `lang` have it."""
+        return number(self.index(value))  # type: ignore[no-any-return]
+
+    def real(self, operand: Operand) -> Any:
+        """A number operand as the words of `lang` take it, in its own type."""
+        value = self.value(operand)
+        known = self.known(value)
+        return known if known is not None else number(value)
+
+    def index(self, value: Value) -> Value:
+        """An integer as one of type index."""
+        if value.type == INDEX:
+            return value
+        known = self.known(value)
+        if known is not None:
+            return self.constant(int(known), INDEX)
+        return self.trace.emit("arith.index_cast", {"in": value}, results=[INDEX]).result
+
+    def binary(self, op: str, a: Value, b: Value) -> Value:
+        """The result of an `arith` operation, computed here where both operands are known.
+
+        LLVM moves shifts to where their amount may be too large and their result is not used: the amount is kept within
+        the width.
+        """
+        type = a.type
+        assert isinstance(type, ScalarType)
+        x, y = self.known(a), self.known(b)
+        if op in SHIFTS and y is None:
+            b = self.binary("andi", b, self.constant(int(type.name[1:]) - 1, type))
+        if x is not None and y is not None and not (op in _MAY_FAULT and y == 0):
+            return self.trace.constant(compute(op, type.name)(x, y), type)
+        return self.trace.emit(f"arith.{op}", {"lhs": a, "rhs": b}, results=[type]).result
+
+    def compare(self, predicate: str, a: Value, b: Value) -> Value:
+        """The result of a comparison."""
+        assert isinstance(a.type, ScalarType)
+        op = "cmpf" if a.type.is_float else "cmpi"
+        x, y = self.known(a), self.known(b)
+        if x is not None and y is not None:
+            return self.trace.constant(bool(compare(op, predicate, a.type.name)(x, y)), I1)
+        return self.trace.emit(f"arith.{op}", {"lhs": a, "rhs": b}, {"predicate": predicate}, [I1]).result
+
+    def cast(self, op: str, value: Value, to: ScalarType) -> Value:
+        """A number converted to another type."""
+        assert isinstance(value.type, ScalarType)
+        if value.type == to:
+            return value
+        known = self.known(value)
+        if known is not None and op in ("extsi", "extui", "trunci"):
+            return self.trace.constant(convert(op, value.type.name, to.name)(known), to)
+        return self.trace.emit(f"arith.{op}", {"in": value}, results=[to]).result
+
+    def same_bits(self, value: Value, to: ScalarType) -> Value:
+        """The bits of a number as another type of the same size."""
+        return value if value.type == to else self.cast("bitcast", value, to)
+
+    def select(self, condition: Value, a: Value, b: Value) -> Value:
+        """One of two values."""
+        known = self.known(condition)
+        if known is not None:
+            return a if known else b
+        if a is b:
+            return a
+        operands = {"condition": condition, "true": a, "false": b}
+        return self.trace.emit("arith.select", operands, results=[a.type]).result

@@ -1,0 +1,126 @@
+"""What cannot be lifted, or compiled: one finding at its line, which says what to write instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import ptokit
+from ptokit.cpp.compiler import find_compiler
+from ptokit.diagnostics import Diagnostic, DiagnosticError
+
+NAMES = ["chosen", "recursion", "declared", "assembly", "option", "operands", "address"]
+RULES = dict(zip(NAMES, "POINTER CALL CALL ASM OPTION OPERANDS OPERANDS".split()))
+
+
+def line_of(path: Path, comment: str) -> int:
+    lines = path.read_text().splitlines()
+    return next(k for k, line in enumerate(lines, 1) if line.endswith(f"// {comment}"))
+
+
+def refused(text: str, tmp_path: Path, **options: str) -> list[Diagnostic]:
+    path = tmp_path / "kernel.cpp"
+    path.write_text(text)
+    return list(ptokit.check(path, target="a2a3", **options).diagnostics)
+
+
+@pytest.mark.usefixtures("compiler")
+@pytest.mark.parametrize("name", NAMES)
+def test_refused_at_its_line(kernels: Path, name: str) -> None:
+    path = kernels / "refused.cpp"
+    (found,) = ptokit.check(f"{path}:{name}", target="a2a3").diagnostics
+    assert found.rule == f"CPP-{RULES[name]}"
+    assert (found.location.file, found.location.line) == (str(path), line_of(path, name))
+
+
+@pytest.mark.usefixtures("compiler")
+def test_all_kernels_of_a_file_are_reported(kernels: Path) -> None:
+    report = ptokit.check(kernels / "refused.cpp", target="a2a3")
+    assert len(report.errors) == len(NAMES)
+
+
+@pytest.mark.usefixtures("compiler")
+def test_calls_that_led_there_are_named(tmp_path: Path) -> None:
+    text = """#include <pto/pto-inst.hpp>
+using namespace pto;
+template <class T> AICORE void inner(T& t) { TADD(t, t); }
+template <class T> AICORE void outer(T& t) { inner(t); }
+__global__ AICORE void kernel(__gm__ float* x) {
+    Tile<TileType::Vec, float, 8, 64> t;
+    TASSIGN(t, 0);
+    outer(t);
+}
+"""
+    (found,) = refused(text, tmp_path)
+    assert found.location.line == 3
+    assert [note.location.line for note in found.remarks] == [4, 8]
+    assert "in kernel" in found.remarks[1].message
+
+
+@pytest.mark.usefixtures("compiler")
+def test_unknown_instruction_is_guessed(tmp_path: Path) -> None:
+    text = "#include <pto/pto-inst.hpp>\n__global__ AICORE void k(__gm__ float* x) { pto::TADDD(x); }\n"
+    found = refused(text, tmp_path)[0]
+    assert (found.rule, found.location.line) == ("CPP-COMPILE", 2)
+    assert "TADD" in f"{found.message} {found.hint}"
+
+
+@pytest.mark.usefixtures("compiler")
+def test_missing_headers_are_named_together(tmp_path: Path) -> None:
+    text = '#include <pto/pto-inst.hpp>\n#include "kernel_operator.h"\n#include "tiling/tiling.h"\n'
+    (found,) = refused(text, tmp_path)
+    assert (found.rule, found.location.line) == ("CPP-INCLUDE", 2)
+    assert "kernel_operator.h" in found.message
+    assert "tiling/tiling.h" in found.message
+
+
+@pytest.mark.usefixtures("compiler")
+def test_file_without_a_kernel(tmp_path: Path) -> None:
+    (found,) = refused("int f() { return 1; }\n", tmp_path)
+    assert found.rule == "CPP-KERNEL"
+
+
+@pytest.mark.usefixtures("compiler")
+def test_kernel_that_is_not_there(kernels: Path) -> None:
+    (found,) = ptokit.check(f"{kernels / 'features.cpp'}:rinh", target="a5").diagnostics
+    assert found.rule == "CPP-KERNEL"
+    assert "ring" in str(found.hint)
+
+
+@pytest.mark.usefixtures("compiler")
+def test_compiling_takes_no_longer_than_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PTOKIT_CXX_SECONDS", "1")
+    endless = "template <int N> struct F { static constexpr int v = F<N - 1>::v + F<N - 2>::v; };\n" * 0
+    endless += "constexpr long f(long n) { long s = 0; for (long i = 0; i < n; i++) s += i % 7; return s; }\n"
+    text = endless + "static_assert(f(1L << 40) > 0);\n"
+    path = tmp_path / "kernel.cpp"
+    path.write_text("#pragma clang diagnostic push\n" + text)
+    (found,) = ptokit.check(path, target="a2a3").diagnostics
+    assert found.rule in ("CPP-LIMIT", "CPP-COMPILE")
+
+
+def test_without_a_compiler_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PTOKIT_CXX", "/bin/false")
+    (found,) = refused("int f();\n", tmp_path)
+    assert found.rule == "CPP-COMPILER"
+    with pytest.raises(DiagnosticError, match="CPP-COMPILER"):
+        find_compiler()
+
+
+@pytest.mark.usefixtures("compiler")
+def test_what_is_kept_is_not_used_when_a_header_changes(tmp_path: Path) -> None:
+    (tmp_path / "size.h").write_text("constexpr int SIZE = 64;\n")
+    text = """#include <pto/pto-inst.hpp>
+#include "size.h"
+using namespace pto;
+__global__ AICORE void kernel(__gm__ float* x) {
+    Tile<TileType::Vec, float, 8, SIZE> t;
+    TASSIGN(t, 0);
+    TADDS(t, t, 1.0f);
+}
+"""
+    assert refused(text, tmp_path) == []
+    (tmp_path / "size.h").write_text("constexpr int SIZE = 60;\n")
+    (found,) = refused(text, tmp_path)
+    assert "60" in found.message
