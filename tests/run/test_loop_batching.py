@@ -10,8 +10,7 @@ import pytest
 from ptokit.asm import parse_module
 from ptokit.run.machine import loop_batching as steady
 from ptokit.run.program import Program, compile_program
-from ptokit.run.python.code import PythonCode
-from ptokit.run.python.text import Source
+from ptokit.run.python.code import PythonCode, Source
 from ptokit.targets import A5
 
 SIZE = 16384

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ptokit.ir.core import Value
-from ptokit.plan.steps import Data, Form, Operand, Region, Step
+from ptokit.plan.steps import Callee, Data, Form, FunctionPlan, Operand, Region, Step
 from ptokit.run.backends import Launched, Unable
 from ptokit.run.fault import Fault
 from ptokit.run.machine import lanes
-from ptokit.run.machine.calls import carry_out
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.program import Program
 
 Values = dict[Value, Any]
-
-
-class Returned(Exception):
-    """A function returns."""
+ENDS = ("yield", "condition", "branch", "return")
 
 
 class Walker:
-    """A kernel, prepared."""
+    """A kernel, prepared. ``m``: the machine of a block, or the threads that execute a function."""
 
     def __init__(self, program: Program) -> None:
-        self.program = program
+        self.program, self.plan = program, program.plan
         if program.cores.waits or program.cores.mixed:
             raise Unable("its cores run beside each other")
 
@@ -40,79 +37,98 @@ class Walker:
 
     def launch(self, work: Launched) -> None:
         program = self.program
-        self.m = Chunk(program.target, 1, work.blocks, work.matmul, extended=program.extended)
-        self.m.place = lambda: self.now.op.location
+        chunk = Chunk(program.target, 1, work.blocks, work.matmul, extended=program.extended)
+        chunk.place = lambda: self.now.op.location
         for block in work.span:
-            self.m.start(np.array([block]))
+            chunk.start(np.array([block]))
             try:
-                self.function(program.entry.name, work.values)
+                self.function(self.plan.functions[program.entry.name], chunk, *work.values)
             except (Fault, OverflowError) as error:
                 work.faults.add(block, program.diagnosis(error, self.now.op, f"block {block}", ()))
-            work.printed.add(block, self.m.printed[0])
+            work.printed.add(block, chunk.printed[0])
 
-    def function(self, name: str, arguments: Sequence[Any]) -> Sequence[Any]:
-        plan = self.program.plan.functions[name]
-        known: Values = dict(zip(plan.function.params, arguments))
-        try:
-            self.steps(plan.first, known)
-            return self.region(plan.body, known)
-        except Returned as returned:
-            return returned.args
+    def function(self, function: FunctionPlan, m: Any, *arguments: Any) -> Sequence[Any]:
+        """What it returns."""
+        known: Values = dict(zip(function.function.params, arguments))
+        self.steps(m, function.first, known)
+        return self.region(m, function.body, known)
 
-    def region(self, region: Region, known: Values, handed: Sequence[Any] = ()) -> Sequence[Any]:
-        """What the region yields."""
-        block = region[0]
-        while True:
-            known.update(zip(block.args, handed))
-            last = self.steps(block.steps, known)
-            if last is None or last.word != "branch":
-                return () if last is None else [self.value(operand, known) for operand in last.operands]
-            flag = self.value(last.operands[0], known) if last.cases else None
-            way = last.ways[last.cases.index(flag) + 1 if flag in last.cases else 0]
-            block, handed = region[way.block], [self.value(operand, known) for operand in way.operands]
+    def of_threads(self, name: str, threads: Any, *arguments: Any) -> Any:
+        """The result of a function that threads execute, or its results."""
+        results = self.function(self.plan.threads[name], threads, *arguments)
+        return results[0] if len(results) == 1 else results
 
-    def steps(self, steps: Sequence[Step], known: Values) -> Step | None:
+    def region(self, m: Any, region: Region, known: Values, handed: Sequence[Any] = ()) -> Sequence[Any]:
+        """What the region yields or returns."""
+        known.update(zip(region[0].args, handed))
+        if len(region) == 1:
+            last = self.steps(m, region[0].steps, known)
+            return () if last is None else self.values(m, last.operands, known)
+        places, ends = m.places(len(region)), ()
+        for number in places:
+            last = self.steps(m, region[number].steps, known)
+            given = self.values(m, last.operands, known)
+            if last.word != "branch":
+                ends = kept(places, ends, given)
+                continue
+            passed = [self.values(m, way.operands, known) for way in last.ways]
+            ways = m.ways(given[0] if given else None, last.cases)
+            for k, (way, values) in enumerate(zip(last.ways, passed)):
+                if ways.enter(k):
+                    args = region[way.block].args
+                    known.update(zip(args, kept(ways, [known.get(arg) for arg in args], values)))
+                    places.go(way.block)
+            ways.leave()
+        return ends
+
+    def steps(self, m: Any, steps: Sequence[Step], known: Values) -> Step | None:
         """Do them; the last one if it says what comes next."""
         for step in steps:
             self.now = step
-            if step.word in ("yield", "condition", "branch"):
+            if step.word in ENDS:
                 return step
-            here = not step.core or getattr(self.m, step.core)
-            results = self.step(step, known, [self.value(o, known) for o in step.operands]) if here else [0, 0]
+            here = not step.core or getattr(m, step.core)
+            results = self.step(m, step, known, self.values(m, step.operands, known)) if here else [0, 0]
             known.update(zip(step.results, results))
         return None
 
-    def step(self, step: Step, known: Values, given: list[Any]) -> Sequence[Any]:
+    def step(self, m: Any, step: Step, known: Values, given: list[Any]) -> Sequence[Any]:
         match step.word:
             case "for":
-                carried: Sequence[Any] = given[3:]
-                for i in self.m.loop(*given[:3]):
-                    carried = self.region(step.regions[0], known, [i, *carried])
+                path, carried = m.loop(*given[:3]), given[3:]
+                for i in path:
+                    carried = kept(path, carried, self.region(m, step.regions[0], known, [i, *carried]))
                 return carried
             case "while":
+                path, carried, results = m.rounds(), given, ()
                 while True:
-                    go_on, *handed = self.region(step.regions[0], known, given)
-                    if not go_on:
-                        return handed
-                    given = list(self.region(step.regions[1], known, handed))
-            case "if":
-                chosen = step.regions[:1] if given[0] else step.regions[1:]
-                return self.region(chosen[0], known) if chosen else ()
-            case "switch":
-                number = step.cases.index(given[0]) + 1 if given[0] in step.cases else 0
-                return self.region(step.regions[number], known)
+                    met, *handed = self.region(m, step.regions[0], known, carried)
+                    path.part(met)
+                    results = [path.ended(*pair) for pair in zip(results or [None] * len(handed), handed)]
+                    if not path.goes():
+                        return results
+                    carried = kept(path, carried, self.region(m, step.regions[1], known, handed))
+            case "if" | "switch":
+                path, results = m.ways(given[0], step.cases if step.word == "switch" else (0,)), ()
+                for k, region in enumerate(step.regions):
+                    if path.enter(k):
+                        results = kept(path, results, self.region(m, region, known))
+                path.leave()
+                return results
             case "region":
-                return self.region(step.regions[0], known)
+                return self.region(m, step.regions[0], known)
             case "scope":
-                self.m.begin_scope()
-                return self.region(step.regions[0], known)
+                m.begin_scope()
+                return self.region(m, step.regions[0], known)
             case "call":
-                return self.function(step.callee, given)
-            case "return":
-                raise Returned(*given)
+                functions = self.plan.functions if isinstance(m, Chunk) else self.plan.threads
+                return self.function(functions[step.callee], m, *given)
             case _:
-                result = carry_out(step, self.m, *given)
+                result = m.carry_out(step, *given)
                 return result if len(step.results) > 1 else [result]
+
+    def values(self, m: Any, operands: Sequence[Operand], known: Values) -> list[Any]:
+        return [self.value(operand, known) for operand in operands]
 
     def value(self, operand: Operand, known: Values) -> Any:
         match operand:
@@ -120,10 +136,17 @@ class Walker:
                 return operand.value
             case Form():
                 return getattr(lanes, operand.how)(known[operand.value])
+            case Callee():
+                return partial(self.of_threads, operand.name)
             case tuple():
                 return tuple(self.value(item, known) for item in operand)
             case _:
                 return known[operand]
+
+
+def kept(path: Any, old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
+    """Values after a region that hands them on; `old` is empty if there were none."""
+    return [path.kept(*pair) for pair in zip(old or [None] * len(new), new)]
 
 
 prepare = Walker

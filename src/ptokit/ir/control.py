@@ -190,12 +190,16 @@ def call_edges(op: Op, function: Function) -> Iterator[Edge]:
             yield Edge(None, inner.group("values"), op.results)
 
 
-def called_from(module: Module, entry: Function) -> list[Function]:
-    """The functions with a body that run when `entry` does, itself first, each once."""
+def called_from(module: Module, entry: Function, *, threads: bool = True) -> list[Function]:
+    """The functions with a body that run when `entry` does, itself first, each once.
+
+    ``threads``: those that threads execute as well.
+    """
     found = [entry]
     for function in found:
         ops = function.body.walk() if function.body is not None else ()
-        found += [f for f in dict.fromkeys(callee(op, module) for op in ops) if f is not None and f not in found]
+        called = (f for f in dict.fromkeys(callee(op, module) for op in ops) if f is not None and f not in found)
+        found += [f for f in called if threads or not f.of_threads]
     return found
 
 

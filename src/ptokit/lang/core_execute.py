@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Note, Severity, lookup
-from ptokit.ir import Block, Function, Module, Op, Value
+from ptokit.ir import Block, Function, Op, Value
 from ptokit.ir.facts import Facts, instr_of
 from ptokit.ir.launch import SECTIONS, Launch
 from ptokit.ir.views import CHECKS
@@ -23,7 +23,7 @@ from ptokit.isa.site import Site, TileInfo
 from ptokit.isa.table import Instr, Kind, Role
 from ptokit.isa.unknown import UNKNOWN, Size
 from ptokit.plan.planner import PLANNED, Planner
-from ptokit.plan.steps import Bodies, Data, Plan, Step
+from ptokit.plan.steps import Data, Plan, Step
 from ptokit.run.fault import Fault
 from ptokit.run.machine.asking import check_operands, infos
 from ptokit.run.memory.buffers import Buffer
@@ -232,8 +232,8 @@ class _Now(Planner):
     """Plans single operations, all of whose operands are known."""
 
     def __init__(self, target: Target) -> None:
-        plan = Plan({}, Launch(), set(), 0, Bodies(Module()))
-        super().__init__(Function("core", [], body=Block()), target, plan, repeat(None), extended=False, text=False)
+        plan = Plan({}, Launch(), set(), 0)
+        super().__init__(Function("core", [], body=Block()), target, plan, repeat(None), {})
 
     def ref(self, value: Value | None) -> Data:
         what = held(value)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ptokit.isa.table import Role
 from ptokit.plan.steps import Data, Operand, Step, without_form
-from ptokit.run.machine.calls import bound, carry_out
+from ptokit.run.machine.calls import bound
 from ptokit.run.machine.lanes import plain
 from ptokit.run.memory.global_memory import Pointer as RunPointer
 from ptokit.run.memory.global_memory import View as RunView
@@ -174,8 +174,8 @@ def refuse(w: Writer, step: Step) -> None:
 
 def _carried_out(step: Step) -> Action:
     if step.word == "for":  # of which only the bounds can be wrong
-        return lambda worker, operands, words: next(worker.chunk.loop(*operands[:3]), None)
-    return lambda worker, operands, words: carry_out(step, worker.chunk, *operands)
+        return lambda worker, operands, words: next(iter(worker.chunk.loop(*operands[:3])), None)
+    return lambda worker, operands, words: worker.chunk.carry_out(step, *operands)
 
 
 def compute(w: Writer, step: Step, type: str) -> str:
@@ -184,7 +184,7 @@ def compute(w: Writer, step: Step, type: str) -> str:
     assert isinstance(result, Scalar)
 
     def action(worker: Any, operands: list[Any], words: Any) -> None:
-        words[0] = word(carry_out(step, worker.chunk, *operands), result.name)
+        words[0] = word(worker.chunk.carry_out(step, *operands), result.name)
 
     status = w.call_back(_site(w, step, packing, action), packing.words)
     w.leave_unless(status)
@@ -227,7 +227,7 @@ def _instruction(w: Writer, step: Step) -> tuple[Packing, Action]:
 
     def action(worker: Any, operands: list[Any], words: Any) -> None:
         worker.begin_block()
-        found = carry_out(step, worker.chunk, *operands)
+        found = worker.chunk.carry_out(step, *operands)
         worker.settle(operands)
         if not results:
             return

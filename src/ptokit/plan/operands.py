@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.control import TERMINATORS, edges, ends, givers, is_call, is_loop
@@ -90,17 +91,34 @@ class Operands:
     """The values of one function as operands of steps."""
 
     def __init__(
-        self, function: Function, target: Target, plan: Plan, sites: Iterator[int | None], *, extended: bool, text: bool
+        self,
+        function: Function,
+        target: Target,
+        plan: Plan,
+        sites: Iterator[int | None],
+        known: Mapping[str, Function],
+        *,
+        extended: bool = False,
+        text: bool = False,
     ) -> None:
-        self.function, self.target, self.made, self.sites = function, target, plan, sites
+        """``known``: the functions of the module that have a body, by name."""
+        self.function, self.target, self.made, self.sites, self.known = function, target, plan, sites, known
         self.extended, self.text = extended, text
-        self.facts = Facts(function)
         self.varying = plan.varying
-        self.carried_tiles = carried_tiles(function)
         self.fixed: set[Value] = set()
         self.settled: dict[Value, TileSpec] = {}
         self.numbers: dict[int, int] = {}  # of the blocks of the region, by id
         self.other_names: dict[Value, Operand] = {}  # of what a vector scope captures, of casts
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the text says about values."""
+        return Facts(self.function)
+
+    @cached_property
+    def carried_tiles(self) -> set[Value]:
+        """Tiles that loops carry."""
+        return carried_tiles(self.function)
 
     def ref(self, value: Value | None) -> Operand:
         """An operand; constants are known."""

@@ -9,15 +9,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir import core
-from ptokit.ir.core import Module, Op, Value
+from ptokit.ir.control import called_from
+from ptokit.ir.core import Function, Module, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.ir.graph import passed, reachable
 from ptokit.ir.launch import SECTIONS, SIMT_SIZES, Launch
-from ptokit.ir.scale_views import packed_slice
 from ptokit.isa.check import bound_at_run
 from ptokit.isa.meaning.footprint import bytes_moved
 from ptokit.isa.seen import scales_of
@@ -27,28 +26,31 @@ from ptokit.isa.table import Instr, Kind
 from ptokit.isa.undecided import open_rules
 from ptokit.isa.unknown import known
 from ptokit.targets import Target
-from ptokit.types.enums import Pipe, TileType
-from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import MemRef, MultiTile, PartitionView, Ptr, Scalar, TensorView
+from ptokit.types.enums import Pipe
+from ptokit.types.tile import TileSpec
+from ptokit.types.values import MemRef, PartitionView, Scalar, TensorView
 
 from . import values
 from .effects import Effects, agreed
-from .operands import Operands, check_cast, settled_regions
-from .steps import Block, Bodies, Data, FunctionPlan, Operand, Plan, Region, Step, Way
+from .operands import settled_regions
+from .steps import Block, Callee, Data, FunctionPlan, Operand, Plan, Region, Step, Way
+from .values import TILE, Places
 
 
-def plan(module: Module, target: Target, effects: Effects, launch: Launch, *, extended: bool) -> Plan:
-    """The plan of every function of a module. Raises `DiagnosticError` for what cannot be run."""
-    made = Plan({}, launch, effects.varying, 0, Bodies(module))
+def plan(module: Module, entry: Function, target: Target, effects: Effects, launch: Launch, *, extended: bool) -> Plan:
+    """The plan of a kernel and of what it calls. Raises `DiagnosticError` for what cannot be run."""
+    made = Plan({}, launch, effects.varying, 0)
     sites = itertools.count()
-    for function in module.functions:
-        if function.body is not None and not made.bodies.is_entry(function.name):
-            planner = Planner(function, target, made, sites, extended=extended, text=module.text)
+    known = {f.name: f for f in module.functions if f.body is not None}
+    reached = called_from(module, entry, threads=False)
+    for function in known.values():
+        if function in reached:
+            planner = Planner(function, target, made, sites, known, extended=extended, text=module.text)
             made.functions[function.name] = planner.plan()
     return made
 
 
-class Planner(Operands):
+class Planner(Places):
     """Plans one function."""
 
     # --- structure -----------------------------------------------------------------------------------------------
@@ -134,171 +136,60 @@ class Planner(Operands):
         core = "first_vector" if op in self.made.launch.whole else SECTIONS[op.name]
         return self.control(op, "region", core=core)
 
-    # --- views ---------------------------------------------------------------------------------------------------
-
-    def make_tensor_view(self, op: Op) -> list[Step]:
-        view = op.result.type
-        assert isinstance(view, TensorView)
-        given = (
-            self.ref(op["ptr"]),
-            self.uniforms(op.group("shape")),
-            self.uniforms(op.group("strides")),
-            Data(view.dtype),
-            Data(op.attrs.get("layout")),
-        )
-        return [Step(op, "view", given, ("ptr", "shape", "strides", "dtype", "layout"), (op.result,))]
-
-    def partition_view(self, op: Op) -> list[Step]:
-        given = (self.ref(op["source"]), self.refs(op.group("offsets")), self.uniforms(op.group("sizes")))
-        packed = packed_slice(op, self.function)
-        if packed is not None:
-            return [Step(op, "slice", (*given, Data(packed)), ("source", "offsets", "sizes", "packed"), (op.result,))]
-        return [Step(op, "slice", given, ("source", "offsets", "sizes"), (op.result,))]
-
-    def view_dim(self, op: Op) -> list[Step]:
-        given = (self.ref(op["source"]), self.uniform(op["index"]))
-        return [Step(op, "dim", given, ("source", "index"), (op.result,))]
-
-    def view_stride(self, op: Op) -> list[Step]:
-        given = (self.ref(op["source"]), self.uniform(op["index"]))
-        return [Step(op, "stride", given, ("source", "index"), (op.result,))]
-
-    def view_address(self, op: Op) -> list[Step]:
-        if isinstance(op.result.type, Ptr):
-            return [self.step(op, "first_element src")]
-        self.other_names[op.result] = self.ref(op["src"])  # a memref is what the view is
-        return []
-
-    def tile_address(self, op: Op) -> list[Step]:
-        pointer, tile = op.result.type, op["tile"]
-        if not isinstance(pointer, Ptr) or not isinstance(tile.type, TileSpec):
-            return self.refuse(op)
-        given = (self.ref(tile), Data(pointer.dtype), Data(pointer.space or "gm"))
-        return [Step(op, "first_byte", given, ("tile", "dtype", "space"), (op.result,))]
-
-    def pointer_at(self, op: Op) -> list[Step]:
-        pointer = op.result.type
-        assert isinstance(pointer, Ptr)
-        return [Step(op, "pointer_at", (self.ref(op["addr"]), Data(pointer.dtype)), ("addr", "dtype"), (op.result,))]
-
-    def unrealized(self, op: Op) -> list[Step]:
-        """A cast that changes no bit: another name."""
-        check_cast(op)
-        self.other_names.update(zip(op.results, self.refs(op.group("in"))))
-        return []
-
-    def castptr(self, op: Op) -> list[Step]:
-        pointer = op.result.type
-        if not isinstance(pointer, Ptr):
-            return [self.step(op, "number_of value")]
-        given = (self.ref(op["value"]), Data(pointer.dtype), Data(pointer.space or "gm"))
-        return [Step(op, "cast", given, ("value", "dtype", "space"), (op.result,))]
-
-    # --- tiles ---------------------------------------------------------------------------------------------------
-
-    def _stays(self, op: Op) -> bool:
-        """True for a tile whose address and valid region are fixed: it is made once, before all else."""
-        spec, addr = op.result.type, op.get("addr")
-        assert isinstance(spec, TileSpec)
-        if op.result in self.carried_tiles or (spec.dynamic and op.result not in self.settled):
-            return False
-        return addr is None or known(self.facts.size(addr))
-
-    def _site(self, spec: TileSpec) -> Data:
-        """A number for memory that no other tile without an address has."""
-        self.made.footprint += _working_bytes(spec)
-        return Data(next(self.sites))
-
-    def _valid(self, op: Op, spec: TileSpec) -> tuple[Operand, Operand]:
-        """The valid rows and columns that an allocation states."""
-        rows = self.ref(op.get("valid_row")) if spec.valid_row == DYNAMIC else Data(spec.valid_row)
-        cols = self.ref(op.get("valid_col")) if spec.valid_col == DYNAMIC else Data(spec.valid_col)
-        return rows, cols
-
-    def alloc_tile(self, op: Op) -> list[Step]:
-        spec = op.result.type
-        assert isinstance(spec, TileSpec)
-        site = self._site(spec)
-        if op.result in self.carried_tiles and op.get("addr") is None:
-            site = Data(None)
-        given = (site, Data(spec), *self._valid(op, spec), Data(op.result.shown), self.uniform(op.get("addr")))
-        return [Step(op, "tile", given, _TILE, (op.result,))]
-
-    def later_tile(self, op: Op) -> list[Step]:
-        """A tile that is not made before all else."""
-        return [] if op.result in self.fixed else self.alloc_tile(op)
-
-    def declare_tile(self, op: Op) -> list[Step]:
-        spec = op.result.type
-        assert isinstance(spec, TileSpec)
-        vr = spec.rows if spec.valid_row == DYNAMIC else spec.valid_row
-        vc = spec.cols if spec.valid_col == DYNAMIC else spec.valid_col
-        given = (Data(next(self.sites)), Data(spec), Data(vr), Data(vc), Data(op.result.shown), Data(None))
-        return [Step(op, "tile", given, _TILE, (op.result,))]
-
-    def alloc_multi_tile(self, op: Op) -> list[Step]:
-        tiles = op.result.type
-        assert isinstance(tiles, MultiTile)
-        sites = tuple(self._site(tiles.slot) for _ in range(tiles.count))
-        given = (
-            sites,
-            Data(tiles.slot),
-            *self._valid(op, tiles.slot),
-            Data(op.result.shown),
-            self.uniform(op.get("addr")),
-        )
-        return [Step(op, "tiles", given, _TILE, (op.result,))]
-
-    def multi_tile_get(self, op: Op) -> list[Step]:
-        tiles = op["source"].type
-        assert isinstance(tiles, MultiTile)
-        given = (self.ref(op["source"]), (self.ref(op["slot"]),), Data((tiles.count,)), Data("the tiles"))
-        return [Step(op, "element", given, ("source", "indices", "sizes", "what"), (op.result,))]
-
-    def alias(self, op: Op) -> list[Step]:
-        given = (self.ref(op["src"]), Data(op.result.type), Data(op.result.shown))
-        return [Step(op, "alias", given, ("src", "type", "name"), (op.result,))]
-
-    def window(self, op: Op) -> list[Step]:
-        valid = (self.ref(op.get("valid_row")), self.ref(op.get("valid_col")))
-        offsets = self.refs(op.group("offsets"))
-        given = (self.ref(op["source"]), offsets, Data(op.result.type), Data(op.result.shown), valid)
-        return [Step(op, "window", given, ("source", "offsets", "type", "name", "valid"), (op.result,))]
-
     # --- threads -------------------------------------------------------------------------------------------------
 
     def call(self, op: Op) -> list[Step]:
         """Of a function that threads execute, a launch of as many as have been said."""
-        callee = op.attrs["callee"]
-        if self.made.bodies.is_entry(callee):
+        callee = self.known.get(op.attrs["callee"].removeprefix("@"))
+        if callee is not None and callee.of_threads:
             return self._launch(op, callee, Data(None), op.group("args"))
-        return self.control(op, "call", self.refs(op.group("args")), callee=callee)
+        return self.control(op, "call", self.refs(op.group("args")), callee=op.attrs["callee"])
 
     def simt_launch(self, op: Op) -> list[Step]:
-        return self._launch(op, op.attrs["callee"], self.uniforms(op.group("sizes")), op.group("args"))
+        callee = self.known[op.attrs["callee"].removeprefix("@")]
+        return self._launch(op, callee, self.uniforms(op.group("sizes")), op.group("args"))
 
     def simt_section(self, op: Op) -> list[Step]:
-        function = self.made.bodies.section(op)
+        """Its body is a function of the values from around it."""
+        body = op.regions[0]
+        inside = {v for block in body.blocks for v in block.args}
+        inside.update(v for inner in body.walk() for v in inner.results)
+        inside.update(v for inner in body.walk() for region in inner.regions for b in region.blocks for v in b.args)
+        around = dict.fromkeys(v for inner in body.walk() for v in inner.values if v not in inside)
+        function = Function(self._name("section"), list(around), body=body, location=op.location)
         sizes = tuple(Data(op.attrs[size]) for size in SIMT_SIZES)
-        return self._launch(op, function.name, sizes, function.params)
+        return self._launch(op, function, sizes, function.params)
 
-    def _launch(self, op: Op, name: str, sizes: Operand, args: Sequence[core.Value]) -> list[Step]:
-        self.made.threads = True
-        given = (Data(op), Data(self.made.bodies), Data(name), sizes, self.refs(args))
-        return [Step(op, "launch_threads", given, ("op", "bodies", "callee", "sizes", "args"))]
+    def _launch(self, op: Op, callee: Function, sizes: Operand, args: Sequence[Value]) -> list[Step]:
+        types = Data(tuple(param.type for param in callee.params))
+        given = (Data(op), self.of_threads(callee), types, sizes, self.refs(args))
+        return [Step(op, "launch_threads", given, ("op", "callee", "types", "sizes", "args"))]
 
     def one_thread(self, op: Op) -> list[Step]:
         """An operation of threads in a function that they do not execute."""
-        self.made.threads = True
-        given = (Data(op), Data(self.made.bodies), *self.refs(op.values))
-        return [Step(op, "one_thread", given, ("op", "bodies"), tuple(op.results))]
+        name, params = self._name("operation"), list(dict.fromkeys(op.values))
+        alone = ThreadPlanner(Function(name, params, body=core.Block()), self.target, self.made, self.sites, self.known)
+        steps = [*alone.operation(op), Step(op, "return", tuple(op.results))]
+        self.made.threads[name] = FunctionPlan(alone.function, [], (Block((), steps),))
+        types = Data(tuple(param.type for param in params))
+        given = (Data(op), Callee(name), types, self.refs(params))
+        return [Step(op, "one_thread", given, ("op", "callee", "types", "args"), tuple(op.results))]
+
+    def _name(self, what: str) -> str:
+        """A name that no function has."""
+        numbered = (f"{what} {k}" for k in itertools.count(len(self.made.threads)))
+        return next(name for name in numbered if name not in self.known and name not in self.made.threads)
+
+    def of_threads(self, function: Function) -> Callee:
+        """The function as threads execute it, which is planned where it has not been."""
+        if function.name not in self.made.threads:
+            planner = ThreadPlanner(function, self.target, self.made, self.sites, self.known)
+            planned = self.made.threads[function.name] = FunctionPlan(function, [], ())  # before those that it calls
+            assert function.body is not None
+            planned.body = planner.region(function.body)
+        return Callee(function.name)
 
     # --- instructions --------------------------------------------------------------------------------------------
-
-    def refuse(self, op: Op) -> NoReturn:
-        """Raise the `DiagnosticError` of an operation that has no execution."""
-        message = f"{op.name} cannot be run yet"
-        raise DiagnosticError(Diagnostic("TEXT-UNIMPLEMENTED", Severity.ERROR, message, op.location))
 
     def instruction(self, op: Op) -> list[Step]:
         instr = instr_of(op)
@@ -336,7 +227,7 @@ class Planner(Operands):
                 steps.append(Step(op, "numbers", (tile, Data(spec)), ("src", "type"), (operands[k],)))
                 continue
             made = (Data(None), Data(spec), Data(spec.rows), Data(spec.cols), name, Data(info.addr))
-            steps.append(Step(op, "tile", made, _TILE, (operands[k],)))
+            steps.append(Step(op, "tile", made, TILE, (operands[k],)))
         return steps, tuple(operands)
 
     def _given(self, op: Op, instr: Instr, operand: Any) -> Operand:
@@ -352,15 +243,37 @@ class Planner(Operands):
         return self.ref(value)
 
 
-_TILE = ("site", "type", "valid_row", "valid_col", "name", "addr")
+class ThreadPlanner(Planner):
+    """Plans a function as threads execute it: all values are those of lanes, constants among them."""
+
+    def _operation(self, op: Op) -> list[Step]:
+        instr = instr_of(op)
+        if instr is not None and isinstance(instr.run, OfThreads):
+            given = tuple(self.ref(next(iter(op.group(operand.name)), None)) for operand in instr.operands)
+            names, attrs = tuple(operand.name for operand in instr.operands), instr.attributes(op.attrs)
+            return [Step(op, "instruction", given, names, tuple(op.results), instr, attrs=attrs)]
+        if op.name.startswith("arith.") or op.name == "llvm.bitcast":
+            return [Step(op, "compute", self.refs(op.values), (), tuple(op.results), attrs=op.attrs)]
+        if op.name not in _THREADS:
+            self.refuse(op, "by threads ")
+        return super()._operation(op)
+
+    def ref(self, value: Value | None) -> Operand:
+        return Data(None) if value is None else value
+
+    def form(self, how: str, value: Value) -> Operand:
+        return value
+
+    def call(self, op: Op) -> list[Step]:
+        callee = self.of_threads(self.known[op.attrs["callee"].removeprefix("@")])
+        return self.control(op, "call", self.refs(op.group("args")), callee=callee.name)
 
 
-def _working_bytes(spec: TileSpec) -> int:
-    """Host memory a tile takes part with: cube operands are decoded, L1 tiles stand for what they were loaded from."""
-    if spec.loc is TileType.Mat:
-        return 0
-    return 4 * spec.numel if spec.loc in (TileType.Left, TileType.Right) else spec.nbytes
-
+_THREADS = frozenset(
+    "scf.for scf.while scf.if scf.index_switch scf.execute_region scf.yield scf.condition cf.br cf.cond_br cf.switch "
+    "func.call func.return pto.addptr pto.castptr pto.load_scalar pto.store_scalar".split()
+)
+"""Operations beside arithmetic and those of threads that threads execute."""
 
 _WORDS = {
     "pto.addptr": "advance ptr offset",
@@ -404,7 +317,7 @@ _METHODS: dict[str, Method] = {
     "cf.cond_br": Planner.branch,
     "cf.switch": Planner.branch,
     "cf.assert": lambda p, op: [Step(op, "claim", (p.ref(op["condition"]), Data(op.attrs["msg"])))],
-    "func.call": Planner.call,
+    "func.call": lambda p, op: p.call(op),
     "pto.simt_launch": Planner.simt_launch,
     "pto.section.simt": Planner.simt_section,
     "func.return": _values("return"),

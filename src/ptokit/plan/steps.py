@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from ptokit.ir.core import Function, Module, Op, Value
+from ptokit.ir.core import Function, Op, Value
 from ptokit.ir.launch import Launch
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
@@ -69,8 +69,15 @@ class Form:
     value: Value
 
 
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A function that threads execute: who executes the plan hands over ``call(threads, *arguments)``."""
+
+    name: str
+
+
 Operand = Any
-"""A `Value`, `Data`, a `Form`, or a tuple of those."""
+"""A `Value`, `Data`, a `Form`, a `Callee`, or a tuple of those."""
 
 
 def without_form(operand: Operand) -> Operand:
@@ -204,48 +211,19 @@ class FunctionPlan:
         yield from walk(self.body)
 
 
-class Bodies:
-    """The functions of a module as threads execute them, each compiled when it is first needed."""
-
-    def __init__(self, module: Module) -> None:
-        self.functions = {f.name: f for f in module.functions if f.body is not None}
-        self.compiled: dict[Any, Any] = {}  # by whoever executes them
-
-    def function(self, name: str) -> Function:
-        """The function with this name, as calls write it."""
-        return self.functions[name.removeprefix("@")]
-
-    def is_entry(self, name: str) -> bool:
-        """True for a function that threads execute."""
-        found = self.functions.get(name.removeprefix("@"))
-        return found is not None and found.of_threads
-
-    def section(self, op: Op) -> Function:
-        """What the threads of a section execute, as a function of the values from around it."""
-        body = op.regions[0]
-        name = f"section {len(self.functions)}"
-        inside = {v for block in body.blocks for v in block.args}
-        inside.update(v for inner in body.walk() for v in inner.results)
-        inside.update(v for inner in body.walk() for region in inner.regions for b in region.blocks for v in b.args)
-        around = dict.fromkeys(v for inner in body.walk() for v in inner.values if v not in inside)
-        self.functions[name] = Function(name, list(around), body=body, location=op.location)
-        return self.functions[name]
-
-
 @dataclass(eq=False, slots=True)
 class Plan:
     """A module for one target.
 
-    ``footprint``: bytes that one block works on. ``varying``: values that may differ between blocks. ``bodies``: its
-    functions as threads execute them. ``threads``: it has operations of threads.
+    ``footprint``: bytes that one block works on. ``varying``: values that may differ between blocks. ``threads``: the
+    functions that threads execute, whose values are arrays of lanes: their steps say what all active lanes do.
     """
 
     functions: dict[str, FunctionPlan]
     launch: Launch
     varying: set[Value]
     footprint: int
-    bodies: Bodies
-    threads: bool = False
+    threads: dict[str, FunctionPlan] = field(default_factory=dict)
 
 
 def walk(region: Region) -> Iterator[Step]:

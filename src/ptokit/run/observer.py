@@ -28,7 +28,6 @@ from ptokit.plan.steps import Step
 from .cores.pipe_waits import Event
 from .cores.signals import block_text, place_text
 from .fault import Fault
-from .machine.calls import carry_out
 from .machine.chunk import Chunk
 from .machine.nest import Loops
 from .memory.accesses import Access
@@ -148,7 +147,7 @@ class Moment:
 
     def run(self) -> Any:
         """Carry it out. Raises what it raises."""
-        self.result = carry_out(self.step, self.machine, *self.operands)
+        self.result = self.machine.carry_out(self.step, *self.operands)
         return self.result
 
 
@@ -239,5 +238,5 @@ def watched(step: Step) -> Callable[..., Any]:
 def done(step: Step, machine: Chunk, operands: tuple[Any, ...]) -> Any:
     """Do a step, as the machine's observer has it done, if it has one."""
     if machine.observer is None or (step.instr is None and step.word not in TOLD):
-        return carry_out(step, machine, *operands)
+        return machine.carry_out(step, *operands)
     return watched(step)(machine, *operands)

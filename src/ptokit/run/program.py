@@ -43,8 +43,7 @@ from .memory.buffers import Buffer
 from .memory.global_memory import Pointer
 from .memory.mapped import pages_given_back
 from .observer import Observer
-from .python.code import PythonCode
-from .python.text import Source
+from .python.code import PythonCode, Source
 
 MATMUL_MODES = tuple(Matmul)
 CHUNK_BYTES = 3 << 20  # working memory of the blocks that run together: what stays in a CPU's cache
@@ -90,7 +89,7 @@ class Program:
         self.params = [Param(p.name, p.type) for p in entry.params]
         self.effects: Effects = analyse(module, entry)
         self.cores: Launch = launch_of(module, entry, target, vector_cores)
-        self.plan: Plan = plan(module, target, self.effects, self.cores, extended=extended)
+        self.plan: Plan = plan(module, entry, target, self.effects, self.cores, extended=extended)
         self._others: dict[str, Prepared | Unable] = {}  # for other backends
         self._work: dict[tuple[Any, ...], Work] = {}  # by blocks and numbers among the arguments
         self._done = 0.0  # seconds that all launches so far have taken, roughly
@@ -115,7 +114,7 @@ class Program:
     @property
     def launches_threads(self) -> bool:
         """True if it has operations of threads."""
-        return self.plan.threads
+        return bool(self.plan.threads)
 
     @property
     def chunk_blocks(self) -> int:
@@ -364,7 +363,6 @@ class Program:
     def diagnosis(self, error: Fault | OverflowError, op: Op | None, place: str, where: Sequence[str]) -> Diagnostic:
         """The finding of a fault: at which operation, in which block, and with which loop variables."""
         fault = error if isinstance(error, Fault) else Fault("RUN-RANGE", "a number is beyond the 64 bits of index")
-        op = fault.op or op
         location = Location(self.module.file) if op is None else op.location
         note = Note("at " + ", ".join([place, *where]), location)
         return Diagnostic(fault.rule, Severity.ERROR, fault.message, location, fault.hint, (note,))

@@ -12,6 +12,7 @@ import numpy as np
 from ptokit.diagnostics import UNKNOWN_LOCATION, Location
 from ptokit.ir.launch import Role
 from ptokit.isa.order.waiting import Asked
+from ptokit.plan.steps import Step
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 
@@ -23,9 +24,11 @@ from ..memory.accesses import AccessListener
 from ..memory.storage import Arena, Storage
 from ..memory.tile import Tile
 from ..simt.launch import ThreadLaunches, ThreadListener
+from .calls import carry_out
 from .lanes import lanes, lift
 from .loop_batching import Iterations, parts
 from .nest import Nest
+from .paths import OnePath
 from .tile_words import TileWords
 from .value_words import ValueWords
 
@@ -206,6 +209,22 @@ class Chunk(ThreadLaunches, TileWords, ValueWords):
                 who = block_text(self.rank, self.block_number(k))
                 lines.append(f"{name or 'tile'}, {who}{where}:\n")
             lines.append(texts[k if len(texts) > 1 else 0])
+
+    def carry_out(self, step: Step, *operands: Any) -> Any:
+        """Do a step with operands as they are at that moment. Not for words of `ptokit.plan.steps.CONTROL`."""
+        return carry_out(step, self, *operands)
+
+    def ways(self, chosen: int | None, cases: Sequence[int]) -> OnePath:
+        """The way of a branch that is taken: the first where none of `cases` is chosen."""
+        return OnePath(cases.index(chosen) + 1 if chosen in cases else 0)
+
+    def rounds(self) -> OnePath:
+        """A loop that ends when a condition does not hold."""
+        return OnePath()
+
+    def places(self, blocks: int) -> OnePath:
+        """The blocks of a region, one after the other."""
+        return OnePath()
 
     def begin_scope(self) -> None:
         """A vector scope begins."""

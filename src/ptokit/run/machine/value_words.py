@@ -18,6 +18,7 @@ from ..memory.global_memory import Pointer, View, as_view
 from ..memory.local import LocalMemory
 from ..memory.pointers import LocalPointer
 from .lanes import Diverge, Line, lanes, lift, plain, uniform
+from .paths import Counted
 
 APART = 1 << 40
 """Bytes from one argument to the next where a program asks for addresses in global memory."""
@@ -124,8 +125,13 @@ class ValueWords(LocalMemory):
         for i, item in enumerate(data):
             values[positions[i if len(positions) > 1 else 0]] = np.asarray(item).astype(values.dtype)
 
-    def loop(self, lower: Any, upper: Any, step: Any) -> Iterator[Any]:
-        """scf.for whose bounds differ between blocks, or come from the run. Raises `Diverge` if the trip counts do."""
+    def loop(self, lower: Any, upper: Any, step: Any) -> Counted:
+        """scf.for whose bounds differ between blocks, or come from the run."""
+        return Counted(self._iterations(lower, upper, step))
+
+    @staticmethod
+    def _iterations(lower: Any, upper: Any, step: Any) -> Iterator[Any]:
+        """The loop variable. Raises `Diverge` if blocks do different numbers of iterations."""
         trips = _trips(lower, upper, step)
         if isinstance(trips, np.ndarray):
             raise Diverge(trips)

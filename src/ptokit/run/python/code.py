@@ -9,8 +9,22 @@ from typing import Any
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
 from ptokit.ir.core import Function, Op
+from ptokit.plan.steps import Plan
 
-from .text import Source
+from .text import Text, Writer
+from .threads import ThreadWriter
+
+
+class Source(Text):
+    """The code of a plan."""
+
+    def __init__(self, plan: Plan, *, watch: bool = False, at_once: bool = True) -> None:
+        """``watch``: every step is told to the machine's observer; ``at_once``: loops may be done at once."""
+        super().__init__(plan, watch=watch, at_once=at_once)
+        for function in plan.functions.values():
+            Writer(self, function).write()
+        for function in plan.threads.values():
+            ThreadWriter(self, function).write()
 
 
 class PythonCode:
@@ -58,7 +72,9 @@ class PythonCode:
             frame = trace.tb_frame
             if frame.f_code.co_filename == self.file:
                 op = self.source.ops.get(trace.tb_lineno, op)
-                around = [(var, name) for var, (name, lines) in self.source.loops.items() if trace.tb_lineno in lines]
-                where = [f"{name} = {frame.f_locals[var]}" for var, name in around if var in frame.f_locals]
+                if frame.f_code.co_name in self.source.functions.values():  # threads have arrays
+                    lines = self.source.loops.items()
+                    around = [(var, name) for var, (name, inside) in lines if trace.tb_lineno in inside]
+                    where = [f"{name} = {frame.f_locals[var]}" for var, name in around if var in frame.f_locals]
             trace = trace.tb_next
         return op, where

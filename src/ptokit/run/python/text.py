@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ptokit.ir.core import Op, Value
 from ptokit.isa.table import Kind
-from ptokit.plan.steps import Data, Form, FunctionPlan, Operand, Plan, Region, Step
+from ptokit.plan.steps import Callee, Data, Form, FunctionPlan, Operand, Plan, Region, Step
 from ptokit.types.integers import wrap
 
 from ..fault import Fault
@@ -27,11 +27,10 @@ _ATTRIBUTES = frozenset(("block_idx", "total", "subblock", "subblocks"))
 """What is known of a machine without asking it."""
 
 
-class Source:
-    """Source text, the names it refers to, and the operation behind each line."""
+class Text:
+    """Lines of code, the names they refer to, and the operation behind each line."""
 
-    def __init__(self, plan: Plan, *, watch: bool = False, at_once: bool = True) -> None:
-        """``watch``: every step is told to the machine's observer; ``at_once``: loops may be done at once."""
+    def __init__(self, plan: Plan, *, watch: bool, at_once: bool) -> None:
         self.plan, self.watch, self.at_once = plan, watch, at_once and not watch
         self.lines: list[str] = []
         self.ops: dict[int, Op] = {}
@@ -47,18 +46,17 @@ class Source:
         }
         self.counter = itertools.count()
         self.functions = {name: f"f_{k}" for k, name in enumerate(plan.functions)}  # Python takes some names for others
-        for function in plan.functions.values():
-            _Writer(self, function).write()
+        self.threads = {name: f"t_{k}" for k, name in enumerate(plan.threads)}
 
     @property
     def text(self) -> str:
         return "\n".join(self.lines) + "\n"
 
 
-class _Writer:
+class Writer:
     """Writes one function."""
 
-    def __init__(self, out: Source, function: FunctionPlan) -> None:
+    def __init__(self, out: Text, function: FunctionPlan) -> None:
         self.out, self.plan, self.function = out, out.plan, function
         self.names: dict[Value, str] = {}
         self.machine = "m"  # what instructions run on
@@ -98,6 +96,8 @@ class _Writer:
                 return self._literal(operand.value)
             case Form():
                 return f"{operand.how}({self.names[operand.value]})"
+            case Callee():
+                return self.out.threads[operand.name]
             case tuple():
                 return "(" + "".join(f"{self.ref(item)}, " for item in operand).rstrip() + ")"
             case _:
@@ -140,27 +140,31 @@ class _Writer:
             self.line("yield")  # makes it a generator
         self.depth -= 1
 
-    def region(self, region: Region, targets: Sequence[str]) -> None:
+    def hand(self, targets: Sequence[str], values: Sequence[str], op: Op, path: str) -> None:
+        """What a region hands on. ``path``: the name of that on which lanes came there."""
+        self.assign(targets, values, op)
+
+    def region(self, region: Region, targets: Sequence[str], path: str = "") -> None:
         """Steps whose yield assigns to `targets`."""
         if len(region) > 1:
-            self._blocks(region, targets)
+            self.blocks(region, targets, path)
             return
         before = len(self.out.lines)
         for step in region[0].steps:
             if step.word == "yield":
-                self.assign(targets, self.refs(step.operands), step.op)
+                self.hand(targets, self.refs(step.operands), step.op, path)
             else:
                 self.step(step)
         if len(self.out.lines) == before:
             self.line("pass")
 
-    def inside(self, region: Region, targets: Sequence[str]) -> None:
+    def inside(self, region: Region, targets: Sequence[str], path: str = "") -> None:
         """The same, one level in."""
         self.depth += 1
-        self.region(region, targets)
+        self.region(region, targets, path)
         self.depth -= 1
 
-    def _blocks(self, region: Region, targets: Sequence[str]) -> None:
+    def blocks(self, region: Region, targets: Sequence[str], path: str) -> None:
         """A region of several blocks: a Python loop in which each stands behind its number."""
         for block in region[1:]:
             for arg in block.args:
@@ -203,15 +207,19 @@ class _Writer:
 
     def step(self, step: Step) -> None:
         if not step.core:
-            _WORDS.get(step.word, _Writer.do)(self, step)
+            self.written(step)
             return
         self.line(f"if m.{step.core}:", step.op)
         self.depth += 1
-        _WORDS.get(step.word, _Writer.do)(self, step)
+        self.written(step)
         self.depth -= 1
         missing = [self.names[r] for r in step.results if r in self.names]
         if missing:
             self.line(f"else: {' = '.join(missing)} = 0")
+
+    def written(self, step: Step) -> None:
+        """A step, whichever core does it."""
+        getattr(self, _WORDS.get(step.word, "do"))(step)
 
     # --- what the machine does -----------------------------------------------------------------------------------
 
@@ -336,7 +344,7 @@ class _Writer:
         self.watch(f"m.nest.leave({self.level})")
         self.level -= 1
 
-    def branch_if(self, step: Step) -> None:
+    def branch(self, step: Step) -> None:
         names = [self.bind(r) for r in step.results]
         self.line(f"if {self.ref(step.operands[0])}:", step.op)
         self.inside(step.regions[0], names)
@@ -375,15 +383,16 @@ class _Writer:
         self.line(f"return {', '.join(self.refs(step.operands))}", step.op)
 
 
-_WORDS: dict[str, Callable[[_Writer, Step], None]] = {
-    "instruction": _Writer.instruction,
-    "compute": _Writer.compute,
-    "for": _Writer.loop,
-    "while": _Writer.loop_while,
-    "if": _Writer.branch_if,
-    "switch": _Writer.switch,
-    "region": _Writer.in_place,
-    "scope": _Writer.scope,
-    "call": _Writer.call,
-    "return": _Writer.ret,
+_WORDS = {
+    "instruction": "instruction",
+    "compute": "compute",
+    "for": "loop",
+    "while": "loop_while",
+    "if": "branch",
+    "switch": "switch",
+    "region": "in_place",
+    "scope": "scope",
+    "call": "call",
+    "return": "ret",
 }
+"""What writes the words of steps; all others are methods of the machine."""

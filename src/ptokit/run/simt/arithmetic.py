@@ -13,6 +13,7 @@ import numpy as np
 
 from ptokit.ir.core import Op
 from ptokit.run.fault import Fault
+from ptokit.run.machine.paths import merge
 from ptokit.types.codecs import FORMATS
 from ptokit.types.enums import RoundMode
 from ptokit.types.rounding import round_to_format
@@ -203,14 +204,6 @@ def _compare(name: str, predicate: str) -> Callable[..., Array]:
 
 def _select(active: Array, c: Array, a: Any, b: Any) -> Any:
     return merge(c, a, b)
-
-
-def merge(c: Array, a: Any, b: Any) -> Any:
-    """The first where `c` holds, else the second; arrays, or objects that know how (`mixed`)."""
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        where = c[:, None] if a.ndim == 2 else c
-        return np.where(where, a, b)
-    return a.mixed(c, b)
 
 
 def _extended(name: str, kind: Kind) -> Callable[..., tuple[Array, Array]]:

@@ -7,7 +7,7 @@ one place the last one stays, and atomic updates follow each other in the order 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn, Protocol
 
@@ -16,9 +16,11 @@ import numpy as np
 from ptokit.ir.core import Op
 from ptokit.isa.checks.placement import buffer_name
 from ptokit.isa.simt.meaning import WARP
+from ptokit.plan.steps import Step
 from ptokit.records import dataclass
 from ptokit.run.fault import Fault, outside
 from ptokit.run.machine.lanes import lanes
+from ptokit.run.machine.paths import LaneBlocks, LaneCounts, LaneRounds, LaneWays, merge
 from ptokit.run.memory.buffers import Buffer
 from ptokit.run.memory.global_memory import Pointer
 from ptokit.run.memory.local import SPACES
@@ -27,7 +29,7 @@ from ptokit.run.memory.storage import Arena
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
 
-from .arithmetic import merge
+from .calls import carry_out
 from .kinds import Kind, kind_of_element
 
 KEPT, CLOCK = "kept by threads", "clock of threads"
@@ -170,6 +172,53 @@ class Threads:
         now: int = self.chunk.registers.get(CLOCK, 0) + 1
         self.chunk.registers[CLOCK] = now
         return now
+
+    # --- steps --------------------------------------------------------------------------------------------------
+
+    def carry_out(self, step: Step, *operands: Any) -> Any:
+        """Do a step with operands as they are at that moment. Not for words of `ptokit.plan.steps.CONTROL`."""
+        return carry_out(step, self, *operands)
+
+    def ways(self, chosen: np.ndarray | None, cases: Sequence[int]) -> LaneWays:
+        """The ways of a branch."""
+        return LaneWays(self, chosen, cases)
+
+    def loop(self, lower: np.ndarray, upper: np.ndarray, step: np.ndarray) -> LaneCounts:
+        """A loop that counts. Raises `Fault` RUN-STEP."""
+        return LaneCounts(self, lower, upper, step)
+
+    def rounds(self) -> LaneRounds:
+        """A loop that ends when a condition does not hold."""
+        return LaneRounds(self)
+
+    def places(self, blocks: int) -> LaneBlocks:
+        """The blocks of a region."""
+        return LaneBlocks(self, blocks)
+
+    @staticmethod
+    def advance(pointer: Place, elements: np.ndarray) -> Place:
+        """addptr."""
+        return pointer.advance(elements)
+
+    @staticmethod
+    def cast(value: Any, dtype: DType, space: str) -> Place:
+        """castptr to a pointer."""
+        if isinstance(value, Place):
+            return value.cast(dtype, space)
+        return Place(space, None, value.astype(np.int64), dtype)
+
+    @staticmethod
+    def number_of(pointer: Place) -> Any:
+        """castptr to a number; a pointer to global memory stays one."""
+        return pointer if pointer.space == "gm" else pointer.start
+
+    def load_scalar(self, pointer: Place, index: np.ndarray) -> np.ndarray:
+        """Read one element."""
+        return self.read(pointer, index)
+
+    def store_scalar(self, value: np.ndarray, pointer: Place, index: np.ndarray) -> None:
+        """Write one element."""
+        self.write(pointer, index, value)
 
     # --- memory --------------------------------------------------------------------------------------------------
 
