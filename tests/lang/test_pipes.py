@@ -259,7 +259,7 @@ def test_blocks_have_pipes_of_their_own() -> None:
     ("broken", "first", "second"),
     [
         ({"pops": TURNS + 1}, "entry 5 of pipe pipe,", "which the cube core has not pushed"),
-        ({"frees": False}, "a free slot of pipe pipe:", "has not freed any of the 2"),
+        ({"frees": False}, "a free slot of pipe pipe:", "have not freed any of the 2"),
     ],
 )
 def test_a_pipe_that_starves_or_fills_is_reported(

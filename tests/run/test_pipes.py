@@ -103,8 +103,8 @@ def test_the_same_twice_gives_the_same_bytes() -> None:
 def test_a_consumer_that_frees_nothing_starves_the_producer(way: str) -> None:
     (found,) = refused(text(way, 1, slots=2, frees=False))
     who = "cube core" if way == "c2v" else "vector core 0"
-    other = "vector core 0 and 1" if way == "c2v" else "the cube core"
-    slot = f'a free slot of pipe "fifo": {other} has not freed any of the 2'
+    other = "vector cores 0 and 1 have" if way == "c2v" else "the cube core has"
+    slot = f'a free slot of pipe "fifo": {other} not freed any of the 2'
     assert found.rule == "DEADLOCK"
     assert f"block 0, {who} waits here for {slot}" in (found.message + " ".join(n.message for n in found.notes))
     assert {note.location is not None for note in found.notes} == {True}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import linecache
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,8 +92,6 @@ def mutants(kernel: Kernel) -> Iterator[Mutant]:
             if blank or not 0 <= j < len(lines) or _indent(lines[j]) != _indent(line) or _keeps(lines[j]):
                 continue
             first, last = min(i, j), max(i, j)
-            between = lines[first + 1 : last]
-            swapped = [lines[last], *between, lines[first]] if step < 0 else [*between, lines[last], lines[first]]
             swapped = [line, *lines[j:i]] if step < 0 else [*lines[i + 1 : j + 1], line]
             yield Mutant("up" if step < 0 else "down", i + 1, _joined(lines[:first], swapped, lines[last + 1 :]))
 
@@ -225,65 +224,71 @@ V, M, FIX = pto.PIPE_V, pto.PIPE_M, pto.PIPE_FIX
 
 """
 
-_UNROLLED = """
+_PIPELINE = """
 @pto.kernel(target="a2a3")
 def k(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], rows: int):
     gx, gy = pto.GlobalTensor(x, (rows, 64)), pto.GlobalTensor(y, (rows, 64))
-    ins = [pto.Tile(pto.TileType.Vec, pto.f32, 16, 64, addr=i * 4096) for i in range(DEPTH)]
-    outs = [pto.Tile(pto.TileType.Vec, pto.f32, 16, 64, addr=(DEPTH + i) * 4096) for i in range(DEPTH)]
-    tmp = pto.Tile(pto.TileType.Vec, pto.f32, 16, 64, addr=2 * DEPTH * 4096)
-    row = pto.Tile(pto.TileType.Vec, pto.f32, 16, 1, pto.BLayout.ColMajor, addr=(2 * DEPTH + 1) * 4096)
+    TILES
     for i in pto.static_range(DEPTH):
         pto.set_flag(V, MTE2, i)
         pto.set_flag(MTE3, V, i)
-    for top in range(0, rows, 16 * DEPTH):
-        for i in pto.static_range(DEPTH):
-            at = top + i * 16
-            pto.wait_flag(V, MTE2, i)
-            pto.TLOAD(ins[i], gx[at : at + 16])
-            pto.set_flag(MTE2, V, i)
-            pto.wait_flag(MTE2, V, i)
-            pto.wait_flag(MTE3, V, i)
-            WORK
-            pto.set_flag(V, MTE2, i)
-            pto.set_flag(V, MTE3, i)
-            pto.wait_flag(V, MTE3, i)
-            pto.TSTORE(gy[at : at + 16], outs[i])
-            pto.set_flag(MTE3, V, i)
+    LOOP
     for i in pto.static_range(DEPTH):
         pto.wait_flag(V, MTE2, i)
         pto.wait_flag(MTE3, V, i)
 """
 
-_COUNTED = """
-@pto.kernel(target="a2a3")
-def k(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], rows: int):
-    gx, gy = pto.GlobalTensor(x, (rows, 64)), pto.GlobalTensor(y, (rows, 64))
-    source = pto.Tile(pto.TileType.Vec, pto.f32, 16, 64)
-    result = pto.Tile(pto.TileType.Vec, pto.f32, 16, 64)
-    for i in pto.static_range(DEPTH):
-        pto.set_flag(V, MTE2, i)
-        pto.set_flag(MTE3, V, i)
-    for n in range(0, rows // 16):
-        i = n % DEPTH
-        at = n * 16
-        pto.TASSIGN(source, i * 4096)
-        pto.TASSIGN(result, (DEPTH + i) * 4096)
-        pto.wait_flag(V, MTE2, i)
-        pto.TLOAD(source, gx[at : at + 16])
-        pto.set_flag(MTE2, V, i)
-        pto.wait_flag(MTE2, V, i)
-        pto.wait_flag(MTE3, V, i)
-        WORK
-        pto.set_flag(V, MTE2, i)
-        pto.set_flag(V, MTE3, i)
-        pto.wait_flag(V, MTE3, i)
-        pto.TSTORE(gy[at : at + 16], result)
-        pto.set_flag(MTE3, V, i)
-    for i in pto.static_range(DEPTH):
-        pto.wait_flag(V, MTE2, i)
-        pto.wait_flag(MTE3, V, i)
+_STEP = """
+pto.wait_flag(V, MTE2, i)
+pto.TLOAD(SOURCE, gx[at : at + 16])
+pto.set_flag(MTE2, V, i)
+pto.wait_flag(MTE2, V, i)
+pto.wait_flag(MTE3, V, i)
+WORK
+pto.set_flag(V, MTE2, i)
+pto.set_flag(V, MTE3, i)
+pto.wait_flag(V, MTE3, i)
+pto.TSTORE(gy[at : at + 16], RESULT)
+pto.set_flag(MTE3, V, i)
 """
+
+_UNROLLED = {
+    "TILES": """
+ins = [pto.Tile(pto.TileType.Vec, pto.f32, 16, 64, addr=i * 4096) for i in range(DEPTH)]
+outs = [pto.Tile(pto.TileType.Vec, pto.f32, 16, 64, addr=(DEPTH + i) * 4096) for i in range(DEPTH)]
+tmp = pto.Tile(pto.TileType.Vec, pto.f32, 16, 64, addr=2 * DEPTH * 4096)
+row = pto.Tile(pto.TileType.Vec, pto.f32, 16, 1, pto.BLayout.ColMajor, addr=(2 * DEPTH + 1) * 4096)
+""",
+    "LOOP": """
+for top in range(0, rows, 16 * DEPTH):
+    for i in pto.static_range(DEPTH):
+        at = top + i * 16
+        STEP
+""",
+    "STEP": _STEP,
+    "SOURCE": "ins[i]",
+    "RESULT": "outs[i]",
+}
+"""The iterations of one round of the buffers in the text."""
+
+_COUNTED = {
+    "TILES": """
+source = pto.Tile(pto.TileType.Vec, pto.f32, 16, 64)
+result = pto.Tile(pto.TileType.Vec, pto.f32, 16, 64)
+""",
+    "LOOP": """
+for n in range(0, rows // 16):
+    i = n % DEPTH
+    at = n * 16
+    pto.TASSIGN(source, i * 4096)
+    pto.TASSIGN(result, (DEPTH + i) * 4096)
+    STEP
+""",
+    "STEP": _STEP,
+    "SOURCE": "source",
+    "RESULT": "result",
+}
+"""Buffer and event id are computed from the number of the iteration."""
 
 _STRAIGHT = """
 @pto.kernel(target="a2a3")
@@ -313,22 +318,24 @@ def k(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], rows: int):
 """
 
 _SOFTMAX = (
-    "pto.TROWMAX(row, {0}, tmp)",
-    "pto.TROWEXPANDSUB({0}, {0}, row)",
-    "pto.TEXP({0}, {0})",
-    "pto.TROWSUM(row, {0}, tmp)",
-    "pto.TROWEXPANDDIV({1}, {0}, row)",
+    "pto.TROWMAX(row, SOURCE, tmp)",
+    "pto.TROWEXPANDSUB(SOURCE, SOURCE, row)",
+    "pto.TEXP(SOURCE, SOURCE)",
+    "pto.TROWSUM(row, SOURCE, tmp)",
+    "pto.TROWEXPANDDIV(RESULT, SOURCE, row)",
 )
-_SCALE = ("pto.TMULS({1}, {0}, 2.0)",)
-_SQUARE = ("pto.TMUL({1}, {0}, {0})", "pto.TADDS({1}, {1}, 1.0)")
+_SCALE = ("pto.TMULS(RESULT, SOURCE, 2.0)",)
+_SQUARE = ("pto.TMUL(RESULT, SOURCE, SOURCE)", "pto.TADDS(RESULT, RESULT, 1.0)")
 
 
-def _filled(template: str, work: Sequence[str], source: str, result: str, depth: int) -> str:
-    lines = []
-    for line in template.split("\n"):
-        blank = line[: _indent(line)]
-        lines += [blank + one.format(source, result) for one in work] if line.strip() == "WORK" else [line]
-    return _HEAD + "\n".join(lines).lstrip("\n").replace("DEPTH", str(depth))
+def _filled(template: str, parts: Mapping[str, str], work: Sequence[str], depth: int) -> str:
+    """A kernel of a template, whose words in capitals are filled in; a line of one word becomes several."""
+    known, text = {**parts, "WORK": "\n".join(work)}, template
+    for name in ("TILES", "LOOP", "STEP", "WORK", "SOURCE", "RESULT"):
+        part = known[name]
+        text = re.sub(rf"^( *){name}$", lambda found, part=part: indent(part.strip("\n"), found[1]), text, flags=re.M)
+        text = text.replace(name, part)
+    return _HEAD + text.lstrip("\n").replace("DEPTH", str(depth))
 
 
 def _softmaxes() -> Iterator[Kernel]:
@@ -336,15 +343,13 @@ def _softmaxes() -> Iterator[Kernel]:
     args = lambda: [_random(192, 64), _out(192, 64), 192]  # noqa: E731
     for depth in (1, 2, 3):
         for name, work in (("softmax", _SOFTMAX), ("scale", _SCALE), ("square", _SQUARE)):
-            text = _filled(_UNROLLED, work, "ins[i]", "outs[i]", depth)
+            text = _filled(_PIPELINE, _UNROLLED, work, depth)
             yield from _both(Kernel(f"unrolled_{name}_{depth}", text, "a2a3", args, python="k"))
             if name != "softmax":
-                text = _filled(_COUNTED, work, "source", "result", depth)
+                text = _filled(_PIPELINE, _COUNTED, work, depth)
                 yield from _both(Kernel(f"counted_{name}_{depth}", text, "a2a3", args, python="k"))
     for name, work in (("scale", _SCALE), ("square", _SQUARE)):
-        yield from _both(
-            Kernel(f"straight_{name}", _filled(_STRAIGHT, work, "source", "result", 3), "a2a3", args, python="k")
-        )
+        yield from _both(Kernel(f"straight_{name}", _filled(_STRAIGHT, _COUNTED, work, 3), "a2a3", args, python="k"))
 
 
 _GEMM = """

@@ -67,6 +67,22 @@ def test_fixes_mend_one_mistake(tmp_path: Path) -> None:
     assert found["mended"] >= 0.9 * broken, found
 
 
+@pytest.mark.parametrize(
+    ("name", "how", "line"),
+    [
+        ("counted_scale_3", "remove", 13),  # the id is a name that a later loop computes anew
+        ("gemm_1_2", "id", 19),  # only a loop with the same head says the id
+        ("gemm_2_1", "remove", 17),  # nothing is left in the unrolled loop that set the flags
+        ("saxpy", "down", 41),  # the variable with the id has another value one line later
+        ("split_k", "id", 29),  # one statement sets the flags of three pairs of pipes
+    ],
+)
+def test_ids_by_name_are_followed(name: str, how: str, line: int, tmp_path: Path) -> None:
+    kernel = KERNELS[name]
+    (mutant,) = (m for m in mutants(kernel) if (m.how, m.line) == (how, line))
+    assert judged(kernel, mutant, tmp_path) == "mended"
+
+
 @pytest.mark.campaign
 def test_fixes_mend_mistakes_everywhere(tmp_path: Path) -> None:
     found = figure(list(KERNELS), tmp_path, 1)

@@ -50,10 +50,12 @@ class Waiting:
         """What is waited for, in words."""
         if self.strange:
             return f"entry {self.k} of {self.ring.name}, which leads to vector core 0 only, as nothing is halved"
-        who = self.ring.who(self.missing, producing=not self.producing)
+        needed = (self.ring.consumers if self.producing else self.ring.producers)(self.lanes)
+        cores = self.missing or needed  # all have come there in the order of the program: no order of pipes lets them
+        who = f"{self.ring.who(cores, producing=not self.producing)} {'have' if len(cores) > 1 else 'has'} not"
         if self.producing:
-            return f"a free slot of {self.ring.name}: {who} has not freed any of the {self.ring.slots}"
-        return f"entry {self.k} of {self.ring.name}, which {who} has not pushed"
+            return f"a free slot of {self.ring.name}: {who} freed any of the {self.ring.slots}"
+        return f"entry {self.k} of {self.ring.name}, which {who} pushed"
 
 
 class Pushed(NamedTuple):

@@ -47,10 +47,10 @@ class Ring:
         return tuple(core for core in self.consumers(lanes) if self.freed.get(core, 0) + self.slots <= k)
 
     def who(self, cores: tuple[int, ...], *, producing: bool) -> str:
-        """Cores of the ring in words: ``the cube core``, ``vector core 0 and 1``."""
+        """Cores of the ring in words: ``the cube core``, ``vector cores 0 and 1``."""
         if self.c2v == producing:
             return "the cube core"
-        return "vector core " + " and ".join(map(str, cores))
+        return f"vector core{'s' if len(cores) > 1 else ''} {' and '.join(map(str, cores))}"
 
 
 def step(counts: dict[int, int], core: int) -> int:

@@ -9,6 +9,8 @@ from functools import cache, cached_property, lru_cache
 from ptokit.diagnostics.source import file_lines
 from ptokit.types.enums import Pipe
 
+_Around = list[ast.FunctionDef | ast.For]
+
 
 class PythonText:
     """A text; nothing is in one that Python refuses."""
@@ -105,7 +107,7 @@ class PythonText:
     def _blocks(self) -> list[ast.FunctionDef | ast.For]:
         return [node for node in self._nodes if isinstance(node, ast.FunctionDef | ast.For)]
 
-    def _around(self, line: int) -> list[ast.FunctionDef | ast.For]:
+    def _around(self, line: int) -> _Around:
         """The functions and loops around a line, from the outside in."""
         found = [node for node in self._blocks if node.lineno < line <= (node.end_lineno or node.lineno)]
         return sorted(found, key=lambda node: node.lineno)
@@ -119,16 +121,26 @@ class PythonText:
         functions = [[node for node in nodes if isinstance(node, ast.FunctionDef)][-1:] for nodes in (here, there)]
         if functions[0] != functions[1] or not functions[0]:
             return False
-        for node in self._bindings(functions[0][0]):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if not names & set(_names(targets)):
+        return all(self._same(name, functions[0][0], here, there, (line, expression.lineno)) for name in names)
+
+    def _same(
+        self, name: str, function: ast.FunctionDef, here: _Around, there: _Around, lines: tuple[int, int]
+    ) -> bool:
+        """True if a name of the second line, which is `there`, is known and means the same in the first, `here`."""
+        loops = [
+            [node for node in nodes if isinstance(node, ast.For) and name in _names([node.target])][-1:]
+            for nodes in (here, there)
+        ]
+        if [_head(loop) for loop in loops[0]] != [_head(loop) for loop in loops[1]]:
+            return False
+        scopes = {*loops[0], *loops[1]} or {function}
+        for node in self._bindings(function):
+            if isinstance(node, ast.For) or not any(s.lineno < node.lineno <= (s.end_lineno or 0) for s in scopes):
                 continue
-            if isinstance(node, ast.For):
-                if node in there and node not in here:
-                    return False
+            if name not in _names(node.targets if isinstance(node, ast.Assign) else [node.target]):
                 continue
             loop = next((outer for outer in reversed(self._around(node.lineno)) if isinstance(outer, ast.For)), None)
-            if (loop is not None and loop not in here) or line <= node.lineno < expression.lineno:
+            if (loop is not None and loop not in here) or min(lines) <= node.lineno < max(lines):
                 return False
         return True
 
@@ -142,6 +154,11 @@ class PythonText:
             kinds = ast.For | ast.Assign | ast.AugAssign
             found = self._bound[function] = [node for node in ast.walk(function) if isinstance(node, kinds)]
         return found
+
+
+def _head(loop: ast.For) -> str:
+    """What a loop counts: loops with one head give a name the same values."""
+    return f"{ast.unparse(loop.target)} in {ast.unparse(loop.iter)}"
 
 
 def _names(targets: Iterable[ast.expr]) -> list[str]:

@@ -128,9 +128,11 @@ class _Search:
             while len(parts) < _TOGETHER and self.left > 0:
                 balance = self.balance = Balance(self.items, self.changes)
                 tried = self._partners(*balance.single(), keep=True)
-                found = next((c for c in tried if balance.after(c.change)[0] < balance.total), None)
-                if found is None:
+                weighed = ((balance.after(candidate.change), candidate) for candidate in tried)
+                better = [(after[1], candidate) for after, candidate in weighed if after[0] < balance.total]
+                if not better:
                     return None
+                found = min(better, key=lambda each: each[0])[1]
                 parts.append(found)
                 self.changes.append(found.change)
                 self.left -= len(self.items)
