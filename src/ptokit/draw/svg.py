@@ -15,6 +15,7 @@ BOXES = 8  # rows and columns of boxes drawn of a large tile
 LINES = 16  # rows and columns drawn of a large tile without boxes
 _CHAR, _LINE, _MARGIN = 7.0, 18.0, 12.0  # a character of 11 px monospace; a line of text; around the picture
 _INK, _FAINT, _PATH, _MARKED = "#1f2430", "#8a8f9c", "#30364a", "#d0021b"
+_DARK = "@media (prefers-color-scheme: dark) { .paper { fill: #14171d } .words { fill: #e4e7ee } }"  # cells stay light
 
 
 class Cell(NamedTuple):
@@ -73,7 +74,7 @@ def _stack(panels: list[Panel], title: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
         f'viewBox="0 0 {width:g} {height:g}" font-family="ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace" '
         f'font-size="11" text-anchor="middle" fill="{_INK}"><title>{escape(title)}</title>'
-        f'<rect width="100%" height="100%" fill="#ffffff"/>{"".join(parts)}</svg>'
+        f'<style>{_DARK}</style><rect class="paper" width="100%" height="100%" fill="#ffffff"/>{"".join(parts)}</svg>'
     )
 
 
@@ -82,7 +83,7 @@ def _words(lines: list[str]) -> Panel:
         _text(0, (i + 0.7) * _LINE, line, anchor="start", weight="bold" if i == 0 else "")
         for i, line in enumerate(lines)
     ]
-    return Panel(body, max(map(len, lines)) * _CHAR, len(lines) * _LINE)
+    return Panel(['<g class="words">', *body, "</g>"], max(map(len, lines)) * _CHAR, len(lines) * _LINE)
 
 
 def _elements(map: AddressMap, rows: Shown, cols: Shown) -> Panel:
