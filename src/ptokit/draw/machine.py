@@ -151,7 +151,7 @@ def _between(target: Target) -> Iterator[str]:
 
 
 def _legend() -> Iterator[str]:
-    words = "A scalar unit in each core goes through the program and hands instructions to pipes, which run side by side."
+    words = "The scalar unit of each core goes through the program and hands instructions to pipes, which run at once."
     yield _text(WIDTH / 2, 504, words, "faint", font=12)
 
 
