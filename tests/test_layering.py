@@ -13,7 +13,7 @@ MAX_LINES = 500
 
 # From the bottom to the top. Layers on one level do not import each other.
 LEVELS = [
-    *({"records"}, {"diagnostics"}, {"types", "workers"}, {"targets", "draw"}, {"isa"}, {"ir"}, {"plan"}, {"run"}),
+    *({"records"}, {"diagnostics"}, {"types", "workers"}, {"targets"}, {"draw"}, {"isa"}, {"ir"}, {"plan"}, {"run"}),
     *(
         {"native"},
         {"sanitize", "watch"},
