@@ -11,7 +11,9 @@ from ptokit.cpp.compiler import find_compiler
 from ptokit.diagnostics import Diagnostic, DiagnosticError
 
 NAMES = ["chosen", "recursion", "declared", "assembly", "option", "operands", "address"]
-RULES = dict(zip(NAMES, "POINTER CALL CALL ASM OPTION OPERANDS OPERANDS".split()))
+RULES = dict(
+    zip(NAMES, "CPP-POINTER CPP-CALL CPP-CALL CPP-ASM CPP-OPTION CPP-OPERANDS CPP-OPERANDS".split(), strict=True)
+)
 
 
 def line_of(path: Path, comment: str) -> int:
@@ -30,7 +32,7 @@ def refused(text: str, tmp_path: Path, **options: str) -> list[Diagnostic]:
 def test_refused_at_its_line(kernels: Path, name: str) -> None:
     path = kernels / "refused.cpp"
     (found,) = ptokit.check(f"{path}:{name}", target="a2a3").diagnostics
-    assert found.rule == f"CPP-{RULES[name]}"
+    assert found.rule == RULES[name]
     assert (found.location.file, found.location.line) == (str(path), line_of(path, name))
 
 
@@ -91,8 +93,7 @@ def test_kernel_that_is_not_there(kernels: Path) -> None:
 @pytest.mark.usefixtures("compiler")
 def test_compiling_takes_no_longer_than_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PTOKIT_CXX_SECONDS", "1")
-    endless = "template <int N> struct F { static constexpr int v = F<N - 1>::v + F<N - 2>::v; };\n" * 0
-    endless += "constexpr long f(long n) { long s = 0; for (long i = 0; i < n; i++) s += i % 7; return s; }\n"
+    endless = "constexpr long f(long n) { long s = 0; for (long i = 0; i < n; i++) s += i % 7; return s; }\n"
     text = endless + "static_assert(f(1L << 40) > 0);\n"
     path = tmp_path / "kernel.cpp"
     path.write_text("#pragma clang diagnostic push\n" + text)

@@ -87,6 +87,14 @@ ASSEMBLY = _rule(
     'asm volatile("MOV %0, SYS_CNT" : "=l"(t));',
 )
 
+REPLAY = _rule(
+    "CPP-REPLAY",
+    "A suite to replay has a host program, kernels and the data that its tests read.",
+    "Its own host program, script and comparison decide whether a test passes.",
+    "ptokit replay tests/npu/a5/src/st/testcase/tadd --target a5",
+    "ptokit replay tests/npu/a5/src/st/testcase",
+)
+
 
 def refusal(
     rule: Rule, message: str, place: Location, hint: str | None = None, notes: tuple[Note, ...] = ()

@@ -27,6 +27,7 @@ from .numbers import BINARY, CASTS, FLOATS, Lifting, Numbers, scalar_type
 
 _LABEL = re.compile(r"\W")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_HARMLESS = re.compile(r'asm (?:[a-z]+ )*"(?:\s|nop|MOV \$0, (?:SYS_CNT|PC)|\\0A)*"', re.IGNORECASE)
 _ENDS = frozenset(("br", "switch", "ret", "unreachable"))
 
 
@@ -248,9 +249,17 @@ class _FunctionLift:
             if not self.told.hear(i):
                 call(i, numbers, memory)
         elif i.op == "asm":
-            raise Unliftable(ASSEMBLY, "inline assembly is for one processor", "leave it out where PTOKIT is defined")
+            self._assembly(i)
         elif i.op != "alloca":
             raise Unliftable(CALL, f"LLVM's {i.op} has no counterpart: the code was made of vectors or structures")
+
+    def _assembly(self, i: Instruction) -> None:
+        """Assembly that only asks for a counter, as `get_sys_cnt`, which is 0 here, or does nothing."""
+        if not _HARMLESS.search(i.word):
+            message = "inline assembly is for one processor"
+            raise Unliftable(ASSEMBLY, message, "leave it out where PTOKIT is defined: #ifndef PTOKIT")
+        if i.result:
+            self.numbers.values[i.result] = self.numbers.constant(0, scalar_type(i.type))
 
     def _as_number(self, i: Instruction) -> None:
         p = self.memory.pointer(i.operands[0].text)

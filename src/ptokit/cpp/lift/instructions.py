@@ -259,7 +259,7 @@ class Told:
     def tf32(self, args: list[Any], options: Options) -> None:
         """Products of f32 in TF32 from here on, or no longer."""
         enable = self.name == "SetMadTF32Mode"
-        mode = {"mode": options[0][1].name} if enable else {}
+        mode = {"mode": f"CAST_{options[0][1].name.removeprefix('CAST_')}"} if enable else {}
         (lang.SETTF32MODE if self.trace.target.is_a(A5) else lang.SETHF32MODE)(enable=enable, **mode)
 
     def halted(self, args: list[Any], options: Options) -> None:

@@ -30,6 +30,7 @@ static const struct {
     PTO_INLINE operator int64_t() const { return get_block_num(); }
 } block_num;
 
+#ifndef PTOKIT_HOST  // where these are those of the standard
 template <class A, class B>
 PTO_INLINE constexpr auto min(A a, B b) {
     return a < b ? a : b;
@@ -38,6 +39,7 @@ template <class A, class B>
 PTO_INLINE constexpr auto max(A a, B b) {
     return a > b ? a : b;
 }
+#endif
 
 // What has no effect on a result, nor on what is ordered here: counters, caches of instructions, masks of a mode that
 // instructions set themselves.

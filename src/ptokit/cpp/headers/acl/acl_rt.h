@@ -1,0 +1,3 @@
+// As acl/acl.h.
+#pragma once
+#include <acl/acl.h>

@@ -1,0 +1,143 @@
+// Tests as host programs of kernels write them. Each runs in a process of its own, so that a crash is its own failure.
+#pragma once
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cstdio>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace testing {
+class Test {
+public:
+    virtual ~Test() {}
+    void Run() {
+        SetUp();
+        TestBody();
+        TearDown();
+    }
+    static void SetUpTestSuite() {}
+    static void TearDownTestSuite() {}
+    static void SetUpTestCase() {}
+    static void TearDownTestCase() {}
+
+protected:
+    virtual void SetUp() {}
+    virtual void TearDown() {}
+    virtual void TestBody() = 0;
+};
+struct TestInfo {
+    const char *suite, *test;
+    Test* (*make)();
+    const char* name() const { return test; }
+    const char* test_suite_name() const { return suite; }
+    const char* test_case_name() const { return suite; }
+};
+inline std::vector<TestInfo>& all() {
+    static std::vector<TestInfo> tests;
+    return tests;
+}
+inline const TestInfo*& current() {
+    static const TestInfo* test = nullptr;
+    return test;
+}
+inline bool& failed() {
+    static bool flag = false;
+    return flag;
+}
+struct UnitTest {
+    static UnitTest* GetInstance() {
+        static UnitTest only;
+        return &only;
+    }
+    const TestInfo* current_test_info() const { return current(); }
+};
+inline void InitGoogleTest(int*, char**) {}
+struct Failure {
+    std::ostringstream said;
+    template <class T>
+    Failure& operator<<(const T& x) {
+        said << x;
+        return *this;
+    }
+    ~Failure() {
+        failed() = true;
+        std::cout << said.str() << std::endl;
+    }
+    operator bool() const { return true; }
+};
+struct Returned {
+    void operator=(const Failure&) const {}
+};
+inline int add(const char* suite, const char* test, Test* (*make)()) {
+    all().push_back({suite, test, make});
+    return 0;
+}
+// Says of each test that it begins, and how it ends. Arguments choose tests by their names.
+inline int run(int argc, char** argv) {
+    for (const TestInfo& test : all()) {
+        const std::string name = std::string(test.suite) + "." + test.test;
+        bool wanted = argc < 2;
+        for (int k = 1; k < argc; k++) wanted = wanted || name == argv[k];
+        if (!wanted) continue;
+        std::cout << "\n@test " << name << std::endl;
+        const pid_t child = fork();
+        if (!child) {
+            current() = &test;
+            Test* made = test.make();
+            made->Run();
+            std::cout.flush();
+            fflush(stdout);
+            _exit(failed() ? 1 : 0);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        const char* how = !WIFEXITED(status) ? "crashed" : WEXITSTATUS(status) ? "failed" : "passed";
+        std::cout << "\n@" << how << std::endl;
+    }
+    return 0;
+}
+}  // namespace testing
+#define TEST_F(SUITE, NAME) \
+    class SUITE##_##NAME##_Test : public SUITE { \
+        void TestBody() override; \
+    }; \
+    static const int SUITE##_##NAME##_added = \
+        ::testing::add(#SUITE, #NAME, [] { return (::testing::Test*)new SUITE##_##NAME##_Test; }); \
+    void SUITE##_##NAME##_Test::TestBody()
+#define TEST(SUITE, NAME) \
+    class SUITE##_##NAME##_Test : public ::testing::Test { \
+        void TestBody() override; \
+    }; \
+    static const int SUITE##_##NAME##_added = \
+        ::testing::add(#SUITE, #NAME, [] { return (::testing::Test*)new SUITE##_##NAME##_Test; }); \
+    void SUITE##_##NAME##_Test::TestBody()
+#define PTOKIT_EXPECT(X) \
+    if (X) \
+        ; \
+    else \
+        ::testing::Failure() << #X << " does not hold: "
+#define PTOKIT_ASSERT(X) \
+    if (X) \
+        ; \
+    else \
+        return ::testing::Returned() = ::testing::Failure() << #X << " does not hold: "
+#define EXPECT_TRUE(X) PTOKIT_EXPECT(X)
+#define EXPECT_FALSE(X) PTOKIT_EXPECT(!(X))
+#define EXPECT_EQ(A, B) PTOKIT_EXPECT((A) == (B))
+#define EXPECT_NE(A, B) PTOKIT_EXPECT((A) != (B))
+#define EXPECT_LT(A, B) PTOKIT_EXPECT((A) < (B))
+#define EXPECT_LE(A, B) PTOKIT_EXPECT((A) <= (B))
+#define EXPECT_GT(A, B) PTOKIT_EXPECT((A) > (B))
+#define EXPECT_GE(A, B) PTOKIT_EXPECT((A) >= (B))
+#define ASSERT_TRUE(X) PTOKIT_ASSERT(X)
+#define ASSERT_FALSE(X) PTOKIT_ASSERT(!(X))
+#define ASSERT_EQ(A, B) PTOKIT_ASSERT((A) == (B))
+#define ASSERT_NE(A, B) PTOKIT_ASSERT((A) != (B))
+#define ASSERT_LT(A, B) PTOKIT_ASSERT((A) < (B))
+#define ASSERT_GE(A, B) PTOKIT_ASSERT((A) >= (B))
+#define ASSERT_GT(A, B) PTOKIT_ASSERT((A) > (B))
+#define ADD_FAILURE() ::testing::Failure()
+#define FAIL() return ::testing::Returned() = ::testing::Failure()
+#define SUCCEED() std::ostringstream()

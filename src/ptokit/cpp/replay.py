@@ -1,0 +1,302 @@
+"""Replay: a test suite of kernels with its own host program, golden script and comparison, its launches run here.
+
+This executes code of the suite: the script that makes its data, and its host program, which is compiled against
+headers of ptokit's own for the runtime and for tests. Nothing else in ptokit does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import DiagnosticError, Diagnostics, Location
+from ptokit.records import dataclass
+from ptokit.run import Program, compile_program
+from ptokit.run.program import Param
+from ptokit.targets import Target
+
+from .compiler import HEADERS, Options, find_compiler, macros
+from .kernels import CppFile, CppKernel
+from .launches import rewritten
+from .rules import COMPILE, REPLAY, refusal
+
+MEMORY = 1 << 32
+"""Bytes of device memory of a host program; a file with holes."""
+
+SECONDS = 600
+"""How long building a host program, making its data, and a suite may take."""
+
+_CORES = {"vec": "vector", "cube": "cube", "mix": "mix"}
+_ASSEMBLY = re.compile(r"\b(?:asm|__asm__|__asm)\b\s*(?:volatile|__volatile__)?\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\s*;")
+
+
+@dataclass
+class TestOutcome:
+    """How a test ended: ``passed``, ``failed`` or ``crashed`` as its suite says, or ``refused`` by ptokit, and why."""
+
+    name: str
+    outcome: str
+    reason: str = ""
+    rules: list[str] = field(default_factory=list)  # of the sanitizer
+
+
+@dataclass
+class SuiteReport:
+    """A suite replayed. ``failure``: why it was not built, else empty."""
+
+    name: str
+    target: str
+    tests: list[TestOutcome] = field(default_factory=list)
+    failure: str = ""
+    stated: int = 0
+
+    @property
+    def passed(self) -> int:
+        """Tests that passed."""
+        return sum(test.outcome == "passed" for test in self.tests)
+
+    @property
+    def ok(self) -> bool:
+        """True if at least one test ran and all passed."""
+        return bool(self.tests) and self.passed == len(self.tests) and not self.failure
+
+
+def replay(
+    folder: str | os.PathLike[str],
+    target: Target,
+    *,
+    include: Sequence[str] = (),
+    names: Sequence[str] = (),
+    sanitize: bool = False,
+    told: Callable[[TestOutcome], None] = lambda outcome: None,
+) -> SuiteReport:
+    """Replay the suite in a folder: ``main.cpp``, ``*kernel*.cpp`` and, if there is one, ``gen_data.py``.
+
+    ``include``: folders of further headers; those of the checkout around the folder are found. ``names``: only these
+    tests. ``sanitize``: launch each kernel under observation, too. ``told`` hears of each test as it ends. Executes the
+    suite's code. Raises `DiagnosticError` (CPP-REPLAY) for a folder that is no suite.
+    """
+    suite = Path(folder)
+    main, kernels = suite / "main.cpp", sorted(p for p in suite.glob("*.cpp") if p.name != "main.cpp")
+    if not main.is_file() or not kernels:
+        message = "a suite has a host program, main.cpp, and files with kernels beside it"
+        raise refusal(REPLAY, message, Location(str(folder)))
+    report = SuiteReport(suite.name, target.name)
+    report.stated = len(re.findall(r"^\s*TEST(?:_F)?\(", main.read_text(errors="replace"), re.MULTILINE))
+    with tempfile.TemporaryDirectory(prefix="ptokit-replay-") as scratch:
+        work = Path(scratch)
+        (work / "build").mkdir()
+        try:
+            _make_data(suite, work)
+            _Suite(suite, work, kernels, target, [*include, *_around(suite)], report).run(names, sanitize, told)
+        except DiagnosticError as error:
+            first = error.diagnostics[0]
+            report.failure = f"{first.rule} {first.location}: {first.message}"
+    return report
+
+
+def _around(suite: Path) -> list[str]:
+    """Folders of headers in the checkout that a suite is part of."""
+    found = [suite]
+    for above in suite.resolve().parents:
+        found += [above / "tests" / "common"] if (above / "tests" / "common").is_dir() else []
+        if (above / ".git").exists() or (above / "include" / "pto").is_dir():
+            break
+    return [str(each) for each in found]
+
+
+def _make_data(suite: Path, work: Path) -> None:
+    script = suite / "gen_data.py"
+    if not script.is_file():
+        return
+    paths = [str(p / "tests" / "script") for p in suite.resolve().parents if (p / "tests" / "script").is_dir()]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(suite), *paths])}
+    done = _finished([sys.executable, str(script.resolve())], work, env)
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or [""]
+        raise refusal(REPLAY, f"making its data ends with {done.returncode}: {last[0]}", Location(str(script)))
+
+
+def _finished(command: Sequence[str], folder: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """A command that has ended. Raises `DiagnosticError` if it takes too long."""
+    try:
+        return subprocess.run(
+            command, cwd=folder, env=env, capture_output=True, text=True, errors="replace", timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise refusal(REPLAY, f"{Path(command[0]).name} takes longer than {SECONDS} seconds", Location()) from None
+
+
+class _Suite:
+    """A suite that is being replayed."""
+
+    def __init__(
+        self, suite: Path, work: Path, kernels: list[Path], target: Target, include: list[str], report: SuiteReport
+    ) -> None:
+        self.suite, self.work, self.kernels, self.target, self.report = suite, work, kernels, target, report
+        self.include = include
+        self.memory_file = work / "memory"
+        self.files: list[CppFile] | None = None
+        self.programs: dict[str, Program | str] = {}
+
+    def run(self, names: Sequence[str], sanitize: bool, told: Callable[[TestOutcome], None]) -> None:
+        """Build the host program, and run its tests."""
+        host = self._host()
+        with self.memory_file.open("wb") as file:
+            file.truncate(MEMORY)
+        memory = np.memmap(self.memory_file, np.uint8, "r+")
+        with self._started(host, names) as process:
+            test = TestOutcome("", "")
+            assert process.stdout is not None
+            assert process.stdin is not None
+            for line in process.stdout:
+                word, _, rest = line.strip().partition(" ")
+                if word == "@test":
+                    test = TestOutcome(rest, "")
+                elif word == "@launch":
+                    test.reason = self._launch(rest, memory, test if sanitize else None)
+                    process.stdin.write("no\n" if test.reason else "done\n")
+                    process.stdin.flush()
+                elif word in ("@passed", "@failed", "@crashed"):
+                    test.outcome = "refused" if test.reason else word[1:]
+                    self.report.tests.append(test)
+                    told(test)
+        if process.returncode:
+            self.report.failure = f"the host program ended with {process.returncode}"
+
+    @contextmanager
+    def _started(self, host: Path, names: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+        process = subprocess.Popen(
+            [str(host), *names],
+            cwd=self.work / "build",
+            env={**os.environ, "PTOKIT_DEVICE_MEMORY": str(self.memory_file)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        try:
+            yield process
+            process.wait(SECONDS)
+        finally:
+            if process.poll() is None:
+                with suppress(OSError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+    # --- the host program
+
+    def _host(self) -> Path:
+        """The host program, compiled: kernels too, since their names are asked for; what they tell nobody hears."""
+        command = _host_compiler()
+        common = ["-std=c++17", "-w", "-O0", "-DPTOKIT_HOST", *macros(self.target, "vector"), "-I", str(HEADERS)]
+        common += [f"-I{each}" for each in self.include]
+        common += ["-include", str(HEADERS / "ptokit" / "language.hpp")]
+        objects = [str(self.suite / "main.cpp"), str(HEADERS / "ptokit" / "host.cpp")]
+        for kernel in self.kernels:
+            done = self._compiled([*command, "-E", *common, str(kernel)])
+            text = self.work / f"{kernel.stem}.ii"
+            text.write_text(_ASSEMBLY.sub(";", rewritten(done.stdout)))
+            objects.append(str(text))
+        host = self.work / "host"
+        self._compiled([*command, *common, *objects, "-rdynamic", "-ldl", "-o", str(host)])
+        return host
+
+    def _compiled(self, command: list[str]) -> subprocess.CompletedProcess[str]:
+        done = _finished(command, self.work)
+        if done.returncode:
+            errors = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
+            raise refusal(COMPILE, f"the host program: {' | '.join(errors[:4])}", Location(str(self.suite)))
+        return done
+
+    # --- launches
+
+    def _launch(self, told: str, memory: np.ndarray, observed: TestOutcome | None) -> str:
+        """Run a kernel on the memory of the host program; why not, else nothing."""
+        symbol, blocks, *given = told.split()
+        try:
+            program = self._program(symbol)
+            values = [_value(text, param, memory) for text, param in zip(given, program.params)]
+            if observed is not None:
+                self._observe(program, values, int(blocks), observed)
+            program.launch(values, int(blocks))
+        except DiagnosticError as error:
+            first = Diagnostics(error.diagnostics).errors[:1] or error.diagnostics
+            return f"{first[0].rule} {Path(first[0].location.file or '').name}:{first[0].location.line}: {first[0].message}"
+        return ""
+
+    def _observe(self, program: Program, values: list[Any], blocks: int, test: TestOutcome) -> None:
+        from ptokit.sanitize import sanitize
+
+        copies = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
+        report = sanitize(program.module, self.target, copies, blocks)
+        test.rules += sorted({d.rule for d in report.diagnostics.errors})
+
+    def _program(self, symbol: str) -> Program:
+        found = self.programs.get(symbol)
+        if found is None:
+            file, kernel = self._kernel(symbol)
+            found = self.programs[symbol] = compile_program(file.module(kernel), self.target)
+        assert isinstance(found, Program)
+        return found
+
+    def _kernel(self, symbol: str) -> tuple[CppFile, CppKernel]:
+        if self.files is None:
+            options = Options(tuple(self.include))
+            core = _core(self.suite)
+            self.files = [CppFile(str(kernel), self.target, options, core) for kernel in self.kernels]
+        for file in self.files:
+            for kernel in file.kernels:
+                if kernel.symbol == symbol:
+                    return file, kernel
+        raise refusal(REPLAY, f"there is no kernel {symbol}", Location(str(self.suite)))
+
+
+def _core(suite: Path) -> str:
+    """The kind of cores that a suite's build file names; nothing where it names none."""
+    file = suite / "CMakeLists.txt"
+    named = re.search(r"\bpto_(vec|cube|mix)\w*\(", file.read_text(errors="replace")) if file.is_file() else None
+    return _CORES[named[1]] if named else ""
+
+
+def _host_compiler() -> list[str]:
+    """The compiler of host programs: the system's, or the one of kernels."""
+    stated = os.environ.get("PTOKIT_HOST_CXX")
+    if stated:
+        return stated.split()
+    for name in ("g++", "clang++", "c++"):
+        where = shutil.which(name)
+        if where:
+            return [where]
+    found = find_compiler()
+    return [found.command[0], "c++", "-fno-sanitize=undefined"] if found.command[-1] == "clang" else [*found.command]
+
+
+def _value(text: str, param: Param, memory: np.ndarray) -> Any:
+    """An argument of a launch: a part of the device's memory, or a number."""
+    if text == "n" or text[0] == "p":
+        assert param.dtype is not None
+        kind = param.dtype.storage
+        if text == "n":
+            return np.zeros(64, kind)
+        at, _, size = text[1:].partition(":")
+        return memory[int(at) : int(at) + int(size) // kind.itemsize * kind.itemsize].view(kind)
+    size, _, bits = text[1:].partition(":")
+    raw = int(bits).to_bytes(8, "little")[: int(size)]
+    if text[0] == "f":
+        return float(np.frombuffer(raw, {"2": np.float16, "4": np.float32, "8": np.float64}[size])[0])
+    return int.from_bytes(raw, "little", signed=True)
