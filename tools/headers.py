@@ -20,6 +20,13 @@ LIBRARY = """
 """Headers of the C++ library that kernels include by name; here one has all."""
 
 
+BY_TARGET = {
+    "a2a3": "MGather MScatter TAssign TLoad TQuant TSort32 TStore",
+    "a5": "MGather MScatter TInsert TQuant",
+}
+"""Headers of single instructions that kernels include by name."""
+
+
 def wrapped(items: Iterable[str]) -> str:
     """Items with commas between them, in lines of at most 120 letters."""
     lines = [""]
@@ -75,6 +82,9 @@ def texts() -> dict[Path, str]:
     }
     for name in LIBRARY.split():
         made[HEADERS / "pto" / "common" / f"{name}.hpp"] = MADE + "#include <pto/pto-inst.hpp>\n"
+    for target, names in BY_TARGET.items():
+        for name in names.split():
+            made[HEADERS / "pto" / "npu" / target / f"{name}.hpp"] = MADE + "#include <pto/pto-inst.hpp>\n"
     return made
 
 

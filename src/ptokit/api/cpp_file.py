@@ -15,6 +15,7 @@ from ptokit.diagnostics import DiagnosticError, Diagnostics
 from ptokit.ir.core import Module
 from ptokit.records import dataclass
 from ptokit.targets import Target
+from ptokit.types.in_python import in_python
 
 from .errors import UsageError
 from .inputs import split
@@ -22,6 +23,7 @@ from .program import Source
 from .usage import find_target, one_of
 
 if TYPE_CHECKING:
+    from ptokit.cpp.replay import SuiteReport
     from ptokit.run import Program as Compiled
     from ptokit.sanitize import Report
 
@@ -53,6 +55,12 @@ class CppProgram:
         """The kernel that is named, or has to be the only one."""
         return replace(self, every=False)
 
+    def compiled(self, target: Target) -> CppFile:
+        """The file compiled for a target. Raises `DiagnosticError` for what the compiler refuses."""
+        instances = (self.name,) if "<" in self.name else ()
+        options = Options(self.options.include, self.options.define, (*self.options.instances, *instances))
+        return CppFile(self.file, target, options, self.core)
+
     def read(self, target: Target | None) -> Source:
         """The kernels for a target; without one nothing, since C++ states none."""
         if target is None:
@@ -60,9 +68,7 @@ class CppProgram:
         found = Diagnostics()
         module = Module(attrs={"pto.target_arch": target.arch}, file=self.file, text=False)
         try:
-            instances = (self.name,) if "<" in self.name else ()
-            options = Options(self.options.include, self.options.define, (*self.options.instances, *instances))
-            file = CppFile(self.file, target, options, self.core)
+            file = self.compiled(target)
             for kernel in file.kernels if self.every and not self.name else [file.kernel(self.name)]:
                 _lift(file, kernel, module, found)
             if not file.kernels:
@@ -86,6 +92,40 @@ def program_at(path: str, entry: str | None = None) -> CppProgram:
         raise UsageError(f"{path} names the kernel {named} already.", "entry")
     options = Options(tuple(stated.include), tuple(stated.define))
     return CppProgram(file, named or entry or stated.entry, options, stated.core)
+
+
+def listed(path: str, target: str, found: Diagnostics) -> Iterator[str]:
+    """The kernels of a file, a line each; what is wrong with the file or a kernel goes to `found`."""
+    program = program_at(path)
+    chosen = find_target(target)
+    assert chosen is not None
+    try:
+        file = program.compiled(chosen)
+        kernels = [file.kernel(program.name)] if program.name else file.kernels
+        if not kernels:
+            file.kernel()
+    except DiagnosticError as error:
+        found.extend(error.diagnostics)
+        return
+    for kernel in kernels:
+        try:
+            module = file.module(kernel)
+        except DiagnosticError as error:
+            found.extend(error.diagnostics)
+            continue
+        entry, *parts = module.functions
+        cores = " and ".join(part.core for part in parts) or entry.core
+        params = ", ".join(f"{in_python(p.type)} {p.name}" for p in entry.params)
+        yield f"{kernel.name}({params}){f'  on {cores} cores' if cores else ''}"
+
+
+def replayed(folder: str, target: str, names: Sequence[str], sanitize: bool) -> SuiteReport:
+    """A suite of device tests replayed, as `ptokit.cpp.replay.replay`: its code is executed."""
+    from ptokit.cpp.replay import replay
+
+    chosen = find_target(target)
+    assert chosen is not None
+    return replay(folder, chosen, include=stated.include, names=names, sanitize=sanitize)
 
 
 def cpp(

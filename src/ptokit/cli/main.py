@@ -15,6 +15,7 @@ from .application import Application, Commands
 from .campaign_command import CAMPAIGN_EPILOG, campaign
 from .check_command import CHECK_EPILOG, check
 from .conformance_command import CONFORMANCE_EPILOG, conformance
+from .cpp_commands import KERNELS_EPILOG, REPLAY_EPILOG, kernels, replay
 from .diff_command import DIFF_EPILOG, diff
 from .docs_command import DOCS_EPILOG, docs
 from .exits import EXIT_ERRORS, EXIT_INTERNAL, EXIT_INTERRUPTED
@@ -59,6 +60,7 @@ for command, epilog in (
     *((run, RUN_EPILOG), (diff, DIFF_EPILOG), (sanitize, SANITIZE_EPILOG), (check, CHECK_EPILOG)),
     *((fmt, FMT_EPILOG), (convert, CONVERT_EPILOG)),
     *((isa, ISA_EPILOG), (explain, EXPLAIN_EPILOG), (layout, LAYOUT_EPILOG), (docs, DOCS_EPILOG)),
+    *((kernels, KERNELS_EPILOG), (replay, REPLAY_EPILOG)),
     *((conformance, CONFORMANCE_EPILOG), (campaign, CAMPAIGN_EPILOG), (lsp, LSP_EPILOG)),
 ):
     app.command(epilog=epilog)(command)

@@ -38,8 +38,13 @@ MEMORY = 1 << 32
 SECONDS = 600
 """How long building a host program, making its data, and a suite may take."""
 
+Finished = subprocess.CompletedProcess[str]
+
 _CORES = {"vec": "vector", "cube": "cube", "mix": "mix"}
-_ASSEMBLY = re.compile(r"\b(?:asm|__asm__|__asm)\b\s*(?:volatile|__volatile__)?\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\s*;")
+_ASSEMBLY = re.compile(
+    r"\b(?:asm|__asm__|__asm)\b\s*(?:volatile|__volatile__)?\s*"
+    r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\s*;"
+)
 
 
 @dataclass
@@ -129,7 +134,7 @@ def _make_data(suite: Path, work: Path) -> None:
         raise refusal(REPLAY, f"making its data ends with {done.returncode}: {last[0]}", Location(str(script)))
 
 
-def _finished(command: Sequence[str], folder: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def _finished(command: Sequence[str], folder: Path, env: dict[str, str] | None = None) -> Finished:
     """A command that has ended. Raises `DiagnosticError` if it takes too long."""
     try:
         return subprocess.run(
@@ -216,7 +221,7 @@ class _Suite:
         self._compiled([*command, *common, *objects, "-rdynamic", "-ldl", "-o", str(host)])
         return host
 
-    def _compiled(self, command: list[str]) -> subprocess.CompletedProcess[str]:
+    def _compiled(self, command: list[str]) -> Finished:
         done = _finished(command, self.work)
         if done.returncode:
             errors = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
@@ -235,8 +240,9 @@ class _Suite:
                 self._observe(program, values, int(blocks), observed)
             program.launch(values, int(blocks))
         except DiagnosticError as error:
-            first = Diagnostics(error.diagnostics).errors[:1] or error.diagnostics
-            return f"{first[0].rule} {Path(first[0].location.file or '').name}:{first[0].location.line}: {first[0].message}"
+            first = (Diagnostics(error.diagnostics).errors or error.diagnostics)[0]
+            place = f"{Path(first.location.file or '').name}:{first.location.line}"
+            return f"{first.rule} {place}: {first.message}"
         return ""
 
     def _observe(self, program: Program, values: list[Any], blocks: int, test: TestOutcome) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from ptokit import lang
 from ptokit.ir import Block, Op, Value
 from ptokit.isa.table import TABLE
+from ptokit.lang.intrinsics import intrinsic
 from ptokit.lang.scalar import Scalar
 from ptokit.lang.tensors import GlobalTensor, Pointer
 from ptokit.lang.tiles import Tile
@@ -252,19 +253,19 @@ class Told:
         """The scalar unit's cache: lines are written back and forgotten; what was stored before is done."""
         words = [OF_LANGUAGE[kind][number] for kind, number in options]
         if self.name == "dcci":
-            lang.dcci(args[0], **dict(zip(("cache", "where"), words)))
+            intrinsic("dcci")(args[0], **dict(zip(("cache", "where"), words)))
         else:
-            lang.dsb(memory=words[0].removeprefix("DSB_"))
+            intrinsic("dsb")(memory=words[0].removeprefix("DSB_"))
 
     def tf32(self, args: list[Any], options: Options) -> None:
         """Products of f32 in TF32 from here on, or no longer."""
         enable = self.name == "SetMadTF32Mode"
         mode = {"mode": f"CAST_{options[0][1].name.removeprefix('CAST_')}"} if enable else {}
-        (lang.SETTF32MODE if self.trace.target.is_a(A5) else lang.SETHF32MODE)(enable=enable, **mode)
+        intrinsic("SETTF32MODE" if self.trace.target.is_a(A5) else "SETHF32MODE")(enable=enable, **mode)
 
     def halted(self, args: list[Any], options: Options) -> None:
         """The end of everything."""
-        lang.TRAP()
+        intrinsic("TRAP")()
 
 
 _SPECIAL: dict[str, Callable[[Told, list[Any], Options], None]] = {
