@@ -15,10 +15,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ptokit.site.notebooks import BLOCK, sessions
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [DOCS / "start.md", *sorted(DOCS.glob("tutorial/[0-9]*.md")), *sorted(DOCS.glob("howto/*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:```output\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+PAGES = sessions(DOCS)
 
 
 def executed(page: Path) -> str:

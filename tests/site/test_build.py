@@ -40,6 +40,60 @@ def test_docs_of_a_topic_that_there_is_not() -> None:
     assert "TLOAD" in done.output
 
 
+def site_at(cache: Path, made_from: str) -> Path:
+    """A site as `build` leaves it."""
+    site = building.cache()
+    assert site.is_relative_to(cache)
+    site.mkdir(parents=True)
+    (site / "index.html").write_text("<html></html>", encoding="utf-8")
+    (site / "made-from.txt").write_text(made_from, encoding="utf-8")
+    return site
+
+
+@pytest.fixture
+def no_base(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.delenv("PTOKIT_DOCS", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_docs_keeps_a_site_of_what_is_installed(no_base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = site_at(no_base, building.stamp())
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    done = CliRunner().invoke(app, ["docs", "--print"])
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == f"{(site / 'index.html').as_uri()}\n"
+    assert (
+        CliRunner()
+        .invoke(app, ["docs", "--print", "load-store 3.6"])
+        .stdout.endswith("explanation/load-store.html#36-outside-of-the-valid-region\n")
+    )
+
+
+def test_docs_notices_a_site_of_another_state(no_base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site_at(no_base, "another")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    done = CliRunner().invoke(app, ["docs", "--print"])
+    assert done.exit_code == 0
+    assert "ptokit has changed since the pages were built" in done.stderr
+    assert "showing the old pages: Sphinx builds the pages and is not installed" in done.stderr
+
+
+def test_the_stamp_follows_pages_and_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    docs, package = tmp_path / "docs", tmp_path / "package"
+    for folder in (docs, package):
+        folder.mkdir()
+    (docs / "conf.py").write_text("", encoding="utf-8")
+    monkeypatch.setattr(building, "SOURCES", (docs,))
+    monkeypatch.setattr(building, "PACKAGE", package)
+    stamps = [building.stamp()]
+    for file in (docs / "page.md", package / "code.py", package / "notes.txt"):
+        file.write_text("text", encoding="utf-8")
+        stamps.append(building.stamp())
+    assert len(set(stamps[:3])) == 3
+    assert stamps[3] == stamps[2]
+
+
 @pytest.mark.campaign
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     pytest.importorskip("sphinx")
@@ -49,3 +103,6 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     index = (tmp_path / "site" / "searchindex.js").read_text(encoding="utf-8")
     for word in ("tstore", "race", "RACE-WAR"):
         assert word in index
+    assert building.is_current(tmp_path / "site")
+    notebooks = {path.name for path in (tmp_path / "site" / "_downloads").rglob("*.ipynb")}
+    assert "09-flash-attention.ipynb" in notebooks

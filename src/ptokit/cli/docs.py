@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from ptokit.diagnostics.pages import link_to
-from ptokit.site.build import NotBuiltError, build, cache
+from ptokit.site.build import NotBuiltError, build, cache, is_current
 from ptokit.site.topics import page_for
 
 from .console import remark
@@ -24,9 +24,7 @@ def open_page(topic: str | None, out: Path | None, show: bool) -> bool:
             address = _below(out.absolute(), page)
         elif address is None:
             site = cache()
-            if not site.exists():
-                remark("ptokit docs: building the pages, which takes minutes and is done once")
-                build(site)
+            _make_current(site)
             address = _below(site, page)
     except (NotBuiltError, OSError) as error:
         remark(f"ptokit docs: {error}")
@@ -35,6 +33,21 @@ def open_page(topic: str | None, out: Path | None, show: bool) -> bool:
     if out is None and not show:
         webbrowser.open(address)
     return True
+
+
+def _make_current(site: Path) -> None:
+    """Build a site that is missing or of another state of ptokit; keep an old one that cannot be built anew."""
+    if is_current(site):
+        return
+    old = site.exists()
+    why = "ptokit has changed since the pages were built; building them anew" if old else "building the pages"
+    remark(f"ptokit docs: {why}, which takes minutes")
+    try:
+        build(site)
+    except NotBuiltError as error:
+        if not old:
+            raise
+        remark(f"ptokit docs: showing the old pages: {error}")
 
 
 def _below(site: Path, page: str) -> str:

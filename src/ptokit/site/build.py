@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import re
@@ -12,12 +13,14 @@ from pathlib import Path
 
 from ptokit import __version__
 
+from .notebooks import notebook, sessions
 from .reference import Links, pages
 
 PACKAGE = Path(__file__).parents[1]
 SOURCES = (PACKAGE.parent / "ptokit_docs", PACKAGE.parents[1] / "docs")
 """Where the written pages are: beside an installed package, in a checkout."""
 
+_STAMP = "made-from.txt"
 _LINK = re.compile(r"\[([^\]]*)\]\((\.\./[^)]+)\)")
 _NAMED = re.compile(r"(?<!\[)`([A-Z][A-Z0-9_-]+|reference/[a-z]+)`(?!\])")
 
@@ -40,9 +43,34 @@ def cache() -> Path:
     return Path(base) / "ptokit" / f"docs-{__version__}"
 
 
+def stamp() -> str:
+    """What the site of this installation is made from, in one number: written pages, code and version."""
+    source = written()
+    hashed = hashlib.sha256(__version__.encode())
+    for folder, pattern in ((source, "*"), (PACKAGE, "*.py")):
+        for path in sorted(p for p in folder.rglob(pattern) if p.is_file()):
+            hashed.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return hashed.hexdigest()
+
+
+def is_current(site: Path) -> bool:
+    """True of a site that has been built from what is installed now."""
+    made_from = site / _STAMP
+    return made_from.exists() and made_from.read_text(encoding="utf-8") == stamp()
+
+
 def stage(source: Path, to: Path) -> None:
-    """Put written pages and reference into the new folder `to`; links that leave the documentation become words."""
+    """Put written pages and reference into the new folder `to`; links that leave the documentation become words.
+
+    Pages whose code runs get a notebook beside them, and a link to it.
+    """
     shutil.copytree(source, to)
+    for session in sessions(source):
+        page = to / session.relative_to(source)
+        page.with_suffix(".ipynb").write_text(notebook(session), encoding="utf-8")
+        title, rest = page.read_text(encoding="utf-8").split("\n", 1)
+        link_to = f"{{download}}`This page as a notebook <{page.stem}.ipynb>`"
+        page.write_text(f"{title}\n\n{link_to}\n{rest}", encoding="utf-8")
     link = Links.from_pages(source)
     for page in to.rglob("*.md"):
         depth = len(page.relative_to(to).parts) - 1
@@ -76,7 +104,7 @@ def build(out: Path, jobs: int = 2) -> None:
 
     Raises `NotBuiltError` where Sphinx is missing or refuses a page; `out` is then as it was.
     """
-    source = written()
+    source, made_from = written(), stamp()
     for module, package in (("sphinx", "Sphinx"), ("myst_parser", "myst-parser"), ("furo", "furo")):
         if importlib.util.find_spec(module) is None:
             raise NotBuiltError(f"{package} builds the pages and is not installed: pip install 'ptokit[docs]'")
@@ -94,6 +122,7 @@ def build(out: Path, jobs: int = 2) -> None:
         )
         if done.returncode:
             raise NotBuiltError(f"the pages are not right:\n{done.stderr.strip()}")
+        (work / "html" / _STAMP).write_text(made_from, encoding="utf-8")
         if out.exists():
             shutil.rmtree(out)
         (work / "html").rename(out)
