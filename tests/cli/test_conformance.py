@@ -14,6 +14,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from ptokit.targets import TARGETS
+
 from ..conformance.suites import PROGRAMS, SYNC_CASES, VECTORS, Blob, add_case, write_vectors
 from .conftest import Run, process
 
@@ -78,7 +80,7 @@ def test_filters(ptokit: Run, folder: Path, options: list[str], status: int, las
     ("options", "message"),
     [
         (["--op", "TAD"], "Did you mean TADD?"),
-        (["--target", "a7"], "'a7' is not one of cpu, a2a3, a5"),
+        (["--target", "a9"], f"'a9' is not one of {', '.join(TARGETS)}"),
         (["--jobs", "0"], "--jobs"),
         (["--root", "/no/such/folder"], "there is no folder '/no/such/folder'"),
     ],

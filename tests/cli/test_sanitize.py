@@ -144,7 +144,7 @@ def test_text_errors(ptokit: Run, tmp_path: Path) -> None:
     assert "[TEXT-UNKNOWN-OP]" in ran.err
 
 
-@pytest.mark.parametrize("wrong", [("-a", "uninit:f32"), ("--order", "loose"), ("-t", "a6")])
+@pytest.mark.parametrize("wrong", [("-a", "uninit:f32"), ("--order", "loose"), ("-t", "a9")])
 def test_wrong_usage(ptokit: Run, wrong: tuple[str, str]) -> None:
     assert ptokit("sanitize", RACY, "-t", "a5", *ARGS, *wrong).status == 2
 

@@ -167,6 +167,8 @@ def _checked(
         report.findings[""] = found
         return report
     target = source.target_or(wanted)
+    if assembler and not target.assembled:
+        raise UsageError(f"the reference assembler has no target {target.name}.", "rules")
     functions = readable_functions(module, found)
     check = partial(verify, module, target, level=level, auto_sync=auto_sync)
     found.extend(check(extended=extended, assembler=assembler, functions=functions))
@@ -178,5 +180,5 @@ def _checked(
         refused = any(lookup(d.rule).scope in (Scope.TEXT, Scope.ASSEMBLER) for d in found.errors)
         return not (assembler or unread or refused or check(assembler=True).errors)
 
-    report.accepts.append(accepts)
+    report.accepts.append(accepts if target.assembled else bool)
     return report

@@ -11,6 +11,7 @@ from ptokit.diagnostics import Rule, Scope, Severity
 from ptokit.diagnostics.conditions import Check
 from ptokit.targets import Target
 
+from .checks.tiles import INSTR_ABSENT, TYPE_ABSENT
 from .site import LoweredInfo, Site, type_alone, without_marks
 from .table import Instr
 
@@ -65,7 +66,10 @@ def found_by(rules: Iterable[tuple[Rule, Check]], site: Site) -> Iterator[Broken
 @cache
 def rules_of(instr: Instr, target: Target) -> tuple[Rule, ...]:
     """The rules that bind an instruction on a target, with those that the target adds."""
-    return tuple(rule for rule in (*instr.rules, *target.own_rules(instr.name)) if target.obeys(rule))
+    if instr.name in target.missing:
+        return (INSTR_ABSENT,)
+    typed = (TYPE_ABSENT,) if target.absent and not instr.data_names else ()
+    return typed + tuple(rule for rule in (*instr.rules, *target.own_rules(instr.name)) if target.obeys(rule))
 
 
 @cache

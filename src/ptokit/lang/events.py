@@ -11,7 +11,7 @@ from ptokit.ir import Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.isa.order.event_tags import between_cores, tag_pipe
 from ptokit.isa.site import Info, ScalarInfo, Site, TileInfo
-from ptokit.targets import A5, Target
+from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, SECOND_CORE, Pipe
 from ptokit.types.tile import TileSpec
 
@@ -20,8 +20,6 @@ from .tensors import GlobalTensor, Partition
 from .tiles import Tile
 from .trace import Trace, current
 from .where import refusal
-
-_IN_ORDER_ON_A5 = (Pipe.MTE2, Pipe.MTE3)
 
 
 class RecordEvent:
@@ -101,7 +99,7 @@ class Event(RecordEvent):
         self.recorded = True
         if self.crosses:
             self._signal(trace)
-        elif self.src_pipe is not self.dst_pipe:
+        elif self.src_pipe is not self.dst_pipe and self._has_flag(trace.target):
             trace.emit("pto.set_flag", {}, self._flag())
         return self
 
@@ -114,14 +112,22 @@ class Event(RecordEvent):
             raise _refused("EVENT-ORDER", f"{self!r} is waited for before it is recorded", hint="call Record() first")
         if self.crosses:
             trace.emit("pto.sync.wait", {}, {"pipe": self.dst_pipe, "event_id": self.event_id})
-        elif self.src_pipe is not self.dst_pipe:
+        elif self.src_pipe is self.dst_pipe:
+            if _has_barrier(trace.target, self.src_pipe):
+                trace.emit("pto.barrier", {}, {"pipe": self.src_pipe})
+        elif self._has_flag(trace.target):
             trace.emit("pto.wait_flag", {}, self._flag())
-        elif not trace.target.is_a(A5) or self.src_pipe in _IN_ORDER_ON_A5:
-            trace.emit("pto.barrier", {}, {"pipe": self.src_pipe})
+        else:
+            trace.emit("pto.barrier", {}, {"pipe": Pipe.ALL})
 
     def wait(self) -> None:
         """Same as `Wait`."""
         self.Wait()
+
+    def _has_flag(self, target: Target) -> bool:
+        """True if the event is a flag; elsewhere all pipes wait where it is waited for."""
+        pipes = target.event_pipes
+        return pipes is None or {self.src_pipe.name, self.dst_pipe.name} <= pipes
 
     def _flag(self) -> dict[str, Any]:
         return {"src_pipe": self.src_pipe, "dst_pipe": self.dst_pipe, "event_id": self.event_id}
@@ -198,10 +204,15 @@ def TSYNC(*events: Any, op: Any = None) -> None:
         trace.emit("pto.tsync", {"events": list(written)})
 
 
+def _has_barrier(target: Target, pipe: Pipe) -> bool:
+    return target.barrier_pipes is None or pipe.name in target.barrier_pipes
+
+
 def _barrier(trace: Trace, op: Any) -> None:
-    """TSYNC<Op>: on a5 the library has it for MTE2, MTE3 and all pipes only."""
+    """TSYNC<Op>: some libraries have it for some pipes only, and for all of them together."""
     pipe = Pipe.ALL if op is Pipe.ALL else op if isinstance(op, Pipe) else _pipe(_tag(op))
-    if trace.target.is_a(A5) and pipe not in (*_IN_ORDER_ON_A5, Pipe.ALL):
-        message = f"TSYNC<{_tag(op)}> is a barrier on {pipe.text}; a5 has it for PIPE_MTE2, PIPE_MTE3 and PIPE_ALL"
+    if pipe is not Pipe.ALL and not _has_barrier(trace.target, pipe):
+        had = ", ".join(f"PIPE_{name}" for name in sorted(trace.target.barrier_pipes or ()))
+        message = f"TSYNC<{_tag(op)}> is a barrier on {pipe.text}; {trace.target.name} has it for {had} and PIPE_ALL"
         raise _refused("TSYNC-A5-01", message)
     trace.emit("pto.barrier", {}, {"pipe": pipe})

@@ -75,7 +75,9 @@ def _plan(w: Writer, word: Contract, operands: dict[str, Any]) -> _Plan | None:
     assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)  # noqa: PT018
     if any(t.spec.dtype.value is None for t in (left, right)) or dst.spec.dtype.size != 4:
         return None
-    if left.spec.dtype.is_integer is dst.spec.dtype.is_float or m > dst.spec.rows or n > dst.spec.cols:
+    if any(t.spec.dtype.is_float is dst.spec.dtype.is_integer for t in (left, right)):
+        return None
+    if m > dst.spec.rows or n > dst.spec.cols:
         return None
     start = (m, n) if word.start_at == OWN else (1, n)
     parts: list[tuple[Tile, int, int]] = [(left, m, k), (right, k, n)]

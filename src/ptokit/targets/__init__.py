@@ -2,10 +2,12 @@
 
 from .a2a3 import A2A3
 from .a5 import A5, A5_TEMPLATES
+from .a6 import A6
 from .base import Target
 from .cpu import CPU
+from .kirin9030 import KIRIN9030
 
-TARGETS: dict[str, Target] = {t.name: t for t in (CPU, A2A3, A5)}
+TARGETS: dict[str, Target] = {t.name: t for t in (CPU, A2A3, A5, A6, KIRIN9030)}
 _ALIASES = {"a2": "a2a3", "a3": "a2a3"}
 
 
@@ -14,11 +16,11 @@ TARGET_NAMES = (*TARGETS, *_ALIASES)
 
 
 def target(name: str | Target) -> Target:
-    """The target with this name (``cpu``, ``a2a3``, ``a5``; ``a2`` and ``a3`` mean ``a2a3``). Raises `KeyError`."""
+    """The target with this name (one of `TARGETS`; ``a2`` and ``a3`` mean ``a2a3``). Raises `KeyError`."""
     if isinstance(name, Target):
         return name
     key = name.lower()
     return TARGETS[_ALIASES.get(key, key)]
 
 
-__all__ = ["A2A3", "A5", "A5_TEMPLATES", "CPU", "TARGETS", "TARGET_NAMES", "Target", "target"]
+__all__ = ["A2A3", "A5", "A5_TEMPLATES", "A6", "CPU", "KIRIN9030", "TARGETS", "TARGET_NAMES", "Target", "target"]

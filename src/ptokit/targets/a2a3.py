@@ -27,7 +27,7 @@ A2A3 = Target(
     one_flag_per_id=frozenset({"MTE3"}),  # PTOAS issue 823: 5 hangs of 5
     hf32_bits=11,
     transfers_state_gaps=True,
-    library_ub=184 * KIB,
+    scratch_ub=8 * KIB,
     vector_registers=False,
     pipes_are_local=False,
 )

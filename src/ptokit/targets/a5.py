@@ -30,9 +30,10 @@ A5 = Target(
     flags_name_subcore=True,
     pads_64_bits=False,
     hf32_bits=10,
-    user_ub=248 * KIB,
-    simt_ub=216 * KIB,
+    vendor_ub=8 * KIB,
+    thread_ub=40 * KIB,
     predicate_units=1023,
+    barrier_pipes=frozenset({"MTE2", "MTE3"}),
 )
 
 A5_TEMPLATES = replace(A5, templates=True, lifted=frozenset({"FILL-COM-03", "GEMV-COM-02", "LOAD-A5-06", "TILE-04"}))

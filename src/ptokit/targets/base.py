@@ -1,4 +1,4 @@
-"""`Target`: what differs between cpu, a2a3 and a5, as data."""
+"""`Target`: what differs between targets, as data."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import field
 from functools import cached_property
 from typing import TypeVar
 
-from ptokit.diagnostics import Rule
+from ptokit.diagnostics import Rule, Scope
 from ptokit.records import dataclass
-from ptokit.types.dtypes import DType
+from ptokit.types.dtypes import SINGLES, DType
 from ptokit.types.enums import BLayout, TileType
 
 T = TypeVar("T")
@@ -20,7 +20,8 @@ class Target:
     """A target profile. Capacities are bytes per buffer; 0 means that the buffer does not exist.
 
     A target may descend from another one, that it is ``like``: the rules and tables of that one hold for it too,
-    but for the rules that it has ``lifted``. ``added`` are rules of its own, by instruction.
+    but for the rules that it has ``lifted``. ``added`` are rules of its own, by instruction. What a target has not
+    (``lacks``, ``without``) those that descend from it have not either.
     """
 
     name: str
@@ -40,13 +41,19 @@ class Target:
     transfers_state_gaps: bool = False  # between lines in global memory, and not their pitch
     pads_64_bits: bool = True  # custom pad values and Min and Max fill elements of 8 bytes
     hf32_bits: int | None = None  # mantissa bits of f32 operands that HF32 rounds; None: it does not round
-    user_ub: int | None = None  # bytes of UB that the vendor's platform files give to user code, where that is not all
-    library_ub: int | None = None  # bytes of UB below those that library code uses as scratch
-    simt_ub: int | None = None  # bytes of UB that kernels with SIMT instructions may use
+    vendor_ub: int = 0  # bytes at the end of UB that the vendor's platform files keep from user code
+    scratch_ub: int = 0  # bytes at the end of UB that library code uses as scratch
+    thread_ub: int = 0  # bytes at the end of UB that threads need, so that kernels with SIMT instructions may not
     vector_registers: bool = True  # has them, or runs operations on them
     templates: bool = False  # tile operations are expanded by the assembler, and not calls of the library
+    accumulators: tuple[str, ...] = ("f32", "i32")  # element types of what products add up in
     predicate_units: int | None = None  # largest constant offset of predicate loads, in units of 8 bytes
+    assembled: bool = True  # the reference assembler compiles text for it, so that its rules bind
+    event_pipes: frozenset[str] | None = None  # pipes between which events are flags, elsewhere barriers; None: all
+    barrier_pipes: frozenset[str] | None = None  # pipes that TSYNC<Op> makes barriers on; None: all
     like: Target | None = None
+    lacks: frozenset[str] = frozenset()  # instructions that it has not, by C++ name
+    without: frozenset[DType] = frozenset()  # element types that no instruction of it has
     lifted: frozenset[str] = frozenset()
     added: Mapping[str, tuple[Rule, ...]] = field(default_factory=dict)
 
@@ -74,10 +81,48 @@ class Target:
                 return table[name]
         raise KeyError(self.name)
 
+    @cached_property
+    def missing(self) -> frozenset[str]:
+        """Instructions, by C++ name, that this target or one that it descends from lacks."""
+        return self.lacks | (self.like.missing if self.like is not None else frozenset())
+
+    @cached_property
+    def absent(self) -> frozenset[DType]:
+        """Element types that this target or one that it descends from is without."""
+        return self.without | (self.like.absent if self.like is not None else frozenset())
+
+    @cached_property
+    def all_lifted(self) -> frozenset[str]:
+        """Ids of rules that this target or one that it descends from has lifted."""
+        return self.lifted | (self.like.all_lifted if self.like is not None else frozenset())
+
+    def existing(self, dtypes: Iterable[DType]) -> frozenset[DType]:
+        """Those of some element types that exist here; of a pair of numbers if the numbers do."""
+        return frozenset(dtype for dtype in dtypes if SINGLES.get(dtype, dtype) not in self.absent)
+
+    @property
+    def user_ub(self) -> int | None:
+        """Bytes of UB that user code has, where that is not all."""
+        return self._ub_but(self.vendor_ub)
+
+    @property
+    def library_ub(self) -> int | None:
+        """Bytes of UB below those that library code uses as scratch."""
+        return self._ub_but(self.scratch_ub)
+
+    @property
+    def simt_ub(self) -> int | None:
+        """Bytes of UB that kernels with SIMT instructions may use."""
+        return self._ub_but(self.thread_ub)
+
+    def _ub_but(self, kept: int) -> int | None:
+        return self.capacity[TileType.Vec] - kept if kept else None
+
     def obeys(self, rule: Rule) -> bool:
         """True if `rule` binds on this target."""
-        lifted = self.lifted | (self.like.lifted if self.like is not None else frozenset())
-        return rule.id not in lifted and self.is_among(rule.targets)
+        if rule.scope is Scope.ASSEMBLER and not self.assembled:
+            return False
+        return rule.id not in self.all_lifted and self.is_among(rule.targets)
 
     def own_rules(self, instruction: str) -> tuple[Rule, ...]:
         """Rules that this target, or one it descends from, adds to an instruction (its C++ name)."""

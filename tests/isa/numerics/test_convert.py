@@ -154,7 +154,7 @@ def test_pair_against_fractions(target, src, dst):
 )
 def test_integer_range_vectors(src, dst, x, off, on):
     """compute-elementwise 8.5, second table."""
-    for target in CVT_PAIRS:
+    for target in (name for name, pairs in CVT_PAIRS.items() if (src, dst) in pairs):
         for sat, want in ((OFF, off), (ON, on), (None, off)):
             got = convert(np.array([x], src.value), src, dst, mode=RoundMode.RINT, sat=sat, target=TARGETS[target])
             assert got.tolist() == [want]

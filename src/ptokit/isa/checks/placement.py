@@ -50,7 +50,7 @@ for _name in sorted(set(_NAMES.values())):
     )
 define(
     "UB-USER",
-    "Tiles on a5 end within the first 253952 bytes of UB.",
+    "Tiles end within the part of UB that user code has: on a5 the first 253952 bytes.",
     scope=Scope.SYNC,
     severity=Severity.WARNING,
     targets=("a5",),

@@ -19,6 +19,7 @@ from ..check import Broken
 from ..site import Site
 from ..unknown import UNKNOWN, Size, known
 from .placement import broken_placement, buffer_name
+from .tiles import TYPE_ABSENT, absent
 
 rule = family("types-and-layouts 2")
 
@@ -269,6 +270,9 @@ def check_tile(
     ``text``: hints say what to write in `.pto` text, not in Python.
     """
     site = TileSite(spec, target, addr, text)
+    if unknown := absent(spec.dtype, target):
+        yield Broken(TYPE_ABSENT, *unknown)
+        return
     rules = (() if isinstance(spec, ConvSpec) else TILE_RULES) + (PLACEMENT_RULES if placement else ())
     for bound in rules:
         if not target.obeys(bound) or bound.check is None:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from ..site import Site, TileInfo
-from ..table import Role
+from collections.abc import Iterable
+
+from ptokit.diagnostics import rule
+from ptokit.diagnostics.evidence import Evidence
+from ptokit.targets import TARGETS, Target
+from ptokit.types.dtypes import DType
+from ptokit.types.enums import Pipe
+
+from ..site import PtrInfo, Site, TileInfo, VectorInfo, VregInfo
+from ..table import Instr, Role
 from ..typesets import TypeSet, names
 from ..unknown import Size
 from .operands import Message, all_tiles, is_nd, layout, overlap
@@ -113,7 +121,58 @@ def overlapping(o: Site, *names: str) -> Message:
 
 def missing(o: Site) -> Message:
     """For instructions that a target does not have."""
-    return f"it does not exist on {o.target.name}"
+    hint = _owners(name for name, target in TARGETS.items() if has(o.instr, target))
+    message = f"{o.target.name} has no such instruction"
+    return (message, hint) if hint else message
+
+
+def _owners(names: Iterable[str]) -> str:
+    """``cpu, a2a3 and a5 have it``."""
+    *others, last = [*names] or [""]
+    return f"{', '.join(others)} and {last} have it" if others else f"{last} has it" if last else ""
+
+
+def has(instr: Instr, target: Target) -> bool:
+    """True if a target has an instruction."""
+    return instr.name not in target.missing and not any(
+        rule.check is missing and target.obeys(rule) for rule in instr.rules
+    )
+
+
+INSTR_ABSENT = rule(
+    "INSTR-ABSENT",
+    "TADDS on a5",
+    "TADDS on a6",
+    what="The target has the instruction.",
+    why="The library for the target includes no header that defines it.",
+    source="header.hpp of the library for each target",
+    evidence=(Evidence.STATIC_ASSERT,),
+)(missing)
+
+
+def absent(dtype: DType, target: Target) -> tuple[str, str] | None:
+    """Message and hint of TYPE-ABSENT for an element type that a target does not have."""
+    if target.existing({dtype}):
+        return None
+    return f"{target.name} has no {dtype}", _owners(t.name for t in TARGETS.values() if dtype in t.dtypes)
+
+
+@rule(
+    "TYPE-ABSENT",
+    "a bf16 tile on a5",
+    "a bf16 tile on kirin9030",
+    source="arch_capability.hpp and the vector types of the library for each target",
+    evidence=(Evidence.STATIC_ASSERT,),
+)
+def TYPE_ABSENT(o: Site) -> Message:
+    """The target has the element type of a tile, of the register that an operation makes, or behind its pointers."""
+    made = [o.operands.get(result.name) for result in o.instr.produces]
+    registers = any(isinstance(info, VregInfo | VectorInfo) for info in o.operands.values())
+    pointers = () if registers or o.instr.pipe is Pipe.S else o.operands.values()
+    for info in (*made, *(info for info in pointers if isinstance(info, PtrInfo))):
+        if isinstance(info, VregInfo | VectorInfo | PtrInfo) and (found := absent(info.dtype, o.target)):
+            return found
+    return None
 
 
 def typed(o: Site) -> TileInfo:
@@ -127,7 +186,7 @@ def in_types(o: Site) -> Message:
     allowed, dtype = o.target.of(o.instr.types), typed(o).dtype
     if allowed is None or dtype in allowed:
         return None
-    return f"{o.target.name} has no {dtype} form; allowed: {names(allowed)}"
+    return f"{o.target.name} has no {dtype} form; allowed: {names(o.target.existing(allowed))}"
 
 
 def in_asm_types(o: Site) -> Message:

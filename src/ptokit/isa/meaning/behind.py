@@ -186,7 +186,7 @@ def _contracted(c: Contract, names: tuple[str, ...]) -> Run:
                 left, right = scaled(a, left_scale, b, right_scale)  # type: ignore[arg-type]
                 total = total_of(m, left, right, start)
             else:
-                total = product(m, a, b, start, c.rounding)  # type: ignore[arg-type]
+                total = product(m, a, b, start, c.rounding, at[c.dst].dtype.value)  # type: ignore[arg-type]
         if c.finite and total.dtype.kind == "f":
             total = np.clip(total, np.float32(-_F32_MAX), np.float32(_F32_MAX))
         write(m, at[c.dst], given, total.astype(at[c.dst].dtype.value, copy=False))

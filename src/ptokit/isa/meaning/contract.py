@@ -38,10 +38,17 @@ def rounded(x: np.ndarray, m: Machine, mode: str) -> np.ndarray:
     return (result.astype(np.uint32) | sign).view(np.float32)
 
 
-def product(m: Machine, a: TileOperand, b: TileOperand, start: np.ndarray | None, rounding: str = "held") -> np.ndarray:
+def product(
+    m: Machine,
+    a: TileOperand,
+    b: TileOperand,
+    start: np.ndarray | None,
+    rounding: str = "held",
+    to: np.dtype | None = F32,
+) -> np.ndarray:
     """``start + a @ b`` in the accumulator's type: (blocks or 1, M, N); K is the valid columns of a.
 
-    ``rounding``: of f32 factors, as `words.Contract` has it.
+    ``rounding``: of f32 factors, as `words.Contract` has it. ``to``: the accumulator's type, if that is a float.
     """
     if a.spec.dtype.is_integer:
         total = _matmul(a, b, F64).astype(np.int64)  # exact: K <= 4095 and |a*b| <= 2^14
@@ -52,7 +59,7 @@ def product(m: Machine, a: TileOperand, b: TileOperand, start: np.ndarray | None
         return total_of(m, left, right[:, : a.vc], start)
     if m.matmul_mode == "exact":
         total = _matmul(a, b, F64)
-        return _plus(total, start).astype(np.float32)
+        return _plus(total, start).astype(to)
     if m.matmul_mode == "fast":
         return _plus(_matmul(a, b, F32), start)
     return _in_order(a.read_as(F64), b.read_as(F64), start)

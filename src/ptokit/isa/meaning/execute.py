@@ -281,7 +281,7 @@ def _contract(c: Contract, source: Source) -> list[str]:
         factors = f"{c.left}, {c.left_scale}, {c.right}, {c.right_scale}"
         total = f"{source.object(total_of)}(m, *{source.object(scaled)}({factors}), {start})"
     else:
-        total = f"{source.object(product)}(m, {c.left}, {c.right}, {start})"
+        total = f"{source.object(product)}(m, {c.left}, {c.right}, {start}, to={c.dst}.spec.dtype.value)"
     return [*lines, f"{c.dst}.write({total}, rows, cols)"]
 
 

@@ -36,7 +36,7 @@ from .move_facts import (
 )
 from .move_rules import unsupported
 from .move_rules_a2a3 import A23_ACC_TYPES, acc_to_mat
-from .move_rules_a5 import A5_ACC_TYPES
+from .move_rules_a5 import ACC_TYPES
 
 EXTRACTS = "compute-layout-irregular 1.3"
 
@@ -71,7 +71,7 @@ def quantised(o: Site, cols: Any, first: Any, to: Any = 0) -> Message:
     if o.target.is_a(A2A3) and pair(o) == (Acc, Mat):
         wrong = wrong or acc_to_mat(o) or acc_types(o, A23_ACC_TYPES)
     elif o.target.is_a(A5):
-        wrong = wrong or acc_types(o, A5_ACC_TYPES)
+        wrong = wrong or acc_types(o, o.target.entry(ACC_TYPES))
     wrong = wrong or columns_of_words(o, cols, first) or signedness(o, cols, first)
     return wrong or blocks_overflow(o, cols, to)
 

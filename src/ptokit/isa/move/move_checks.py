@@ -64,7 +64,7 @@ def acc_types(o: Site, table: TypeTable) -> Message:
     allowed = table[form(o)].get(o.src.dtype.name)
     how = "moved" if form(o) == "cast" else "quantised"
     if allowed is None:
-        return f"{o:src} has element type {o.src.dtype}, an accumulator has f32 or i32"
+        return f"{o:src} has element type {o.src.dtype}, an accumulator has {listed(o.target.accumulators)}"
     if o.dst.dtype not in allowed:
         to = listed(allowed) if allowed else "nothing"
         return f"{o.src.dtype} to {o.dst.dtype} cannot be {how} on {o.target.name}; {o.src.dtype} goes to {to}"
@@ -75,8 +75,8 @@ def acc_layouts(o: Site, targets: tuple[str, ...]) -> Message:
     """Layouts of an accumulator move."""
     if o.src.layout_name != "Nz":
         return f"{o:src} has layout {o.src.layout_name}, an accumulator is Nz"
-    if o.src.dtype.name not in ("f32", "i32"):
-        return f"{o:src} has element type {o.src.dtype}, an accumulator has f32 or i32"
+    if o.src.dtype.name not in o.target.accumulators:
+        return f"{o:src} has element type {o.src.dtype}, an accumulator has {listed(o.target.accumulators)}"
     if o.dst.layout_name not in targets:
         return f"{o:dst} has layout {o.dst.layout_name}, not {listed(targets)}"
     return None

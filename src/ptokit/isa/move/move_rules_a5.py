@@ -37,8 +37,20 @@ REARRANGED_TYPES = types("f16 bf16 f32 i32 i8 u8 e4m3 e5m2 hif8 e2m1 e1m2 e2m1x2
 EXPONENT_TYPES = types("u8 hif8 e8m0")
 _PLAIN = {"f32": types("f16 bf16 f32"), "i32": types("i32")}
 _QUANT = {"f32": types("i8 u8 hif8 f16 bf16 e4m3 f32"), "i32": types("i8 u8 f16 bf16")}
-A5_ACC_TYPES = {"cast": _PLAIN, "scalar": _QUANT, "vector": _QUANT}
-_BIAS = frozenset({("i32", "i32"), ("f32", "f32"), ("f16", "f32"), ("bf16", "f32")})
+_QUANT_KIRIN9030 = {"f16": types("f16 i8 u8 i16"), "i32": types("i8 u8 f16 i16")}
+ACC_TYPES = {
+    "a5": {"cast": _PLAIN, "scalar": _QUANT, "vector": _QUANT},
+    "kirin9030": {
+        "cast": {"f16": types("f16"), "i32": types("i32")},
+        "scalar": _QUANT_KIRIN9030,
+        "vector": _QUANT_KIRIN9030,
+    },
+}
+"""Element types of an accumulator and of where it goes, by form, of a5 and what is like it."""
+_BIAS = {
+    "a5": frozenset({("i32", "i32"), ("f32", "f32"), ("f16", "f32"), ("bf16", "f32")}),
+    "kirin9030": frozenset({("i32", "i32"), ("f16", "f16")}),
+}
 
 
 _rule = family(MOVES, "TMOV-A5-")
@@ -241,8 +253,9 @@ A5_RULES = (
         Decision: bf16 is converted; the hardware's control bit is known for f16 only (D17).
         """,
         "kinds = (src.dtype.name, dst.dtype.name)",
-        "kinds in _BIAS if pair(o) == (Mat, Bias)",
-        "{kinds[0]} to {kinds[1]} has no bias move; a5 has i32 to i32 and f32, f16 or bf16 to f32",
+        "kinds in target.entry(_BIAS) if pair(o) == (Mat, Bias)",
+        "{kinds[0]} to {kinds[1]} has no bias move; {target.name} has "
+        "{', '.join(f'{a} to {b}' for a, b in sorted(target.entry(_BIAS)))}",
         lambda o: _one_row(o, 64) if pair(o) == (Mat, Bias) else None,
     ),
     TMOV_A5_S1,
@@ -250,7 +263,7 @@ A5_RULES = (
         "From acc: src Nz, dst ND, DN or Nz, and a pair of types of the table.",
         "if _from_acc(o)",
         lambda o: acc_layouts(o, ("ND", "DN", "Nz")),
-        lambda o: acc_types(o, A5_ACC_TYPES),
+        lambda o: acc_types(o, o.target.entry(ACC_TYPES)),
     ),
     _rule("A2", "f16 32x16 ND", "DN of 4 rows")(
         "From acc: lines of dst are a multiple of 32 bytes apart.",

@@ -102,10 +102,17 @@ e1m2: bf16 x
 e2m1: bf16 x
 """)
 
+_KIRIN9030 = {
+    (src, dst): pair
+    for (src, dst), pair in _A5.items()
+    if {src, dst} <= {DTYPES[name] for name in "f32 f16 i8 u8 i16 u16 i32 u32".split()}
+}
+
 CVT_PAIRS: dict[str, Pairs] = {
     "cpu": {key: replace(pair, honours_sat=True) for key, pair in (_A2A3 | _A5).items()},
     "a2a3": _A2A3,
     "a5": _A5,
+    "kirin9030": _KIRIN9030,
 }
 """Legal pairs per target; ``cpu`` accepts what either device accepts, follows A5 where both do, and always honours an
 explicit saturation mode."""

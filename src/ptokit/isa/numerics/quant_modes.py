@@ -39,6 +39,12 @@ class QuantMode(IntEnum):
     VQF322FP8_PRE = 37
     VQF322F32_PRE = 38
     VQS322BF16_PRE = 39
+    QF162B8_PRE = -1  # from here on: kirin9030, whose numbers no public source gives
+    VQF162B8_PRE = -2
+    QF162S16_PRE = -3
+    VQF162S16_PRE = -4
+    DEQS16 = -5
+    VDEQS16 = -6
 
     @property
     def per_column(self) -> bool:
@@ -103,6 +109,20 @@ i32 bf16 VQS322BF16_PRE
 _TO_F32_SCALAR = _modes("f32 f32 QF322F32_PRE")
 _TO_F32_VECTOR = _modes("f32 f32 VQF322F32_PRE")
 
+_SCALAR_KIRIN9030 = _modes("""
+i32 i8 REQ8
+i32 u8 REQ8
+i32 f16 DEQF16
+i32 i16 DEQS16
+f16 i8 QF162B8_PRE
+f16 u8 QF162B8_PRE
+f16 i16 QF162S16_PRE
+""")
+_VECTOR_KIRIN9030 = {pair: QuantMode[f"V{mode.name}"] for pair, mode in _SCALAR_KIRIN9030.items()}
+# stores choose no mode for 16-bit integers
+_STORED = {pair: mode for pair, mode in _SCALAR_KIRIN9030.items() if pair[1].name != "i16"}
+_STORED_BY_COLUMN = {pair: QuantMode[f"V{mode.name}"] for pair, mode in _STORED.items()}
+
 FORMS = ("cast", "scalar", "vector")
 """Forms of an instruction: without a parameter, with one word, with one word per column."""
 
@@ -110,6 +130,7 @@ STORE_MODES: dict[str, dict[str, Modes]] = {
     "cpu": {"cast": _CAST, "scalar": _SCALAR | _SHIFT_SCALAR, "vector": _VECTOR | _SHIFT_VECTOR},
     "a2a3": {"cast": _CAST, "scalar": _SCALAR | _SHIFT_SCALAR, "vector": _VECTOR | _SHIFT_VECTOR},
     "a5": {"cast": _CAST, "scalar": _SCALAR_A5 | _TO_F32_SCALAR, "vector": _VECTOR_A5 | _TO_F32_VECTOR},
+    "kirin9030": {"cast": {}, "scalar": _STORED, "vector": _STORED_BY_COLUMN},
 }
 """TSTORE from an accumulator: target → form → (source, destination) → mode."""
 
@@ -125,6 +146,7 @@ MOVE_MODES: dict[str, dict[str, Modes]] = {
     "cpu": STORE_MODES["cpu"],
     "a2a3": STORE_MODES["a2a3"],
     "a5": {"cast": _CAST_A5_MOVE, "scalar": _SCALAR_A5, "vector": _VECTOR_A5},
+    "kirin9030": {"cast": {}, "scalar": _SCALAR_KIRIN9030, "vector": _VECTOR_KIRIN9030},
 }
 """TMOV, TEXTRACT and TINSERT from an accumulator. Quantising f32 to f32 on A5 is a plain copy here."""
 

@@ -17,7 +17,6 @@ from .store_plain_rules import assumed_plain
 from .transfer_rules import Check, Message, disagrees, mismatch, names, not_2d, wrong_dim, wrong_stride
 
 L = Layout
-SOURCES = frozenset(DTYPES[n] for n in ("f32", "i32"))
 CAST = frozenset(DTYPES[n] for n in ("i32", "f32", "f16", "bf16"))
 NDC_TYPES = CAST | {DTYPES["i8"], DTYPES["u8"]}
 BYTES = frozenset(DTYPES[n] for n in ("i8", "u8"))
@@ -27,6 +26,14 @@ Table = Mapping[str, str]
 CAST_PAIRS = {"f32": "f32 f16 bf16", "i32": "i32"}
 QUANT_A3 = {"f32": "i8 u8", "i32": "i8 u8 f16"}
 QUANT_A5 = {"f32": "i8 u8 f16 bf16 hif8 e4m3 f32", "i32": "i8 u8 f16 bf16"}
+QUANT_KIRIN9030 = {"f16": "f16 i8 u8 i16", "i32": "f16 i8 u8 i16 i32"}
+QUANT = {"a5": QUANT_A5, "kirin9030": QUANT_KIRIN9030}
+CASTS = {
+    "a2a3": CAST_PAIRS,
+    "a5": CAST_PAIRS,
+    "kirin9030": {"f16": "f16", "i32": "i32"},
+}
+"""Where accumulators go without quantisation, by target and element type."""
 
 
 def channel_block(dtype: DType, *, split: bool) -> int:
@@ -59,9 +66,9 @@ def only_to(*allowed: Layout) -> Check:
 
 
 wrong_source = shared(
-    "An accumulator is f32 or i32.",
-    "src.dtype in SOURCES if is_acc(o)",
-    "the accumulator has element type {src.dtype}; it is f32 or i32",
+    "An accumulator is f32 or i32, on kirin9030 f16 or i32.",
+    "src.dtype.name in target.accumulators if is_acc(o)",
+    "the accumulator has element type {src.dtype}; it is {' or '.join(target.accumulators)}",
 )
 
 
@@ -84,7 +91,7 @@ def pair(o: Site, table: Table, what: str) -> Message:
 
 def cast_pair(o: Site) -> Message:
     """Without quantisation: f32 to f32, f16, bf16; i32 to i32."""
-    return None if quantised(o) or o.dst.dtype not in CAST else pair(o, CAST_PAIRS, "without quantisation")
+    return None if quantised(o) or o.dst.dtype not in CAST else pair(o, o.target.entry(CASTS), "without quantisation")
 
 
 def quant_a3(o: Site) -> Message:
@@ -94,7 +101,7 @@ def quant_a3(o: Site) -> Message:
 
 def quant_a5(o: Site) -> Message:
     """With quantisation: f32 to i8, u8, f16, bf16, hif8, e4m3, f32; i32 to i8, u8, f16, bf16."""
-    return pair(o, QUANT_A5, "with quantisation") if quantised(o) else None
+    return pair(o, o.target.entry(QUANT), "with quantisation") if quantised(o) else None
 
 
 too_many_columns = shared(

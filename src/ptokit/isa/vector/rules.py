@@ -47,7 +47,7 @@ def VEC_07(o: Site) -> Message:
     pointers = [info for info in o.operands.values() if isinstance(info, PtrInfo)]
     for info in [info for _, info in registers(o)] or pointers:
         if allowed and info.dtype not in allowed:
-            listed = ", ".join(sorted(t.name for t in allowed))
+            listed = ", ".join(sorted(t.name for t in o.target.existing(allowed)))
             return f"{info.name} has elements of {info.dtype}; {o.instr.name} takes {listed}"
     return None
 

@@ -1,4 +1,4 @@
-"""A6, an imagined target: as A5, with 512 KiB of UB, 64-bit scalars on any row, and short rows."""
+"""A7, an imagined target: as A5, with 512 KiB of UB, 64-bit scalars on any row, and short rows."""
 
 from dataclasses import replace
 
@@ -7,15 +7,15 @@ from ptokit.targets import A5
 from ptokit.types.enums import TileType
 
 
-@rule("A6-01", targets=("a6",))
+@rule("A7-01", targets=("a7",))
 def ROWS(o):
     """TADD works on rows of at most 256 bytes."""
     return o.dst.cols * o.dst.dtype.size > 256
 
 
-A6 = replace(
+A7 = replace(
     A5,
-    **dict.fromkeys(("name", "title", "arch"), "a6"),
+    **dict.fromkeys(("name", "title", "arch"), "a7"),
     capacity={**A5.capacity, TileType.Vec: 512 * 1024},
     like=A5,
     lifted=frozenset({"EW-A5-01"}),

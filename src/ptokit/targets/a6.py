@@ -1,0 +1,47 @@
+"""A6 (dav-920r1): the registers and buffers of A5, HiFloat4, and the few tile instructions its library has yet."""
+
+from dataclasses import replace
+
+from ptokit.diagnostics import family
+from ptokit.diagnostics.evidence import Evidence
+
+from .a5 import A5
+from .common import COMMUNICATION, CORE_PIPES
+
+_FLAGS = ("S", "M", "MTE1", "MTE2", "MTE3", "FIX")
+_rule = family("library headers for a6", "A6-", targets=("a6",), evidence=(Evidence.STATIC_ASSERT,))
+
+FLAGS = _rule("01", "set_flag[MTE2, MTE3, 0]", "set_flag[MTE2, V, 0]")(
+    "set_flag and wait_flag are between S, M, MTE1, MTE2, MTE3 and FIX.",
+    "src_pipe.name in _FLAGS",
+    "set_flag and wait_flag of a6 do not take {src_pipe.text}; use pipe_barrier, or an event, which is a barrier there",
+    "dst_pipe.name in _FLAGS",
+    "set_flag and wait_flag of a6 do not take {dst_pipe.text}; use pipe_barrier, or an event, which is a barrier there",
+)
+
+A6 = replace(
+    A5,
+    name="a6",
+    title="A6 (dav-920r1)",
+    arch="a6",
+    vendor_ub=0,  # no public file says that the vendor keeps some
+    assembled=False,
+    event_pipes=frozenset({"S", "MTE1", "MTE2", "MTE3", "FIX"}),
+    like=A5,
+    lacks=COMMUNICATION
+    | CORE_PIPES
+    | frozenset(
+        "MGATHER MSCATTER SETFMATRIX SETHF32MODE SETTF32MODE SET_IMG2COL_PADDING SET_IMG2COL_RPT TABS TADDC "
+        "TADDDEQRELU TADDRELU TADDRELUCONV TADDS TADDSC TAND TANDS TAXPY TCI TCMP TCMPS TCOLARGMAX TCOLARGMIN "
+        "TCOLEXPAND TCOLEXPANDADD TCOLEXPANDDIV TCOLEXPANDEXPDIF TCOLEXPANDMAX TCOLEXPANDMIN TCOLEXPANDMUL "
+        "TCOLEXPANDSUB TCOLMAX TCOLMIN TCOLPROD TCOLSUM TCONCAT TCONCATIDX TCVT TDEINTERLEAVE TDEQUANT TDIV TDIVS "
+        "TEXP TEXPANDS TEXTRACT2 TFILLPAD TFILLPAD_EXPAND TFILLPAD_INPLACE TFMOD TFMODS TFUSEDMULADD TFUSEDMULADDRELU "
+        "TGATHER TGATHERB TGET_SCALE_ADDR THISTOGRAM TIMG2COL TINSERT TINSERT_FP TINTERLEAVE TLOG TLRELU TMAX TMAXS "
+        "TMIN TMINS TMOV TMOV_FP TMRGSORT TMUL TMULADDDST TMULS TNEG TNOT TOR TORS TPACK TPARTADD TPARTARGMAX "
+        "TPARTARGMIN TPARTMAX TPARTMIN TPARTMUL TPOW TPOWS TPREFETCH TPRELU TPRINT TPairReduceSum TRANDOM TRECIP "
+        "TRELU TREM TREMS TROWARGMAX TROWARGMIN TROWEXPAND TROWEXPANDADD TROWEXPANDDIV TROWEXPANDEXPDIF TROWEXPANDMAX "
+        "TROWEXPANDMIN TROWEXPANDMUL TROWEXPANDSUB TROWMAX TROWMIN TROWPROD TROWSUM TRSQRT TSCATTER TSEL TSELS TSHL "
+        "TSHLS TSHR TSHRS TSORT32 TSQRT TSUB TSUBC TSUBRELU TSUBRELUCONV TSUBS TSUBSC TTRANS TTRI TXOR TXORS".split()
+    ),
+    added=dict.fromkeys(("set_flag", "wait_flag", "set_flag_dyn", "wait_flag_dyn"), (FLAGS,)),
+)
