@@ -116,7 +116,7 @@ def test_a_page_says_what_modes_and_types_there_are() -> None:
     page = pto.isa("vlds")
     assert ("BRC_B32", "one element of 4 bytes to all lanes") in page.modes["dist"]
     assert pto.isa("TCVT").together[0] == ("targets", "src", "dst")
-    assert ("cpu a2a3 a5", "i32", "i8", "i8") in pto.isa("TMATMUL").together
+    assert [row[0][:11] for row in pto.isa("TMATMUL").together if row[1:] == ("i32", "i8", "i8")] == ["cpu a2a3 a5"]
     assert ("a2a3", "i8", "f16") in pto.isa("TCVT").together
 
 

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from typing import overload
 
 from ptokit.asm.instruction_forms import text_forms
-from ptokit.isa.reference import attr_rows, facts, mode_rows, operand_rows, pipe_text, symbols, together_rows, type_rows
+from ptokit.isa.reference import (
+    all_rules,
+    attr_rows,
+    facts,
+    mode_rows,
+    operand_rows,
+    pipe_text,
+    symbols,
+    together_rows,
+    type_rows,
+)
 from ptokit.isa.table import BY_TEXT, TABLE, Instr
 from ptokit.records import dataclass
 
@@ -155,8 +165,8 @@ def page_of(instr: Instr) -> InstructionPage:
         modes=mode_rows(instr),
         types=type_rows(instr),
         together=[headers, *together] if together else [],
-        rules=[(r.id, " ".join(r.targets), r.what) for r in instr.rules],
-        symbols=symbols(r.what for r in instr.rules),
+        rules=[(r.id, " ".join(r.targets), r.what) for r in all_rules(instr)],
+        symbols=symbols(r.what for r in all_rules(instr)),
     )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import overload
 
-from ptokit.diagnostics import Rule, Scope, catalogue, lookup
+from ptokit.diagnostics import ALL_TARGETS, Rule, Scope, catalogue, lookup
 from ptokit.diagnostics.evidence import WORDS
 from ptokit.diagnostics.pages import link_to
 from ptokit.diagnostics.pages import page_of as page_of_rule
-from ptokit.isa.reference import symbols
+from ptokit.isa.reference import all_rules, symbols
 from ptokit.isa.table import TABLE
 from ptokit.records import dataclass
 from ptokit.targets import TARGETS
@@ -143,7 +143,7 @@ def page_of(rule: Rule, users: Sequence[str] | None = None, *, said: bool = Fals
         id=rule.id,
         what=rule.what,
         severity=str(rule.severity) if rule.enforced else f"{_NEVER}: no case that can occur breaks it",
-        targets=rule.targets,
+        targets=tuple(name for name, target in TARGETS.items() if target.obeys(rule)),
         about=_SCOPES[rule.scope],
         used_by=tuple(users),
         said_by=rule.covered_by,
@@ -171,8 +171,7 @@ def _users() -> dict[str, list[str]]:
     """The names of the instructions that a rule binds, on all targets together, by its id."""
     users: dict[str, list[str]] = {}
     for name, instr in TABLE.items():
-        added = (rule for target in TARGETS.values() for rule in target.own_rules(name))
-        for id in dict.fromkeys(rule.id for rule in (*instr.rules, *added)):
+        for id in dict.fromkeys(rule.id for rule in all_rules(instr)):
             users.setdefault(id, []).append(name)
     return users
 
@@ -195,4 +194,6 @@ def listing(search: str = "") -> Iterator[Part]:
 
 def _short(targets: tuple[str, ...]) -> str:
     """The targets of a rule in a column of their own: ``cpu a2a3 a5``, blanks where it does not bind."""
-    return " ".join(name if name in targets else " " * len(name) for name in ("cpu", "a2a3", "a5"))
+    if not set(targets) <= set(ALL_TARGETS):
+        return " ".join(targets).ljust(len(" ".join(ALL_TARGETS)))
+    return " ".join(name if name in targets else " " * len(name) for name in ALL_TARGETS)

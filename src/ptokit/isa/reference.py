@@ -7,16 +7,24 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
+from ptokit.diagnostics import Rule
 from ptokit.targets import TARGETS
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import Pipe
 
+from .checks.tiles import has
 from .masked import inactive
 from .table import Attr, Instr, Kind
 
 Rows = list[tuple[str, ...]]
 
 _REGISTERS = (Kind.VREG, Kind.MASK, Kind.ALIGN)
+
+
+def all_rules(instr: Instr) -> list[Rule]:
+    """The rules of an instruction, and those that targets add to it."""
+    added = (rule for target in TARGETS.values() for rule in target.own_rules(instr.name))
+    return list(dict.fromkeys((*instr.rules, *added)))
 
 
 def pipe_text(instr: Instr) -> str:
@@ -31,6 +39,7 @@ def facts(instr: Instr) -> dict[str, str]:
         "also": ", ".join(f"pto.{spelling}" for spelling in instr.form.spellings),
         "carried": _carried(instr),
         "not run": instr.unrun,
+        "not on": ", ".join(name for name, target in TARGETS.items() if not has(instr, target)),
         "inactive": _inactive(instr),
         "source": instr.source,
         "reading": instr.decision,
@@ -69,13 +78,21 @@ def attr_rows(instr: Instr) -> Rows:
 
 
 def type_rows(instr: Instr) -> Rows:
-    """Element types by target; a target without vector registers has none for operations on them."""
+    """Element types by target, of one that is like another where they differ.
+
+    A target without vector registers has none for operations on them.
+    """
     on_registers = any(o.kind in _REGISTERS for o in (*instr.operands, *instr.produces))
-    return [
-        (target, " ".join(n for n, d in DTYPES.items() if d in dtypes) or "-")
-        for target, dtypes in instr.types.items()
-        if not on_registers or target not in TARGETS or TARGETS[target].vector_registers
-    ]
+    columns = {
+        name: dtypes
+        for name, dtypes in instr.types.items()
+        if not on_registers or name not in TARGETS or TARGETS[name].vector_registers
+    }
+    for name, target in TARGETS.items():
+        inherited = target.of(columns)
+        if inherited is not None and target.existing(inherited) != inherited and has(instr, target):
+            columns[name] = target.existing(inherited)
+    return [(name, " ".join(n for n, d in DTYPES.items() if d in dtypes) or "-") for name, dtypes in columns.items()]
 
 
 def mode_rows(instr: Instr) -> dict[str, Rows]:

@@ -3,13 +3,12 @@
 from dataclasses import replace
 
 from ptokit.diagnostics import family
-from ptokit.diagnostics.evidence import Evidence
 
 from .a5 import A5
 from .common import COMMUNICATION, CORE_PIPES
 
 _FLAGS = ("S", "M", "MTE1", "MTE2", "MTE3", "FIX")
-_rule = family("library headers for a6", "A6-", targets=("a6",), evidence=(Evidence.STATIC_ASSERT,))
+_rule = family("library headers for a6", "A6-", targets=("a6",), evidence="static_assert")
 
 FLAGS = _rule("01", "set_flag[MTE2, MTE3, 0]", "set_flag[MTE2, V, 0]")(
     "set_flag and wait_flag are between S, M, MTE1, MTE2, MTE3 and FIX.",

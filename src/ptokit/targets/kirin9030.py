@@ -3,14 +3,13 @@
 from dataclasses import replace
 
 from ptokit.diagnostics import family
-from ptokit.diagnostics.evidence import Evidence
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import TileType
 
 from .a5 import A5
 from .common import COMMUNICATION, CORE_PIPES, DEVICE_8BIT_AND_4BIT, KIB
 
-_rule = family("library headers for kirin9030", "K90-", targets=("kirin9030",), evidence=(Evidence.STATIC_ASSERT,))
+_rule = family("library headers for kirin9030", "K90-", targets=("kirin9030",), evidence="static_assert")
 
 LOADS = _rule("01", "an ND view into a mat tile in Nz", "a DN view into a mat tile in Nz")(
     "TLOAD does not turn a DN view into an Nz tile of L1.",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ptokit.diagnostics import rule
-from ptokit.diagnostics.evidence import Evidence
 from ptokit.targets import TARGETS, Target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe
@@ -146,7 +145,7 @@ INSTR_ABSENT = rule(
     what="The target has the instruction.",
     why="The library for the target includes no header that defines it.",
     source="header.hpp of the library for each target",
-    evidence=(Evidence.STATIC_ASSERT,),
+    evidence="static_assert",
 )(missing)
 
 
@@ -162,7 +161,7 @@ def absent(dtype: DType, target: Target) -> tuple[str, str] | None:
     "a bf16 tile on a5",
     "a bf16 tile on kirin9030",
     source="arch_capability.hpp and the vector types of the library for each target",
-    evidence=(Evidence.STATIC_ASSERT,),
+    evidence="static_assert",
 )
 def TYPE_ABSENT(o: Site) -> Message:
     """The target has the element type of a tile, of the register that an operation makes, or behind its pointers."""
