@@ -4,8 +4,8 @@
 
 An example is a program in which ``{accepted|refused}`` are alternatives (`ptokit.diagnostics.rules.choice`). In Python
 it has the statements of a kernel, with the names of ptokit and those of tile types and block layouts alone; a line
-``x: Ptr[f32]`` or ``n: int = 4`` declares a parameter, and what a launch gives for it. A program with ``@kernel`` is
-executed as it stands. In `.pto` text it has statements, which are put into a function; operands that nothing defines
+``x: Ptr[f32]`` or ``n: int = 4`` declares a parameter, and what a launch gives for it. A program with ``@kernel`` or
+``Core(`` is executed as it stands. In `.pto` text it has statements, which are put into a function; operands that nothing defines
 become parameters of the types that the statements give, and tiles. A text with ``func.func`` is taken as it stands.
 
 The first line may be a comment that names the command and its options: ``# ptokit run --arg 0 --blocks 2``. Without it
@@ -37,6 +37,8 @@ from .program import Program, Source
 _ELEMENTS = 1 << 14
 _COMMANDS = {Scope.SYNC: "sanitize", Scope.RUN: "run", Scope.ASSEMBLER: "check --rules assembler"}
 _BY_HAND = re.compile(r"\bfunc\.func\b|^\s*module\b", re.M)
+_LISTS = {"arg": "args", "also": "also", "watch": "watch"}
+_SCRIPT = re.compile(r"@kernel|\bCore\(")
 _TEXT = re.compile(r"%\w|\bpto\.[a-z]|\bfunc\.func\b|^\s*(module\b|!|#pto)", re.M)
 
 
@@ -65,12 +67,12 @@ def _command(text: str, rule: Rule) -> tuple[str, dict[str, Any]]:
     for word in words:
         if word.startswith("--"):
             name = word.removeprefix("--").replace("-", "_")
-            options.setdefault(name, True)
-        elif name == "arg":
-            options["args"] = [*options.get("args", ()), word]
+            options.setdefault(_LISTS.get(name, name), True)
+        elif name in _LISTS:
+            before = options[_LISTS[name]]
+            options[_LISTS[name]] = [word] if before is True else [*before, word]
         else:
             options[name] = int(word) if word.isdecimal() else word
-    options.pop("arg", None)
     return command, options
 
 
@@ -113,7 +115,7 @@ def _zeros(type: Any) -> Any:
 def _kernels(text: str, file: str, target: str) -> tuple[list[Program], dict[str, Any]]:
     """The kernels of a program, and what a launch gives for their parameters."""
     given: dict[str, Any] = {}
-    if "@kernel" not in text:
+    if not _SCRIPT.search(text):
         text, given = _as_kernel(text, target)
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     keep_text(file, text)

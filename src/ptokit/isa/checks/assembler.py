@@ -10,10 +10,10 @@ from ..site import Site
 from .operands import DEVICES, Message
 
 
-def assembler_rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
+def assembler_rule(id: str, *example: str, **more: Any) -> RuleDecorator:
     """A rule of scope `assembler` for a2a3 and a5; ``source``, other targets and the rest of `rule` in `more`."""
     more = {"targets": DEVICES, **more}
-    return rule(id, scope=Scope.ASSEMBLER, accepted=accepted, rejected=rejected, **more)
+    return rule(id, *example, scope=Scope.ASSEMBLER, **more)
 
 
 @assembler_rule("A5-1", "thistogram on a5", "thistogram on a2a3", targets=("a2a3",), source="assembly 13.9")

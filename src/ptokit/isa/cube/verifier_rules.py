@@ -17,9 +17,9 @@ from .field_rules import CUB_16
 SOURCE = "PTOAS e32488c9, VPTO.cpp"
 
 
-def verified(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
+def verified(id: str, *example: str, **more: Any) -> RuleDecorator:
     """A rule of the assembler's verifiers."""
-    return assembler_rule(id, accepted, rejected, source=SOURCE, always=True, **more)
+    return assembler_rule(id, *example, source=SOURCE, always=True, **more)
 
 
 def pointer(o: Site, name: str) -> PtrInfo | None:

@@ -18,9 +18,9 @@ _PACKED = re.compile(r"vector<(\d+)x([!\w.]+)>\Z")
 _FLOAT8 = ("f8E4M3FN", "f8E5M2")
 
 
-def verified(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
+def verified(id: str, *example: str, **more: Any) -> RuleDecorator:
     """A rule of the assembler's verifiers."""
-    return assembler_rule(id, accepted, rejected, source=SOURCE, always=True, **more)
+    return assembler_rule(id, *example, source=SOURCE, always=True, **more)
 
 
 def shown(info: Info | None) -> str:

@@ -38,9 +38,9 @@ _WORDS = ("i32", "u32", "f32")
 _PLAIN_RESULTS = ("i32", "f32", "f16", "bf16")
 
 
-def _rule(id: str, accepted: str, rejected: str, **more: Any) -> RuleDecorator:
+def _rule(id: str, *example: str, **more: Any) -> RuleDecorator:
     return assembler_rule(
-        id, accepted, rejected, **{"source": "assembly 13.5" if id[0] == "S" else "assembly 13.4", **more}
+        id, *example, **{"source": "assembly 13.5" if id[0] == "S" else "assembly 13.4", **more}
     )
 
 

@@ -19,9 +19,9 @@ from .compute.convert_pairs import MIC_08
 SOURCE = "PTOAS e32488c9, VPTO.cpp"
 
 
-def verified(id: str, accepted: str, rejected: str, covered: str = "", **more: Any) -> RuleDecorator:
+def verified(id: str, *example: str, covered: str = "", **more: Any) -> RuleDecorator:
     """A rule of the assembler's verifiers of registers; `covered`: rules that say the same, by their ids."""
-    return assembler_rule(id, accepted, rejected, source=SOURCE, always=True, covered_by=tuple(covered.split()), **more)
+    return assembler_rule(id, *example, source=SOURCE, always=True, covered_by=tuple(covered.split()), **more)
 
 
 # ------------------------------------------------------------------------- types

@@ -19,10 +19,10 @@ from .layouts import Layout, layout_of
 Logical = VectorInfo | LanesInfo
 
 
-def vmi_rule(id: str, accepted: str, rejected: str, *, around: bool = False) -> RuleDecorator:
+def vmi_rule(id: str, *example: str, around: bool = False) -> RuleDecorator:
     """A rule of the assembler's verifiers of logical vectors, which they also apply to lowered memory."""
     source = "PTOAS e32488c9, VMI.cpp"
-    return assembler_rule(id, accepted, rejected, source=source, always=True, around=around)
+    return assembler_rule(id, *example, source=source, always=True, around=around)
 
 
 def vectors(o: Site, names: Sequence[str]) -> Iterator[VectorInfo]:
