@@ -31,9 +31,9 @@ def nothing(o: Any) -> None:
     ("id", "targets"), [("A5-01", ("a5",)), ("CPU-01", ("cpu",)), ("A23-01", ("a2a3",)), ("01", ALL_TARGETS)]
 )
 def test_targets_follow_from_the_id(id: str, targets: tuple[str, ...]) -> None:
-    made = family("a document", "XX-")(id, "this", "that")(nothing)
+    made = family("a document", "XX-")(id, "take({this|that})")(nothing)
     assert (made.id, made.targets, made.source) == (f"XX-{id}", targets, "a document")
-    assert (made.accepted, made.rejected) == ("this", "that")
+    assert (made.accepted, made.refused) == ("take(this)", "take(that)")
     assert CATALOGUE[made.id] is made
 
 

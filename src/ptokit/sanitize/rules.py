@@ -50,8 +50,9 @@ _warning(
     "In profile order, conflicting instructions of one pipe have a barrier or a flag round trip between them.",
     why="Some pipes may complete instructions out of order (memory-model-and-sync 6.1).",
     source="memory-model-and-sync 6.1, 11.3",
-    rejected="two TLOADs into the same tile, --order profile",
-    accepted="pipe_barrier(PIPE_MTE2) between them",
+    example="# ptokit sanitize --order profile; t = Tile(Vec, f32, 16, 32, addr=0); "
+    "u = Tile(Vec, f32, 16, 32, addr=2048); TEXPANDS(t, 1.0); {pipe_barrier(PIPE_V); |}TADDS(u, t, 1.0)",
+    on="a2a3",
 )
 _rule(
     "RACE-SELF",
@@ -60,8 +61,7 @@ _rule(
     source="memory-model-and-sync 4 (c), 10",
     decision="The same address with the same layout counts as in place, which is allowed; so do rows of at most 256 "
     "bytes that are written over themselves or over rows read before.",
-    rejected="TADD whose destination lies 32 bytes behind a source",
-    accepted="TADD(a, a, b)",
+    example="t = Tile(Vec, f32, 1, 256, addr=0); TEXPANDS(t, 1.0); TADDS(Tile(Vec, f32, 1, 256, addr={0|32}), t, 1.0)",
 )
 _rule(
     "SCATTER-ALIAS",
@@ -69,16 +69,24 @@ _rule(
     why="Where two writers meet, which one stays depends on the target, or on nothing at all.",
     source="memory-model-and-sync 10; move-gather-scatter 11.3",
     decision="An error where the winner is not specified (conflict=Default on a5, different values), else a note.",
-    rejected="MSCATTER with conflict=Default and two equal indices on a5",
-    accepted="distinct indices, or an atomic operation",
+    example="""
+        # ptokit sanitize --arg zeros:f32:40x16 --arg {arange|zeros}:i32:1x16
+        x: Ptr[f32]
+        at: Ptr[i32]
+        t = Tile(Vec, f32, 1, 16)
+        i = Tile(Vec, i32, 1, 16)
+        TLOAD(i, GlobalTensor(at, (1, 16)))
+        TLOAD(t, GlobalTensor(x, (1, 16)))
+        pipe_barrier(PIPE_ALL)
+        MSCATTER(GlobalTensor(x, (40, 16)), t, i, mode=Coalesce.Elem)
+    """,
 )
 _rule(
     "UNINIT-READ",
     "What an instruction reads has been written.",
     why="On-chip memory holds anything at the start; simulators that clear it hide this.",
     source="memory-model-and-sync 8, 10",
-    rejected="TADD whose destination has a larger valid region than what was loaded into a source",
-    accepted="equal valid regions, or a fill before",
+    example="t = Tile(Vec, f32, 16, 32); u = Tile(Vec, f32, 16, 32); {TEXPANDS(t, 1.0); |}TADDS(u, t, 1.0)",
 )
 _warning(
     "GM-UNWRITTEN",
@@ -87,15 +95,24 @@ _warning(
     source="derived: every store of every block is followed",
     decision="Looked at for arguments that are given as uninit and that the launch does not read, where it finds "
     "nothing else.",
-    rejected="16 rows of an output of 64 rows stored, by one block of a kernel whose block index decides the rows",
-    accepted="the same kernel on 4 blocks",
+    example="""
+        # ptokit sanitize --arg uninit:f32:64x32 --blocks {4|1}
+        y: Ptr[f32]
+        t = Tile(Vec, f32, 16, 32)
+        top = get_block_idx() * 16
+        TEXPANDS(t, 1.0)
+        set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0)
+        wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0)
+        TSTORE(GlobalTensor(y, (64, 32))[top : top + 16], t)
+    """,
 )
 _warning(
     "PAD-READ",
     "Results inside the valid region do not depend on padding.",
     source="memory-model-and-sync 8, 10",
-    rejected="TADD over 16 columns of a tile with 10 valid columns that TLOAD has padded",
-    accepted="TADD over the 10 valid columns",
+    example="x: Ptr[f32]; t = Tile(Vec, f32, 1, 16, valid_col=10, pad=PadValue.Zero); "
+    "u = Tile(Vec, f32, 1, 16, valid_col={10|16}); TLOAD(t, GlobalTensor(x, (1, 10))); "
+    "set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0); wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0); TADDS(u, t, 1.0)",
 )
 _warning(
     "STALE-READ",
@@ -105,15 +122,15 @@ _warning(
     decision="Reported where the two tiles see other elements or another order. Of equal types UB-OVERLAP reports lost "
     "values; a 16x1 column read as a row of 16 elements is a reshape that nobody had to write down. So are rows "
     "of a tile, and boxes with rows and columns exchanged.",
-    rejected="reading an f16 tile at the address where an f32 tile was written",
-    accepted="treshape or bitcast of the tile that was written",
+    example="t = Tile(Vec, f32, 16, 32, addr=0); u = Tile(Vec, f16, 16, {32|64}, addr={2048|0}); TEXPANDS(t, 1.0); "
+    "{TEXPANDS(u, 1.0); |}TADDS(u, u, 1.0)",
 )
 _rule(
     "UNBOUND-TILE",
     "In a program that places tiles by address, a tile has one before it is used.",
     source="memory-model-and-sync 4, 8, 10",
-    rejected="TLOAD into a tile without TASSIGN, beside tiles with addresses",
-    accepted="TASSIGN(tile, 0x1000) first",
+    example="t = Tile(Vec, f32, 16, 32, addr=0); u = Tile(Vec, f32, 16, 32{, addr=2048|}); TEXPANDS(t, 1.0); "
+    "TADDS(u, t, 1.0)",
 )
 _warning(
     "UB-OVERLAP",
@@ -122,16 +139,16 @@ _warning(
     decision="A tile written over exactly the elements of another one, whose value has been read, may be its next "
     "value under another name: reported once it is used as its own. Bytes that are written by address are anybody's.",
     source="memory-model-and-sync 10, 11.6",
-    rejected="two tiles at one address, both loaded, then both read",
-    accepted="the first is read for the last time before the second is loaded",
+    example="t = Tile(Vec, f32, 16, 32, addr=0); u = Tile(Vec, f32, 16, 32, addr={2048|0}); TEXPANDS(t, 1.0); "
+    "TEXPANDS(u, 2.0); TADD(u, t, u)",
 )
 _warning(
     "UB-RESERVED",
     "Tiles stay out of the bytes that library code uses: UB 184..192 KiB on a2a3, beyond 216 KiB on a5 beside "
     "gathers and scatters that run as SIMT.",
     source="memory-model-and-sync 3, 10",
-    rejected="a Vec tile at 0x2E000 on a2a3",
-    accepted="a Vec tile that ends at 0x2E000",
+    example="t = Tile(Vec, f32, 16, 32, addr={0x2D800|0x2E000}); TEXPANDS(t, 1.0)",
+    on="a2a3",
 )
 _rule(
     "FLAG-UNMATCHED",
@@ -139,8 +156,7 @@ _rule(
     why="The next kernel on the core finds the flag set.",
     source="memory-model-and-sync 5.3, 10",
     decision="Not reported for a flag with FLAG-REUSE, nor on a core that is stuck or has failed.",
-    rejected="a loop whose last set_flag is never consumed",
-    accepted="wait_flag after the loop",
+    example="set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0){; wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0)|}",
 )
 _rule(
     "UNIT-FLAG-LEFT",
@@ -158,8 +174,8 @@ _rule(
     why="A flag is one bit: one of the two sets is lost.",
     source="memory-model-and-sync 5.3, 10",
     decision="Public texts disagree on whether flags count; nothing documents that they do (M6).",
-    rejected="set_flag, set_flag, wait_flag, wait_flag on one id",
-    accepted="another event id for the second",
+    example="set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0); set_flag(PIPE_MTE2, PIPE_V, EVENT_ID{1|0}); "
+    "wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0); wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID{1|0})",
 )
 _warning(
     "FLAG-REUSE-RACE",
@@ -167,8 +183,14 @@ _warning(
     why="The source pipe may run ahead of the destination; if flags neither queue nor count, a set is lost.",
     source="memory-model-and-sync 5.3, 11.7",
     decision="Off by default (--also FLAG-REUSE-RACE): kernels do it, and no public text says that it is wrong.",
-    rejected="a loop that sets and waits for one flag, without a flag the other way round",
-    accepted="the same with a flag back",
+    example="""
+        # ptokit sanitize --also FLAG-REUSE-RACE
+        for i in range(4):
+            set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0)
+            wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0){
+            set_flag(PIPE_V, PIPE_MTE2, EVENT_ID0)
+            wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID0)|}
+    """,
 )
 _warning(
     "FLAG-ALIAS",
@@ -179,8 +201,9 @@ _warning(
     decision="Reported for PIPE_MTE3 on a2a3. For other pipes and targets off (--also FLAG-ALIAS): by the public "
     "contract the two are different flags, and kernels of the vendor's library for a2a3 share ids of PIPE_V, PIPE_M "
     "and PIPE_MTE1.",
-    rejected="set_flag(PIPE_MTE3, PIPE_V, 0) and set_flag(PIPE_MTE3, PIPE_MTE2, 0) before either wait, on a2a3",
-    accepted="different ids",
+    example="set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0); set_flag(PIPE_MTE3, PIPE_MTE2, EVENT_ID{1|0}); "
+    "wait_flag(PIPE_MTE3, PIPE_MTE2, EVENT_ID{1|0}); wait_flag(PIPE_MTE3, PIPE_V, EVENT_ID0)",
+    on="a2a3",
 )
 _rule(
     "AUTO-RULE",
@@ -188,16 +211,16 @@ _rule(
     why="The compiler places tiles and orders pipes; what the program adds contradicts it.",
     source="memory-model-and-sync 4, 10",
     decision="Checked with --mode auto; without it a program with flags or addresses counts as manual.",
-    rejected="set_flag in a program sanitized with --mode auto",
-    accepted="the program without flags",
+    example="# ptokit sanitize --mode auto; t = Tile(Vec, f32, 16, 32); TEXPANDS(t, 1.0){|; pipe_barrier(PIPE_ALL)}",
 )
 _rule(
     "FLAG-ORDER",
     "A wait of the scalar unit comes after a set that can satisfy it.",
     why="The scalar unit issues everything: while it waits, no later set is issued.",
     source="memory-model-and-sync 5.3, 10",
-    rejected="wait_flag(PIPE_MTE2, PIPE_S, 0) before its set_flag",
-    accepted="set_flag(PIPE_MTE2, PIPE_S, 0) before the wait",
+    example="{set_flag(PIPE_MTE2, PIPE_S, EVENT_ID0); "
+    "wait_flag(PIPE_MTE2, PIPE_S, EVENT_ID0)|wait_flag(PIPE_MTE2, PIPE_S, EVENT_ID0); "
+    "set_flag(PIPE_MTE2, PIPE_S, EVENT_ID0)}",
 )
 _rule(
     "SYNCALL-MISMATCH",
@@ -205,8 +228,11 @@ _rule(
     why="Those that have arrived wait for ever.",
     source="memory-model-and-sync 5.5, 10",
     decision="Reported instead of DEADLOCK if the missing cores have ended or wait in a SYNCALL of other cores.",
-    rejected="SYNCALL in block 0 only",
-    accepted="SYNCALL on every core",
+    example="""
+        # ptokit sanitize --blocks 2
+        if get_block_idx() == {get_block_idx()|0}:
+            SYNCALL(SyncAllMode.Hard)
+    """,
 )
 _rule(
     "ASYNC-RACE",
@@ -214,8 +240,15 @@ _rule(
     why="An engine beside the pipes moves it.",
     source="memory-model-and-sync 5.5, 10",
     decision="Reads count too, also of data that is only prefetched.",
-    rejected="TLOAD of a tensor after TPREFETCH_ASYNC",
-    accepted="event.wait(ctx.session), then TLOAD",
+    example="""
+        x: Ptr[f32]
+        w: Ptr[u8]
+        g = GlobalTensor(x, (1, 1024))
+        ctx = PrefetchAsyncContext(w)
+        event = TPREFETCH_ASYNC(g, ctx)
+        {event.wait(ctx.session)
+        |}TLOAD(Tile(Vec, f32, 1, 1024), g)
+    """,
 )
 _warning(
     "ASYNC-UNWAITED",
@@ -231,38 +264,70 @@ _warning(
     why="The scalar unit caches lines of 64 bytes that no other core sees or refreshes.",
     source="memory-model-and-sync 6.2, 11.9",
     decision="Looked at between cores; whether the pipes of one core see its scalar cache is not documented.",
-    rejected="store_scalar, SYNCALL, TLOAD of the element on another core",
-    accepted="store_scalar, dcci, dsb, SYNCALL, TLOAD",
+    example="""
+        # ptokit sanitize --blocks 2
+        x: Ptr[f32]
+        if get_block_idx() == 0:
+            x[0] = 1.0{
+            dcci(x)
+            dsb()|}
+        SYNCALL(SyncAllMode.Hard)
+        if get_block_idx() == 1:
+            TLOAD(Tile(Vec, f32, 1, 16), GlobalTensor(x, (1, 16)))
+    """,
 )
 _rule(
     "BUF-PROTOCOL",
     "A pipe takes a buffer token it does not hold, and gives back one that it does.",
     source="memory-model-and-sync 5.4, 10",
     decision="The offending operation is ignored.",
-    rejected="get_buf twice without rls_buf",
-    accepted="get_buf, work, rls_buf",
+    example='get_buf("PIPE_V", 0){; rls_buf("PIPE_V", 0)|}; get_buf("PIPE_V", 0); rls_buf("PIPE_V", 0)',
 )
 _rule(
     "XFLAG-OVERFLOW",
     "A flag between cores counts to 15 at most.",
     source="memory-model-and-sync 5.5, 10",
-    rejected="16 sync.set before the first sync.wait",
-    accepted="a sync.wait for every sync.set",
+    example="""
+        with cube_section():
+            for i in range({8|16}):
+                sync.set(PIPE_FIX, 3)
+        with vector_section():
+            for i in range({8|16}):
+                sync.wait(PIPE_V, 3)
+    """,
+    on="a2a3",
 )
 _rule(
     "XFLAG-UNMATCHED",
     "Every count of a flag between cores is consumed before the kernel ends.",
     source="memory-model-and-sync 5.5, 10",
-    rejected="sync.set without sync.wait on the receiving core",
-    accepted="as many waits as signals on every receiving core",
+    example="""
+        with cube_section():
+            sync.set(PIPE_FIX, 3)
+        with vector_section():
+            {sync.wait(PIPE_V, 3)|pass}
+    """,
+    on="a2a3",
 )
 _rule(
     "PIPE-LEFT",
     "What is pushed into a pipe between cores is popped before the kernel ends.",
     why="The flags of what is left stay raised, and the next kernel takes them for its own.",
     source="compute-layout-irregular 3.2 (PIPE-COM-05)",
-    rejected="tpush_to_aiv in a loop of 5 turns, tpop_from_aic in one of 4",
-    accepted="as many pops as pushes",
+    example="""
+        pipe = TPipe(0, Direction.DIR_V2C, 512, 2, v2c_consumer_buf=0)
+        with vector_section():
+            t = Tile(Vec, f16, 16, 16, addr=0)
+            u = Tile(Vec, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor, addr=1024)
+            TEXPANDS(t, 1.0)
+            TMOV(u, t)
+            set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0)
+            wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0)
+            TPUSH(pipe, u)
+        with cube_section():
+            {TPOP(pipe, Tile(Mat, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor))
+            TFREE(pipe)|pass}
+    """,
 )
 _rule(
     "PIPE-FREED",
@@ -270,8 +335,23 @@ _rule(
     why="The producer may fill the slot again while it is read.",
     source="compute-layout-irregular 3.2 (PIPE-A5-02)",
     decision="Found whether or not the producer comes round to the slot in this run.",
-    rejected="tpop_from_aic, tfree_from_aic, tadd of the tile, on a5",
-    accepted="tpop_from_aic, tadd of the tile, tfree_from_aic",
+    example="""
+        pipe = TPipe(0, Direction.DIR_V2C, 512, 2, v2c_consumer_buf=0)
+        with vector_section():
+            t = Tile(Vec, f16, 16, 16, addr=0)
+            u = Tile(Vec, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor, addr=1024)
+            TEXPANDS(t, 1.0)
+            TMOV(u, t)
+            set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0)
+            wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0)
+            TPUSH(pipe, u)
+        with cube_section():
+            m = Tile(Mat, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor)
+            TPOP(pipe, m)
+            {TMOV(TileLeft(f16, 16, 16, addr=0), m)
+            TFREE(pipe)|TFREE(pipe)
+            TMOV(TileLeft(f16, 16, 16, addr=0), m)}
+    """,
 )
 _rule(
     "RACE-THREADS",
@@ -279,8 +359,22 @@ _rule(
     "them atomically.",
     source="PTOAS e32488c9, micro-isa 17",
     decision="Threads that store one value to one place in the same operation do not race.",
-    rejected="every thread stores its number to element 0",
-    accepted="store to the own element, syncthreads, load that of a neighbour",
+    example="""
+        func.func @threads(%x: !pto.ptr<i32, gm>) attributes {pto.simt_entry} {
+          %t = pto.get_tid_x : i32
+          %i = arith.index_castui %t : i32 to index
+          %half = arith.constant 32 : index
+          %at = arith.remui %i, %half : index
+          pto.store %t, %x[{%i|%at}] : !pto.ptr<i32, gm>, i32
+          return
+        }
+        func.func @example(%x: !pto.ptr<i32, gm>) attributes {pto.entry} {
+          %n = arith.constant 64 : i32
+          %one = arith.constant 1 : i32
+          pto.simt_launch @threads<<<%n, %one, %one>>>(%x) : (!pto.ptr<i32, gm>) -> ()
+          return
+        }
+    """,
 )
 _rule(
     "RACE-WARP",
@@ -288,29 +382,44 @@ _rule(
     severity=Severity.WARNING,
     source="PTOAS e32488c9, micro-isa 17",
     why="No public document says whether operations of a warp are ordered in memory.",
-    rejected="store to the own element, load that of the next lane",
-    accepted="store to the own element, syncthreads, load that of the next lane",
+    example="""
+        func.func @threads(%x: !pto.ptr<i32, gm>) attributes {pto.simt_entry} {
+          %t = pto.get_tid_x : i32
+          %i = arith.index_castui %t : i32 to index
+          %one = arith.constant 1 : index
+          %next = arith.addi %i, %one : index
+          pto.store %t, %x[%i] : !pto.ptr<i32, gm>, i32
+          {pto.syncthreads
+          |}%v = pto.load %x[%next] : !pto.ptr<i32, gm> -> i32
+          return
+        }
+        func.func @example(%x: !pto.ptr<i32, gm>) attributes {pto.entry} {
+          %n = arith.constant 32 : i32
+          %one = arith.constant 1 : i32
+          pto.simt_launch @threads<<<%n, %one, %one>>>(%x) : (!pto.ptr<i32, gm>) -> ()
+          return
+        }
+    """,
 )
 _rule(
     "EVENT-ORDER",
     "An event is recorded before it is waited for.",
     source="memory-model-and-sync 5.1, 10",
-    rejected="Event(…).Wait() without Record()",
-    accepted="Record() after the producer, Wait() before the consumer",
+    example='x: Ptr[f32]; t = Tile(Vec, f32, 16, 32); e = Event("TLOAD", "TADD"); '
+    "{e.Record(TLOAD(t, GlobalTensor(x, (16, 32)))); |}e.Wait()",
 )
 _rule(
     "EVENT-PIPE",
     "An Event records an instruction of its source pipe and is waited for by one of its destination pipe.",
     source="memory-model-and-sync 5.1, 10",
-    rejected='Event("TLOAD", "TADD") recorded by TADD',
-    accepted='Event("TLOAD", "TADD") recorded by TLOAD',
+    example='x: Ptr[f32]; t = Tile(Vec, f32, 16, 32); e = Event("TLOAD", "TADD"); '
+    "e.Record({TLOAD(t, GlobalTensor(x, (16, 32)))|TEXPANDS(t, 1.0)}); e.Wait()",
 )
 _rule(
     "EVENT-XCORE",
     "Events between cores have an explicit id.",
     source="memory-model-and-sync 5.1, 10",
-    rejected='Event("TMOV_A2V", "TADD") with an automatic id',
-    accepted="sync.set and sync.wait",
+    example='e = Event("TMOV_A2V", "TADD"{, 3|})',
 )
 
 _syn = partial(_rule, source="vector-path 7, 8")
@@ -348,8 +457,15 @@ _syn(
     "Inside a vector scope a mem_bar of a fitting kind stands between a store and a load of common bytes, in either "
     "order, and between a vector and a scalar store.",
     decision="A store whose value comes from the load needs none; stores of one unit to common bytes keep their order.",
-    rejected="vsts to %p, then vlds of %p",
-    accepted='vsts to %p, pto.mem_bar "VST_VLD", vlds of %p',
+    example="""
+        p = castptr(0, f32)
+        with vecscope():
+            m = pset_b32("PAT_ALL")
+            v = vbr(1.0, dtype=f32)
+            vsts(v, p, 64, m){
+            mem_bar("VST_VLD")|}
+            vsts(vlds(p, 64), p, 128, m)
+    """,
 )
 _syn(
     "SYN-A5-06",

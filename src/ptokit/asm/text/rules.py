@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptokit.diagnostics import Scope, Severity, define
 
 
-def _text(
-    id: str,
-    what: str,
-    *,
-    severity: Severity = Severity.ERROR,
-    rejected: str = "",
-    accepted: str = "",
-    why: str = "",
-    source: str = "",
-) -> str:
-    define(
-        id,
-        what,
-        severity=severity,
-        scope=Scope.TEXT,
-        rejected=rejected,
-        accepted=accepted,
-        why=why,
-        source=source,
-    )
+def _text(id: str, what: str, **more: Any) -> str:
+    define(id, what, scope=Scope.TEXT, **more)
     return id
 
 
@@ -34,7 +18,11 @@ SIZE = _text("TEXT-SIZE", "The text is larger than 32 MiB.", why="Reading it wou
 LIMIT = _text("TEXT-LIMIT", "Reading stopped after 1000 errors.")
 STRING = _text("TEXT-STRING", "A string is not closed on its line.", rejected='"a5', accepted='"a5"')
 CHARACTER = _text("TEXT-CHARACTER", "A character that no token begins with.", rejected="`", source="assembly 1")
-NUMBER = _text("TEXT-NUMBER", "A number does not fit its type, or 64 bits.", rejected="arith.constant 300 : i8")
+NUMBER = _text(
+    "TEXT-NUMBER",
+    "A number does not fit its type, or 64 bits.",
+    example="%out_at = arith.constant {32768|32769999999999999999999999999999998} : i64",
+)
 KERNEL = _text(
     "TEXT-KERNEL",
     "A Python kernel that is printed has a form as text which reads back.",
@@ -46,7 +34,15 @@ UNEXPECTED = _text("TEXT-UNEXPECTED", "The grammar wants another token here.", s
 UNCLOSED = _text("TEXT-UNCLOSED", "A bracket, region or type is not closed.", rejected="!pto.ptr<f32")
 NESTING = _text("TEXT-NESTING", "Brackets or regions are nested more than 200 deep.")
 TYPE = _text("TEXT-TYPE", "Unknown or malformed type.", rejected="!pto.tensor_view<4xq32>", source="assembly 3")
-ATTRIBUTE = _text("TEXT-ATTRIBUTE", "An attribute of the wrong kind, or written twice.", source="assembly 4")
+ATTRIBUTE = _text(
+    "TEXT-ATTRIBUTE",
+    "An attribute of the wrong kind, or written twice.",
+    source="assembly 4",
+    example="""
+          %x = "pto.alloc_tile"(%n) {operandSegmentSizes = array<i32: 0, 1,{ 0| 	}>} : (index)
+            -> !pto.tile_buf<vec, 16x16xf32, valid=?x16>
+    """,
+)
 UNKNOWN_ATTRIBUTE = _text(
     "TEXT-UNKNOWN-ATTRIBUTE",
     "An attribute that the operation does not have: nothing reads it.",
@@ -68,7 +64,9 @@ ARCH = _text(
 UNKNOWN_OP = _text("TEXT-UNKNOWN-OP", "There is no such operation.", rejected="pto.tadq", accepted="pto.tadd")
 UNIMPLEMENTED = _text("TEXT-UNIMPLEMENTED", "A known operation or form that ptokit does not implement yet.")
 OPERANDS = _text("TEXT-OPERANDS", "The number or kinds of operands do not fit the operation.", source="assembly 6")
-RESULTS = _text("TEXT-RESULTS", "The number of result names differs from the number of results.")
+RESULTS = _text(
+    "TEXT-RESULTS", "The number of result names differs from the number of results.", example="{return|%x:2 =}"
+)
 TERMINATOR = _text(
     "TEXT-TERMINATOR",
     "A block lacks its terminator, has one in the middle, or one of another operation.",
@@ -154,8 +152,7 @@ TY_5 = _text(
 TY_6 = _text(
     "TY-6",
     "tile_buf: v_row or v_col below -1.",
-    rejected="v_row=-2",
-    accepted="v_row=-1",
+    example="func.func @f(%a: !pto.tile_buf<vec, 16x16xf32, valid={1x0|1x-3}>) { return }",
     source="assembly 13.1",
 )
 TY_7 = _text(
@@ -169,8 +166,7 @@ TY_7 = _text(
 VMI_1 = _text(
     "VMI-01",
     "A logical vector has lanes of 8, 16 or 32 bits, and its layout is one that there is.",
-    rejected="!pto.vmi.vreg<64xi64>, !pto.vmi.vreg<64xf32, #pto.vmi.layout<deinterleaved = 3>>",
-    accepted="!pto.vmi.vreg<100xf32>, !pto.vmi.mask<100xpred>",
+    example="func.func @f(%a: !pto.vmi.vreg<{1xf32|0xf32}>) { return }",
     source="PTOAS e32488c9, VMI",
 )
 TY_8 = _text(
@@ -190,9 +186,13 @@ TY_9 = _text(
 VEC_A5_01 = _text(
     "VEC-A5-01",
     "The lanes of a vector register times the bits of its element are 2048, and an element has 8 to 64 bits.",
-    rejected="!pto.vreg<32xf32>",
-    accepted="!pto.vreg<64xf32>",
+    example="""
+        pto.vecscope {
+        %r = pto.vlds %p[%c0] : !pto.ptr<f32, ub> -> !pto.vreg<{64xf32|32xf32}>
+        }
+    """,
     source="vector-path 1.2, 8",
+    on="cpu",
 )
 VEC_A5_18 = _text(
     "VEC-A5-18",

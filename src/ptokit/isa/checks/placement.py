@@ -59,24 +59,22 @@ define(
     "overwritten.",
     decision="A warning of the check, a note of the sanitizer: the library's own limit is 262144 bytes, and it "
     "compiles such tiles. Tiles without an address are the assembler's to place; its planner keeps to the 253952.",
-    rejected="a tile of 8192 bytes at 0x3E000",
-    accepted="a tile of 8192 bytes at 0x3C000",
+    example="Tile(Vec, f32, 32, 64, addr={0x3C000|0x3E000})",
 )
 define(
     "SPACE-ABSENT",
     "The target has the tile's buffer.",
     scope=Scope.SYNC,
     source="memory-model-and-sync 4, 10 (SA-0351)",
-    rejected="a ScaleLeft tile on a2a3",
-    accepted="a ScaleLeft tile on a5",
+    example="Tile({Vec|ScaleLeft}, e8m0, 16, 32, addr=0)",
+    on="a2a3",
 )
 define(
     "ADDR-ALIGN",
     "Tile addresses are multiples of 32 bytes (128 for a Scaling tile that holds quantisation parameters).",
     scope=Scope.SYNC,
     source="memory-model-and-sync 4, 10 (SA-0354)",
-    rejected="addr = 0x11",
-    accepted="addr = 0x20",
+    example="Tile(Vec, f32, 16, 64, addr={0x20|0x11})",
 )
 
 

@@ -63,7 +63,7 @@ def TILE_01(o: TileSite) -> Message:
     return None
 
 
-@_tile("TILE-03", "a 48x64 i8 NZ mat tile", "a 35x64 i8 NZ mat tile")
+@_tile("TILE-03", "Tile(Mat, i8, {48|35}, 64, ColMajor, slayout=SLayout.RowMajor)", evidence="static_assert")
 def TILE_03(o: TileSite) -> Message:
     """The rows of a boxed tile are a multiple of its box's rows, except for Vec, MX scales and single rows."""
     s, (rows, _) = o.spec, inner_box(o.spec)
@@ -72,7 +72,7 @@ def TILE_03(o: TileSite) -> Message:
     return f"{s.rows} rows of {s.dtype} in {s.layout_name} boxes of {rows} rows; rows must be a multiple of {rows}"
 
 
-@_tile("TILE-04", "a 16x64 i8 NZ tile (boxes of 32 columns)", "a 16x61 i8 NZ tile")
+@_tile("TILE-04", "Tile(Vec, f16, 16, {32|24}, ColMajor, slayout=SLayout.RowMajor)", evidence="static_assert")
 def TILE_04(o: TileSite) -> Message:
     """The columns of a tile are a multiple of its box's columns."""
     s, (_, cols) = o.spec, inner_box(o.spec)
@@ -111,7 +111,7 @@ def TILE_08(o: TileSite) -> Message:
     return None
 
 
-@_tile("TILE-D1", "16x16 f32 on a5, slayout=none_box, fractal=1024", "16x8 f32, slayout=none_box, fractal=1024")
+@_tile("TILE-D1", "Tile(Vec, f32, 16, 16{|, fractal=1024})", evidence="static_assert", on="cpu")
 def TILE_D1(o: TileSite) -> Message:
     """A tile without boxes has no fractal size of 1024 on cpu; elsewhere its sizes are then multiples of 16.
 
@@ -128,7 +128,7 @@ def TILE_D1(o: TileSite) -> Message:
     return None
 
 
-@_tile("TILE-D2", "4x256 e1m2", "4x224 e1m2", targets=("a5",))
+@_tile("TILE-D2", "Tile(Vec, e1m2, 4, {256|224})", targets=("a5",), evidence="static_assert")
 def TILE_D2(o: TileSite) -> Message:
     """The contiguous dimension of a tile of packed 4-bit elements without boxes is a multiple of 64.
 
@@ -156,7 +156,7 @@ def TILE_D3(o: TileSite) -> Message:
     return f"{s.rows} rows of a {s.layout_name} tile with boxes of {s.box.rows} rows end past the tile's storage"
 
 
-@rule("TILE-09", "tgetval of a vec tile", "tgetval of an accumulator", source=SOURCE)
+@rule("TILE-09", "TGETVAL(Tile({Vec|Acc}, f32, 16, 64), 0)", source=SOURCE, evidence="static_assert")
 def TILE_09(o: Site) -> Message:
     """Single elements are read and written in Vec tiles only."""
     for t in o.tiles:
@@ -165,7 +165,7 @@ def TILE_09(o: Site) -> Message:
     return None
 
 
-@_tile("TILE-05", "6x16 f32", "6x18 f32")
+@_tile("TILE-05", "%t = pto.alloc_tile : !pto.tile_buf<vec, {16x16xf32|16x3xf32}>", evidence="static_assert")
 def TILE_05(o: TileSite) -> Message:
     """A row of a row-major tile without boxes is a multiple of 32 bytes.
 

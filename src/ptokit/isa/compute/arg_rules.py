@@ -29,7 +29,11 @@ def _destinations(o: Site) -> list[tuple[str, TileInfo]]:
     return [(n, o.operands[n]) for n in ("dst", "dst_val") if o.has(n)]  # type: ignore[misc]
 
 
-@rule("ARG-COM-01", "16x64 into 16x1", "16x64 into 8x1")
+@rule(
+    "ARG-COM-01",
+    "TCOLARGMAX(Tile(Vec, i32, 1, {64|32}), Tile(Vec, f32, 16, 64))",
+    evidence="static_assert device assertion",
+)
 def _LAYOUT(o: Site) -> Message:
     """Vec tiles. Row forms: src ND, results ND or DN with one column. Column forms: results ND, one row, src's
     columns.
@@ -140,8 +144,8 @@ def _column_tmp(o: Site) -> Message:
 
 _ASM = assembler_rule(
     "ARG-COM-04",
-    "a tmp like src; on a5 1x8",
-    "a u8 tmp for f32 on a2a3",
+    "pto.tcolargmin ins(%a, %b : !pto.tile_buf<vec, 16x16xf32>, !pto.tile_buf<{vec|mat}, 1x8xf32>) "
+    "outs(%c : !pto.tile_buf<vec, 1x16xi32>)",
     what="tmp is a vec tile. On a2a3 it has src's type and valid region, or room for the candidates and their indices.",
     source="PTOAS 2026-08 PTO.cpp verifyTRowArgTmpA2A3, verifyTColArgTmpA2A3",
 )(_row_tmp)
@@ -151,7 +155,11 @@ def _blocks(count: Any, lanes: int) -> Any:
     return -(-count // lanes) * lanes
 
 
-@rule("ARG-A3-01", "f32, 128 columns, tmp 16x16", "f32, 128 columns, tmp 16x8")
+@rule(
+    "ARG-A3-01",
+    "TROWARGMAX(Tile(Vec, i32, 16, 1, ColMajor), Tile(Vec, f32, 16, 128), Tile(Vec, f32, 16, {16|8}))",
+    evidence="device",
+)
 def ARG_A3_01(o: Site) -> Message:
     """tmp holds the candidates of a row."""
     if not o.has("tmp") or not known(o.src.vc, o.src.vr):
@@ -170,7 +178,9 @@ def ARG_A3_01(o: Site) -> Message:
     return None
 
 
-_TYPES = rule("ARG-COM-03", "f32 into i32", "f32 into f32")(_types)
+_TYPES = rule(
+    "ARG-COM-03", "TROWARGMAX(Tile(Vec, {i32|f32}, 16, 1, ColMajor), Tile(Vec, f32, 16, 64))", evidence="static_assert"
+)(_types)
 _EMPTY = rule("ARG-COM-02", "16x60", "0x60")(_not_empty)
 
 _INDICES = types_of("i32 u32")
@@ -203,8 +213,8 @@ COLUMN_RULES = (
     replace(CR_1, check=lambda o: stated(_column_layout(o)) or _not_empty(o) or _asm_index(o) or _wide(o)),
     rule(
         "ARG-A3-02",
-        "f32, 64 columns, tmp of 128 elements",
-        "f32, 64 columns, tmp of 64 elements",
+        "TCOLARGMAX(Tile(Vec, i32, 1, 64), Tile(Vec, f32, 16, 64), Tile(Vec, f32, {2|1}, 64))",
+        evidence="legal",
     )(
         """tmp has src's type and room for the candidates of a group of columns.
 
@@ -217,7 +227,7 @@ COLUMN_RULES = (
         "tmp.spec.numel >= regions * group",
         "{tmp} has {tmp.spec.numel} elements; {instr.name} needs {regions * group}",
     ),
-    rule("ARG-A3-03", "2048 rows of f16", "2049 rows of f16")(
+    rule("ARG-A3-03", "TCOLARGMAX(Tile(Vec, i32, 1, 32), Tile(Vec, f16, {1032|2064}, 32))", evidence="legal")(
         """Column indices of 2-byte types pass through f16 on a2a3.
 
         Decision: The executor returns the exact index.
@@ -225,7 +235,7 @@ COLUMN_RULES = (
         "src.vr <= 2048 if src.dtype.size == 2 and dst_val is None",
         "{src} has {src.vr} rows; a2a3 rounds row indices above 2048",
     ),
-    rule("ARG-A3-04", "f32", "u32")(
+    rule("ARG-A3-04", "TCOLARGMAX(Tile(Vec, i32, 1, 64), Tile(Vec, {f32|u32}, 16, 64))", evidence="legal")(
         """Column forms compare unsigned types as float bit patterns on a2a3.
 
         Decision: The executor compares unsigned.
@@ -233,7 +243,7 @@ COLUMN_RULES = (
         "src.dtype.kind != 'u'",
         "a2a3 compares {src.dtype} as float bit patterns: codes with the top bit set count as negative",
     ),
-    rule("ARG-A5-01", "1024 rows of f16", "40000 rows of f16")(
+    rule("ARG-A5-01", "TCOLARGMAX(Tile(Vec, i32, 1, 64), Tile(Vec, i8, {1024|40000}, 64))", evidence="legal")(
         "Column indices of 1- and 2-byte types are kept in 16 bits on a5.",
         "src.vr <= 32767 if src.dtype.size <= 2",
         "{src} has {src.vr} rows; a5 keeps the index in 16 bits",

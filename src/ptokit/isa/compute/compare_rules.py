@@ -22,7 +22,12 @@ def compared(o: Site) -> TileInfo:
     return found
 
 
-@rule("EW-CMP-01", "f32 16x64 into u8 16x32", "f32 16x64 into f32", source=f"{SOURCE}.1, 3.5, 5")
+@rule(
+    "EW-CMP-01",
+    "TCMP(Tile(Vec, u8, 16, 32), Tile(Vec, f32, 16, 64), Tile(Vec, {f32|f16}, 16, 64))",
+    source=f"{SOURCE}.1, 3.5, 5",
+    evidence="static_assert device assertion",
+)
 def EW_CMP_01(o: Site) -> Message:
     """Compared tiles have one type and valid region; dst is an integer mask with a bit for each column.
 
@@ -56,7 +61,10 @@ def _written(a: TileInfo, on: Target) -> int | None:
 
 
 EW_A3_03 = rule(
-    "EW-A3-03", "f32, 64 columns, 32 bytes per row", "f32, 320 columns, 32 bytes per row", source=f"{SOURCE}.2"
+    "EW-A3-03",
+    "t = Tile(Vec, f32, 16, {64|320}); TCMP(Tile(Vec, u8, 16, 32), t, t)",
+    source=f"{SOURCE}.2",
+    evidence="device",
 )(
     "A mask row holds the whole repeats that a2a3 writes.",
     "need = _written(compared(o), A2A3)",
@@ -64,7 +72,7 @@ EW_A3_03 = rule(
     "{dst} has {dst.cols} bytes per row; a2a3 writes {need}",
 )
 
-EW_A5_06 = rule("EW-A5-06", "f32, 128 columns, 32 bytes per row", "f32, 320 columns, 32 bytes per row")(
+EW_A5_06 = rule("EW-A5-06", "t = Tile(Vec, f32, 16, {64|320}); TCMP(Tile(Vec, u8, 16, 32), t, t)", evidence="device")(
     "A mask row is a multiple of 4 bytes and holds what a5 writes.",
     "row = dst.cols * dst.dtype.size",
     "need = _written(compared(o), A5)",
@@ -73,7 +81,12 @@ EW_A5_06 = rule("EW-A5-06", "f32, 128 columns, 32 bytes per row", "f32, 320 colu
 )
 
 
-@rule("EW-CPU-04", "f32 into u8", "i16 into u8", source=f"{SOURCE}, 3.7")
+@rule(
+    "EW-CPU-04",
+    "t = Tile(Vec, {f32|i16}, 16, 64); TCMP(Tile(Vec, u8, 16, 32), t, t)",
+    source=f"{SOURCE}, 3.7",
+    evidence="static_assert",
+)
 def EW_CPU_04(o: Site) -> Message:
     """TCMP on cpu: u8 mask with i32 f16 f32, or u32 mask with 8- to 32-bit types; equal valid rows."""
     d, s = o.dst.dtype.name, o.src0.dtype.name
@@ -84,7 +97,10 @@ def EW_CPU_04(o: Site) -> Message:
 
 
 @assembler_rule(
-    "EW-AS-07", "ui8 mask of the sources' shape", "a 16x32 mask for 16x64 sources on a5", source=f"{SOURCE}.4"
+    "EW-AS-07",
+    "pto.tcmp ins(%t, %t : !pto.tile_buf<vec, 16x64xf32>, !pto.tile_buf<vec, 16x64xf32>) "
+    "outs(%a : !pto.tile_buf<vec, {16x64xui8|16x32xui8}>)",
+    source=f"{SOURCE}.4",
 )
 def EW_AS_07(o: Site) -> Message:
     """tcmp: dst is an 8-bit integer tile; on a5 all shapes are equal."""
@@ -105,7 +121,12 @@ _BOTH = (
     EW_10_APART,
     EW_1,
     EW_CMP_01,
-    rule("EW-A3-01", "i32 EQ", "i32 LT", source=f"{SOURCE}.2")(
+    rule(
+        "EW-A3-01",
+        "t = Tile(Vec, i32, 16, 64); TCMP(Tile(Vec, u8, 16, 32), t, t, cmp=CmpMode.{NE|LT})",
+        source=f"{SOURCE}.2",
+        evidence="legal",
+    )(
         """i32 comparisons are EQ or NE on a2a3.
 
         Decision: The executor compares as the mode says.
@@ -117,7 +138,11 @@ _BOTH = (
 TILE_RULES = (
     *_BOTH,
     EW_A3_03,
-    rule("EW-A5-02", "16x64 and 16x64", "16x64 and 16x128")(
+    rule(
+        "EW-A5-02",
+        "TCMP(Tile(Vec, u8, 16, 32), Tile(Vec, f32, 16, 64), Tile(Vec, f32, 16, {64|128}))",
+        evidence="device",
+    )(
         "TCMP of 4-byte types has equal columns in both sources on a5.",
         need("src0.cols == src1.cols if src0.dtype.size == 4", "; a5 swaps their pitches"),
     ),
@@ -129,7 +154,12 @@ TILE_RULES = (
 
 SCALAR_RULES = (
     *_BOTH,
-    rule("EW-A3-02", "TCMPS on f16", "TCMPS on i16", source=f"{SOURCE}.2")(
+    rule(
+        "EW-A3-02",
+        "TCMPS(Tile(Vec, u8, 16, 32), Tile(Vec, {f16|i16}, 16, 64), 1)",
+        source=f"{SOURCE}.2",
+        evidence="legal",
+    )(
         """TCMPS compares 16-bit integers as f16 bit patterns on a2a3.
 
         Decision: The executor compares integers.
@@ -146,7 +176,9 @@ SCALAR_RULES = (
 # Selection -----------------------------------------------------------------------------------------------------------
 
 
-EW_A5_03 = rule("EW-A5-03", "u8 mask", "u32 mask")(
+EW_A5_03 = rule(
+    "EW-A5-03", "t = Tile(Vec, f32, 16, 64); TSEL(t, Tile(Vec, {u8|u32}, 16, {32|8}), t, t)", evidence="device"
+)(
     "The mask of TSEL has 1-byte elements on a5.",
     "mask.dtype.size == 1 if dst.dtype.size < 8",
     "{mask} has element type {mask.dtype}; TSEL on a5 takes its pitch in bytes and needs 1-byte elements",
@@ -162,7 +194,12 @@ EW_A5_04 = rule(
     "{dst} has {dst.vc} valid columns of {dst.dtype}; a5 reads a wrong mask beyond 256",
 )
 
-EW_AS_10 = assembler_rule("EW-AS-10", "i16", "ui16", source=f"{SOURCE}.4")(
+EW_AS_10 = assembler_rule(
+    "EW-AS-10",
+    "pto.tsels ins(%a, %b, %c1_i32 : !pto.tile_buf<vec, 16x32xui8>, !pto.tile_buf<vec, 16x64xui32>, i32) "
+    "outs(%c : !pto.tile_buf<vec, {16x64xi8|16x64xui32}>)",
+    source=f"{SOURCE}.4",
+)(
     "tsels: signless integers only.",
     "dst.dtype.kind != 'u'",
     "{dst} has element type {dst.dtype}; the assembler takes signless integers for tsels",
@@ -175,7 +212,12 @@ SELECT_RULES = (
     EW_06,
     EW_10,
     EW_1,
-    rule("EW-SEL-01", "f32 with a u8 mask of 32 bytes per row", "dst f32, src0 f16", source=f"{SOURCE}.1, 5")(
+    rule(
+        "EW-SEL-01",
+        "TSEL(Tile(Vec, f32, 16, 64), Tile(Vec, u8, 16, 32), Tile(Vec, f32, 16, 64), Tile(Vec, {f32|f16}, 16, 64))",
+        source=f"{SOURCE}.1, 5",
+        evidence="static_assert device",
+    )(
         """Destination and sources have one type; the mask has a bit for each of dst's valid elements.
 
         Decision: The library compares dst with either source; all must agree here.

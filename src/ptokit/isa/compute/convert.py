@@ -29,7 +29,7 @@ def _pair(o: Site) -> Pair | None:
     return o.target.entry(CVT_PAIRS).get((whole(o.src.dtype), whole(o.dst.dtype)))
 
 
-@_rule("TCVT-01", "f32 to bf16", "f16 to bf16")
+@_rule("TCVT-01", "TCVT(Tile(Vec, bf16, 16, 64), Tile(Vec, {f32|f16}, 16, 64))", evidence="device", on="a2a3")
 def TCVT_01(o: Site) -> Message:
     """The target converts between the two types."""
     if _pair(o) is not None:
@@ -39,7 +39,7 @@ def TCVT_01(o: Site) -> Message:
     return f"TCVT has no {o.src.dtype} to {o.dst.dtype} form on {o.target.name}; {to}"
 
 
-@_rule("TCVT-02", "16x60 both", "16x64 into 16x60")
+@_rule("TCVT-02", "TCVT(Tile(Vec, f16, {16|24}, 64), Tile(Vec, f32, 16, 64))", evidence="device document")
 def TCVT_02(o: Site) -> Message:
     """src and dst have equal valid regions."""
     if o.dst.vr > o.src.rows or o.dst.vc > o.src.cols:
@@ -49,7 +49,11 @@ def TCVT_02(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-03", "vec ND tiles", "an NZ source")
+@_rule(
+    "TCVT-03",
+    "TCVT(Tile(Vec, f16, 16, 64), Tile(Vec, f32, 16, 64{|, ColMajor, slayout=SLayout.RowMajor}))",
+    evidence="device",
+)
 def TCVT_03(o: Site) -> Message:
     """src and dst are Vec, row-major (devices) and without boxes."""
     for name, t in o.data_tiles:
@@ -61,7 +65,7 @@ def TCVT_03(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-04", "f32 to f16 with ODD", "f32 to bf16 with ODD")
+@_rule("TCVT-04", "TCVT(Tile(Vec, {f16|i32}, 16, 64), Tile(Vec, f32, 16, 64), rmode=RoundMode.ODD)", evidence="legal")
 def TCVT_04(o: Site) -> Message:
     """CAST_ODD is used for f32 to f16 only."""
     pair = _pair(o)
@@ -70,7 +74,12 @@ def TCVT_04(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-05", "f32 to i16 with OFF", "bf16 to i32 with OFF on a2a3")
+@_rule(
+    "TCVT-05",
+    "TCVT(Tile(Vec, {i16|i32}, 16, 64), Tile(Vec, {f32|bf16}, 16, 64), sat_mode=SaturationMode.OFF)",
+    evidence="document",
+    on="a2a3",
+)
 def TCVT_05(o: Site) -> Message:
     """An explicit saturation mode belongs to a pair that honours it."""
     pair = _pair(o)
@@ -79,7 +88,9 @@ def TCVT_05(o: Site) -> Message:
     return f"{o.src.dtype} to {o.dst.dtype} on {o.target.name} ignores the saturation mode {o.sat_mode.name}"
 
 
-@_rule("TCVT-06", "f32 to e4m3 with RINT", "f32 to e4m3 with FLOOR")
+@_rule(
+    "TCVT-06", "TCVT(Tile(Vec, {e4m3|hif8}, 16, 64), Tile(Vec, f32, 16, 64), rmode=RoundMode.RINT)", evidence="legal"
+)
 def TCVT_06(o: Site) -> Message:
     """FP8 and HiF8 destinations have a fixed rounding."""
     pair = _pair(o)
@@ -106,7 +117,9 @@ def _tmp_bytes(o: Site) -> int | None:
     return None
 
 
-@_rule("TCVT-A3-01", "f16 to i16, tmp of 256 bytes", "f16 to i16, tmp of 32 bytes")
+@_rule(
+    "TCVT-A3-01", "TCVT(Tile(Vec, i16, 16, 64), Tile(Vec, f16, 16, 64), Tile(Vec, u8, 1, {256|224}))", evidence="device"
+)
 def TCVT_A3_01(o: Site) -> Message:
     """tmp has the size the conversion uses and overlaps neither tile."""
     if not o.has("tmp"):
@@ -122,7 +135,7 @@ def TCVT_A3_01(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-A3-02", "128 columns", "160 columns")
+@_rule("TCVT-A3-02", "TCVT(Tile(Vec, int4, 4, {256|192}), Tile(Vec, f16, 4, {256|192}))", evidence="device")
 def TCVT_A3_02(o: Site) -> Message:
     """int4 conversions have at most 128 columns or a multiple of 128."""
     if int4 in (whole(o.src.dtype), whole(o.dst.dtype)) and o.dst.vc > 128 and o.dst.vc % 128 != 0:
@@ -139,7 +152,11 @@ def TCVT_A5_01(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-A5-02", "62 valid columns", "61 valid columns")
+@_rule(
+    "TCVT-A5-02",
+    "TCVT(Tile(Vec, e2m1, 4, 64, valid_col={62|61}), Tile(Vec, bf16, 4, 64, valid_col={62|61}))",
+    evidence="legal",
+)
 def TCVT_A5_02(o: Site) -> Message:
     """FP4 destinations have even valid columns."""
     if o.dst.dtype.packed and known(o.dst.vc) and o.dst.vc % 2:
@@ -147,7 +164,7 @@ def TCVT_A5_02(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-INP-01", "f32 to f16 in place", "f16 to f32 in place")
+@_rule("TCVT-INP-01", "TCVT(Tile(Vec, f32, 16, 64, addr={4096|0}), Tile(Vec, f16, 16, 64, addr=0))", evidence="device")
 def TCVT_INP_01(o: Site) -> Message:
     """What TCVT writes over its own source it has read: elements do not get wider, and dst and its rows not ahead."""
     a, b = o.src, o.dst
@@ -163,7 +180,11 @@ def TCVT_INP_01(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-CPU-01", "TCVT(dst, src, mode)", "TCVT(dst, src, tmp, mode)")
+@_rule(
+    "TCVT-CPU-01",
+    "TCVT(Tile(Vec, f16, 16, 64), Tile(Vec, f32, 16, 64){|, Tile(Vec, f32, 16, 64)})",
+    evidence="static_assert",
+)
 def TCVT_CPU_01(o: Site) -> Message:
     """TCVT on cpu has no form with tmp."""
     return f"TCVT on cpu has no {o:tmp} operand" if o.has("tmp") else None

@@ -23,7 +23,11 @@ _FROM = {"f32": _BYTES, "f16": frozenset([DTYPES["hif8"]]), "bf16": _PAIRS_OF_4}
 """Small floats that a5 makes of each wider type; it goes back to f32 and bf16."""
 
 
-@_rule("CV-1", "16x64 both", "16x128 into 16x64")
+@_rule(
+    "CV-1",
+    "pto.tcvt ins(%a : !pto.tile_buf<vec, {16x64xf32|16x128xf32}, valid=16x64>) "
+    "outs(%b : !pto.tile_buf<vec, 16x64xf16>)",
+)
 def CV_1(o: Site) -> Message:
     """tcvt: equal shapes, and valid regions where the types fix them; a pair of 4-bit floats counts as two numbers."""
     for what in ("rows", "cols", "valid_row", "valid_col"):
@@ -33,7 +37,13 @@ def CV_1(o: Site) -> Message:
     return None
 
 
-CV_2 = _rule("CV-2", "f32 to e4m3 on a5", "f32 to e4m3 on a2a3", covered_by=("TCVT-01",))(
+CV_2 = _rule(
+    "CV-2",
+    "%a = pto.alloc_tile : !pto.tile_buf<vec, {16x32xf32|16x32xf16}>\n"
+    "pto.tcvt ins(%a {rmode = #pto<round_mode RINT>} : !pto.tile_buf<vec, {16x32xf32|16x32xf16}>) "
+    "outs(%b : !pto.tile_buf<vec, 16x32xf8E4M3FN>)",
+    covered_by=("TCVT-01",),
+)(
     "tcvt of 4- and 8-bit floats exists on a5: f32 to and from those of 8 bits, f16 to hif8, bf16 to and from "
     "pairs of 4 bits.",
     "not target.is_a(A2A3) and _known_pair(src.dtype, dst.dtype) if src.dtype in _SMALL or dst.dtype in _SMALL",
@@ -47,7 +57,13 @@ def _known_pair(s: DType, d: DType) -> bool:
     return d in _FROM.get(s.name, ())
 
 
-@_rule("CV-3", "f32 to i16, a tmp of 1 KiB", "f32 to i16, a tmp of 32 bytes", covered_by=("TCVT-A3-01",))
+@_rule(
+    "CV-3",
+    "pto.tcvt ins(%a, %b {rmode = #pto<round_mode RINT>} : !pto.tile_buf<vec, 16x32xf32, valid=13x21, "
+    "blayout=col_major>, !pto.tile_buf<vec, 16x32xf32, valid=13x21, blayout={row_major|col_major}>) "
+    "outs(%c : !pto.tile_buf<vec, 16x32xf32, valid=13x21>)",
+    covered_by=("TCVT-A3-01",),
+)
 def CV_3(o: Site) -> Message:
     """tcvt: tmp is a row-major vec tile. On a2a3 it has room for what conversions of floats to narrower integers
     without saturation keep there.

@@ -20,7 +20,11 @@ rule = family(ROWS)
 SCRATCH = (188416, 196608)  # UB bytes that the three-operand form overwrites on a2a3
 
 
-@rule("REXP-COM-01", "16x1 DN into 16x64 ND", "8 valid rows into 16")
+@rule(
+    "REXP-COM-01",
+    "TROWEXPAND(Tile(Vec, f32, 16, 64), Tile(Vec, f32, {16|8}, 1, ColMajor))",
+    evidence="static_assert device assertion",
+)
 def REXP_COM_01(o: Site) -> Message:
     """TROWEXPAND: Vec tiles of one type, dst ND, src without boxes, equal non-zero valid rows."""
     s, d = o.src, o.dst
@@ -45,7 +49,9 @@ _columns_64 = shared(
     "{dst} has {dst.vc} valid columns of {dst.dtype}; a5 writes the first 64",
 )
 
-REXP_A5_01 = rule("REXP-A5-01", "src valid=16x1", "src valid=16x8")(
+REXP_A5_01 = rule(
+    "REXP-A5-01", "TROWEXPAND(Tile(Vec, f32, 16, 64), Tile(Vec, f32, 16, {1, ColMajor|8}))", evidence="legal"
+)(
     """TROWEXPAND on a5: src has one static valid column, or a dynamic count.
 
     Decision: A warning: with a dynamic count the same call compiles and uses column 0.
@@ -54,7 +60,9 @@ REXP_A5_01 = rule("REXP-A5-01", "src valid=16x1", "src valid=16x8")(
     "{src} has {src.spec.valid_col} static valid columns; TROWEXPAND on a5 needs 1",
 )
 
-REXP_A5_02 = rule("REXP-A5-02", "i64 with 64 columns", "i64 with 128 columns")(_columns_64)
+REXP_A5_02 = rule(
+    "REXP-A5-02", "TROWEXPAND(Tile(Vec, i64, 16, {64|68}), Tile(Vec, i64, 16, 1, ColMajor))", evidence="device"
+)(_columns_64)
 
 # Row forms with an operation -----------------------------------------------------------------------------------------
 
@@ -93,7 +101,12 @@ def row_vector(o: Site) -> TileInfo | None:
     return None
 
 
-REXP_COM_10 = rule("REXP-COM-10", "f32 everywhere", "TROWEXPANDADD i8 on a2a3")(
+REXP_COM_10 = rule(
+    "REXP-COM-10",
+    "t = Tile(Vec, {f32|u8}, {16|17}, 64); TROWEXPANDADD(t, t, Tile(Vec, {f32|u8}, {16|17}, 1, ColMajor))",
+    evidence="static_assert",
+    on="a2a3",
+)(
     "Row expansion with an operation: one element type that the target has, dst row-major.",
     "dst.row_major",
     "{dst} is {layout_text(dst)}; {dst} must be {o.word(BLayout.RowMajor)}",
@@ -102,7 +115,11 @@ REXP_COM_10 = rule("REXP-COM-10", "f32 everywhere", "TROWEXPANDADD i8 on a2a3")(
 )
 
 
-@rule("REXP-COM-11", "16x64 and 16x1 DN", "16x64 and 8x1 DN")
+@rule(
+    "REXP-COM-11",
+    "t = Tile(Vec, f32, 16, 64); TROWEXPANDSUB(t, t, Tile(Vec, f32, 16, {8|16}))",
+    evidence="static_assert device assertion",
+)
 def REXP_COM_11(o: Site) -> Message:
     """One source is the matrix with dst's valid region, the other one value or one 32-byte block per row."""
     nothing = o.dst.vr == 0 and o.dst.vc == 0  # as a vector core has that takes no part
@@ -119,7 +136,12 @@ def REXP_COM_11(o: Site) -> Message:
     return not_vec(o) or (Doubt(message) if _as_the_library_reads(o) else (message, hint))
 
 
-@rule("REXP-COM-12", "a 16x1 DN vector with tmp", "a 16x8 block vector with tmp")
+@rule(
+    "REXP-COM-12",
+    "t = Tile(Vec, f32, 16, 64); TROWEXPANDMAX(t, t, Tile(Vec, f32, 16, {1, ColMajor|8}), Tile(Vec, f32, 1, 128))",
+    evidence="static_assert",
+    on="a2a3",
+)
 def REXP_COM_12(o: Site) -> Message:
     """With a tmp the expanded operand is DN with one column. The library for a5 ignores the tmp, and takes both."""
     v = row_vector(o) if o.has("tmp") and not o.target.is_a(A5) else None
@@ -129,7 +151,12 @@ def REXP_COM_12(o: Site) -> Message:
     return None
 
 
-@rule("REXP-A3-10", "tiles below 188416", "a source at 190000")
+@rule(
+    "REXP-A3-10",
+    "TROWEXPANDSUB(Tile(Vec, f32, 16, 64, addr=0), Tile(Vec, f32, 16, 64, addr={4096|190016}), "
+    "Tile(Vec, f32, 16, 1, ColMajor, addr=8192))",
+    evidence="legal",
+)
 def REXP_A3_10(o: Site) -> Message:
     """The form without tmp overwrites UB bytes 188416..196607 on a2a3."""
     v = row_vector(o)
@@ -141,7 +168,11 @@ def REXP_A3_10(o: Site) -> Message:
     return None
 
 
-REXP_A3_11 = rule("REXP-A3-11", "16 rows, 512 bytes", "16 rows, 256 bytes")(
+REXP_A3_11 = rule(
+    "REXP-A3-11",
+    "t = Tile(Vec, f32, 16, 64); TROWEXPANDSUB(t, t, Tile(Vec, f32, 16, 1, ColMajor), Tile(Vec, f32, {16|8}, 8))",
+    evidence="device",
+)(
     "tmp has 32 bytes for each row, rounded up to 8 rows; 7680 bytes from 256 rows on.",
     "need = (dst.vr + 7) // 8 * 8 * 32 if dst.vr < 256 else 7680",
     "tmp.spec.nbytes >= need if known(dst.vr)",
@@ -152,7 +183,12 @@ REXP_A3_11 = rule("REXP-A3-11", "16 rows, 512 bytes", "16 rows, 256 bytes")(
 # Columns -------------------------------------------------------------------------------------------------------------
 
 
-@rule("CEXP-COM-01", "1x64 into 16x64", "1x32 into 16x64", source=COLUMNS)
+@rule(
+    "CEXP-COM-01",
+    "TCOLEXPAND(Tile(Vec, f32, 16, 64), Tile(Vec, f32, 1, {64|56}))",
+    source=COLUMNS,
+    evidence="static_assert device assertion",
+)
 def CEXP_COM_01(o: Site) -> Message:
     """TCOLEXPAND: Vec ND tiles of one type with equal valid columns; a5 needs a non-empty src."""
     for name, t in o.data_tiles:
@@ -169,7 +205,13 @@ def CEXP_COM_01(o: Site) -> Message:
     return None
 
 
-@rule("CEXP-COM-02", "16x64 and 1x64", "16x64 and 1x32; on cpu the vector as src0", source=COLUMNS)
+@rule(
+    "CEXP-COM-02",
+    "t = Tile(Vec, f32, 16, 64); TCOLEXPANDADD(t, {t, |}Tile(Vec, f32, 1, 64){|, t})",
+    source=COLUMNS,
+    evidence="static_assert device assertion",
+    on="cpu",
+)
 def CEXP_COM_02(o: Site) -> Message:
     """Column expansion with an operation: row-major tiles of one type, dst's valid columns, a matrix with its
     region.
@@ -196,7 +238,12 @@ def CEXP_COM_02(o: Site) -> Message:
     return None
 
 
-CEXP_AS_01 = assembler_rule("CEXP-AS-01", "src0 16x64, dst 16x64", "src0 1x64, dst 16x64", source=COLUMNS)(
+CEXP_AS_01 = assembler_rule(
+    "CEXP-AS-01",
+    "pto.tcolexpandmul ins(%a, %t : !pto.tile_buf<vec, {16x32xi32|1x32xi32}>, !pto.tile_buf<vec, 16x32xi32>) "
+    "outs(%t : !pto.tile_buf<vec, 16x32xi32>)",
+    source=COLUMNS,
+)(
     "Column expansion in text: src0 has dst's shape.",
     "(src0.rows, src0.cols) == (dst.rows, dst.cols)",
     "{src0} is {src0.rows}x{src0.cols}, {dst} is {dst.rows}x{dst.cols}; {src0} is the matrix",
@@ -204,8 +251,8 @@ CEXP_AS_01 = assembler_rule("CEXP-AS-01", "src0 16x64, dst 16x64", "src0 1x64, d
 
 CEXP_A5_01 = rule(
     "CEXP-A5-01",
-    "i64 with 64 columns",
-    "i64 with 128 columns",
+    "TCOLEXPAND(Tile(Vec, i64, 16, {64|68}), Tile(Vec, i64, 1, {64|68}))",
     what="TCOLEXPAND of 64-bit types writes at most 64 columns on a5.",
     source=COLUMNS,
+    evidence="device",
 )(_columns_64)

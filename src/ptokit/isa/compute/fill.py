@@ -36,7 +36,12 @@ def _mat_blocks(o: Site) -> Message:
 EW_A3_08 = rule("EW-A3-08", "a 128x128 f16 mat tile", "a 1024x1024 i8 mat tile on a2a3")(_mat_blocks)
 
 
-@rule("EW-A5-09", "a 128x128 f16 mat tile", "an i64 mat tile", source="compute-elementwise 2.3")
+@rule(
+    "EW-A5-09",
+    "TEXPANDS(Tile(Mat, {f32|i64}, 16, 64), 1099511627776)",
+    source="compute-elementwise 2.3",
+    evidence="static_assert device",
+)
 def EW_A5_09(o: Site) -> Message:
     """A Mat tile to fill has 1..32767 blocks of 32 bytes and elements of 1, 2 or 4 bytes."""
     return (

@@ -68,9 +68,10 @@ def _bits_after_rows(o: Site, source: TileInfo) -> bool:
 
 EW_10 = rule(
     "EW-10",
-    "TADD with dst = src0",
-    "TREM with dst = src0 on a2a3; a source that starts in the middle of dst",
+    "t = Tile(Vec, f32, 16, 64, addr=0); TDIVS(t, t, 2.0{|, scalar_first=True})",
     what="Destination and sources are one tile or do not overlap; some a2a3 instructions need distinct tiles.",
+    evidence="device",
+    on="a2a3",
 )(_aliasing)
 EW_10_APART = replace(EW_10, check=partial(_aliasing, apart=lambda o: True))
 EW_10_APART_A3 = replace(EW_10, check=partial(_aliasing, apart=_on_a2a3))
@@ -133,14 +134,14 @@ def _in_place(o: Site, allowed: Callable[[Site, TileInfo, TileInfo], bool] = _ne
 
 CMP_INP_01 = rule(
     "CMP-INP-01",
-    "TROWEXPANDSUB with dst = src0",
-    "TROWSUM with dst in the last row of src",
+    "TCOLMAX(Tile(Vec, f32, 1, 64, addr={0|256}), Tile(Vec, f32, 16, 64, addr=0))",
     what=(
         "dst overlaps no source or tmp, but for an expansion's matrix, TPART's full source, row 0 of a column "
         "reduction."
     ),
     source="compute-reduce-matrix 0.3",
     decision="A warning where the result of each row lies before the next row of the source.",
+    evidence="device document",
 )(_in_place)
 CMP_INP_01_MATRIX = replace(CMP_INP_01, check=partial(_in_place, allowed=_matrix))
 CMP_INP_01_ROW_0 = replace(CMP_INP_01, check=partial(_in_place, allowed=_row_0))

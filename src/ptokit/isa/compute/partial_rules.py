@@ -18,7 +18,11 @@ SOURCE = "compute-reduce-matrix 6"
 rule = family(SOURCE)
 
 
-@rule("PART-COM-01", "f32 everywhere", "src1 of another type")
+@rule(
+    "PART-COM-01",
+    "TPARTADD(Tile(Vec, f32, 16, 64), Tile(Vec, f32, 16, 64), Tile(Vec, {f32|f16}, 16, 64))",
+    evidence="static_assert",
+)
 def PART_COM_01(o: Site) -> Message:
     """Vec ND tiles of one element type that the target has."""
     for name, t in o.data_tiles:
@@ -29,7 +33,11 @@ def PART_COM_01(o: Site) -> Message:
     return in_types(o) or not_vec(o)
 
 
-@rule("PART-COM-02", "16x64 and 8x64 into 16x64", "8x64 and 16x32 into 16x64")
+@rule(
+    "PART-COM-02",
+    "TPARTADD(Tile(Vec, f32, 16, 64), Tile(Vec, f32, 16, 64{|, valid_col=32}), Tile(Vec, f32, 16, 64, valid_row=8))",
+    evidence="device assertion",
+)
 def PART_COM_02(o: Site) -> Message:
     """Each source is valid within dst's region, one of them in all of it."""
     a, b, d = o.src0, o.src1, o.dst
@@ -53,7 +61,11 @@ def _of_extremes(o: Site) -> Message:
 PART_COM_02_EXTREMES = replace(PART_COM_02, check=_of_extremes)
 
 
-@rule("PART-COM-04", "f32 with i32", "f32 with i16")
+@rule(
+    "PART-COM-04",
+    "t = Tile(Vec, f32, 16, 64); u = Tile(Vec, {i32|i16}, 16, 64); TPARTARGMAX(t, t, t, u, u, u)",
+    evidence="device assertion",
+)
 def PART_COM_04(o: Site) -> Message:
     """Index tiles are 32-bit integers (f16 values: also 16-bit) with the valid regions of their values."""
     for value, index in (("dst", "dsti"), ("src0", "src0i"), ("src1", "src1i")):
@@ -69,7 +81,7 @@ def PART_COM_04(o: Site) -> Message:
 
 
 _COLUMNS = (
-    rule("PART-A5-01", "i64 with 64 columns", "i64 with 128 columns")(
+    rule("PART-A5-01", "t = Tile(Vec, i64, 4, {64|68}); TPARTADD(t, t, t)", evidence="device")(
         "64-bit types have at most 64 valid columns on a5.",
         "dst.vc <= 64 if dst.dtype.bits == 64",
         "{dst} has {dst.vc} valid columns of {dst.dtype}; a5 processes the first 64",
@@ -82,9 +94,9 @@ ARG_RULES = (PART_COM_04,)
 
 @rule(
     "PAIR-A5-01",
-    "valid 16x60 of 16x64",
-    "16x64 fully valid",
+    "TPairReduceSum(Tile(Vec, f32, 16, 64{, valid_col=60|}), Tile(Vec, f32, 16, 64{, valid_col=60|}))",
     source="compute-reduce-matrix 7",
+    evidence="legal",
 )
 def PAIR_A5_01(o: Site) -> Message:
     """Several full rows are placed densely on a5.
@@ -98,7 +110,13 @@ def PAIR_A5_01(o: Site) -> Message:
 
 
 PAIR_RULES = (
-    rule("PAIR-COM-01", "f32 16x64 both", "16x64 into 16x32", source="compute-reduce-matrix 7")(
+    rule(
+        "PAIR-COM-01",
+        "TPairReduceSum(Tile(Vec, {f16|e2m1}, 16, {32|64}), Tile(Vec, {f16|f32}, 16, {32|64}))",
+        source="compute-reduce-matrix 7",
+        evidence="static_assert device assertion",
+        on="cpu",
+    )(
         "Vec ND tiles of f16 or f32, one type and valid region.",
         "nd(t) for t in data",
         "{t} is {layout_text(t)}; TPairReduceSum works on ND tiles",
@@ -108,7 +126,12 @@ PAIR_RULES = (
         in_types,
         not_vec,
     ),
-    rule("PAIR-COM-02", "62 columns", "61 columns", source="compute-reduce-matrix 7")(
+    rule(
+        "PAIR-COM-02",
+        "TPairReduceSum(Tile(Vec, f32, 16, 64, valid_col={60|61}), Tile(Vec, f32, 16, 64, valid_col={60|61}))",
+        source="compute-reduce-matrix 7",
+        evidence="legal",
+    )(
         """The valid columns are even.
 
         Decision: The executor follows the manual: the last is paired with 0, the upper half becomes 0.

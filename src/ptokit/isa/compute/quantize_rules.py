@@ -19,7 +19,12 @@ _dequant = family("compute-reduce-matrix 17")
 GROUP = 32
 
 
-@_quant("QNT-COM-01", "i8 without offset", "u8 without offset")
+@_quant(
+    "QNT-COM-01",
+    "TQUANT(Tile(Vec, i8, 6, 64), Tile(Vec, {f32|f16}, 6, 64), Tile(Vec, f32, 8, 1, ColMajor, valid_row=6))",
+    evidence="static_assert",
+    on="cpu",
+)
 def QNT_COM_01(o: Site) -> Message:
     """src, scale and offset are f32; symmetric: i8 without offset, asymmetric: u8 with one."""
     wrong = not_of(o, F32, "src", "scale", "offset")
@@ -56,7 +61,11 @@ def QNT_A3_02(o: Site) -> Message:
 
 QUANT_RULES = (
     QNT_COM_01,
-    _quant("QNT-COM-02", "6x64 with a column of 8", "6x64 with a column of 4")(
+    _quant(
+        "QNT-COM-02",
+        "TQUANT(Tile(Vec, i8, 6, {64|32}), Tile(Vec, f32, 6, 64), Tile(Vec, f32, 8, 1, ColMajor, valid_row=6))",
+        evidence="static_assert device",
+    )(
         "dst and src are row-major and valid alike; scale and offset have an element per row.",
         lambda o: not_vec(o, "dst", "src", "scale", "offset"),
         lambda o: boxed_or_columns(o, "dst", "src"),
@@ -75,21 +84,37 @@ QUANT_RULES = (
 
 
 DEQUANT_RULES = (
-    _dequant("DEQ-COM-01", "i8 into f32", "u8 into f32")(
+    _dequant(
+        "DEQ-COM-01",
+        "t = Tile(Vec, f32, 8, 1, ColMajor, valid_row=6); "
+        "TDEQUANT(Tile(Vec, f32, 6, 64), Tile(Vec, {i8|u8}, 6, 64), t, t)",
+        evidence="static_assert",
+    )(
         "src is i8 or i16, the others f32; scale and offset have one type.",
         "scale.dtype is offset.dtype and scale.rows == offset.rows and (scale.cols == offset.cols)",
         "{scale} and {offset} are tiles of one type",
         lambda o: not_of(o, types_of("i8 i16"), "src"),
         lambda o: not_of(o, F32, "dst", "scale", "offset"),
     ),
-    _dequant("DEQ-COM-02", "6x64 with 6 rows of scales", "6x64 with 4 rows of scales")(
+    _dequant(
+        "DEQ-COM-02",
+        "t = Tile(Vec, f32, 8, 1, ColMajor{, valid_row=6|}); "
+        "TDEQUANT(Tile(Vec, f32, 6, 64), Tile(Vec, i8, 6, 64), t, t)",
+        evidence="static_assert device assertion",
+        on="a2a3",
+    )(
         "dst and src are row-major and valid alike; scale and offset have a row for each of theirs.",
         lambda o: not_vec(o, "dst", "src", "scale", "offset"),
         lambda o: boxed_or_columns(o, "dst", "src"),
         lambda o: valid_differs(o, "dst", "src"),
         lambda o: rows_differ(o, "dst", "scale", "offset"),
     ),
-    _dequant("DEQ-COM-03", "6x1", "6x8")(
+    _dequant(
+        "DEQ-COM-03",
+        "t = Tile(Vec, f32, {8, 1, ColMajor, valid_row=6|6, 8}); "
+        "TDEQUANT(Tile(Vec, f32, 6, 64), Tile(Vec, i8, 6, 64), t, t)",
+        evidence="legal",
+    )(
         """scale and offset have one column.
 
         Decision: The executor uses the first.
@@ -100,7 +125,12 @@ DEQUANT_RULES = (
 )
 
 
-@_mx("QMX-COM-01", "f16 into u8", "i16 into u8")
+@_mx(
+    "QMX-COM-01",
+    "t = Tile(Vec, f16, 1, 128); TQUANT_MX(Tile(Vec, u8, {64|32}, 64), Tile(Vec, f16, 64, 64), "
+    "Tile(Vec, u8, 1, 128), t, t)",
+    evidence="static_assert",
+)
 def QMX_COM_01(o: Site) -> Message:
     """src is a float tile, dst 8-bit or e2m1 codes of one shape, exponents 8-bit; all are Vec tiles."""
     fp4 = (o.quant_type or o.alg).name.endswith("E2M1")
@@ -121,7 +151,13 @@ def _mx_shape(o: Site) -> Message:
     return f"{o:src} is {s.rows}x{s.cols}, {o:dst} {d.rows}x{d.cols}; they have one shape" if differs else None
 
 
-@_mx("QMX-COM-03", "32 exponents for 16x64", "16 exponents for 16x64")
+@_mx(
+    "QMX-COM-03",
+    "t = Tile(Vec, f16, 1, 128); TQUANT_MX(Tile(Vec, u8, 64, 64), Tile(Vec, f16, 64, 64), "
+    "Tile(Vec, u8, 1, {128|96}), t, t)",
+    evidence="static_assert",
+    on="cpu",
+)
 def QMX_COM_03(o: Site) -> Message:
     """exp, max and scaling have an element for each group."""
     groups = o.src.spec.numel // GROUP
@@ -134,7 +170,12 @@ def QMX_COM_03(o: Site) -> Message:
 
 MX_RULES = (
     QMX_COM_01,
-    _mx("QMX-COM-02", "16x64", "16x48")(
+    _mx(
+        "QMX-COM-02",
+        "t = Tile(Vec, f32, 2, 32); TQUANT_MX(Tile(Vec, i8, {64|48}, 32), Tile(Vec, f32, {64|48}, 32), "
+        "Tile(Vec, u8, 2, 32), t, t, quant_type=QuantType.MXFP8, grp_axis=MxGroupAxis.Axis0)",
+        evidence="static_assert device",
+    )(
         "Along the groups the tiles have a multiple of 32 elements.",
         "grp_axis in (0, 1)",
         "grp_axis is {grp_axis}; groups lie along rows (0) or columns (1)",
@@ -143,7 +184,12 @@ MX_RULES = (
         "{src} has {along} elements along the groups; they have {GROUP}",
     ),
     QMX_COM_03,
-    _mx("QMX-A5-01", "64 columns", "60 columns")(
+    _mx(
+        "QMX-A5-01",
+        "t = Tile(Vec, f16, 1, 128); TQUANT_MX(Tile(Vec, u8, 64, 64), "
+        "Tile(Vec, f16, 64, 64{|, valid_col=60}), Tile(Vec, u8, 1, 128), t, t)",
+        evidence="legal",
+    )(
         """The valid columns are whole groups.
 
         Decision: The executor counts missing elements as zeros and leaves src as it is.
@@ -153,7 +199,13 @@ MX_RULES = (
         "src.vc % GROUP == 0 if grp_axis == 1 and known(src.vc)",
         "{src} has {src.vc} valid columns; the last group sees what lies behind them",
     ),
-    _mx("QMX-A5-03", "64x32", "32x32", targets=("cpu", *DEVICES[1:]))(
+    _mx(
+        "QMX-A5-03",
+        "t = Tile(Vec, f16, 1, 128); TQUANT_MX(Tile(Vec, u8, 64, 64), Tile(Vec, f16, 64, 64), "
+        "Tile(Vec, u8, 1, 128), t, t{|, interleave=True})",
+        targets=("cpu", *DEVICES[1:]),
+        evidence="static_assert device",
+    )(
         "Interleaved exponents belong to groups along rows, of a multiple of 64 rows.",
         "grp_axis == 0 if interleave",
         "exponents are interleaved for groups along rows only",
@@ -192,7 +244,12 @@ def TQ_2(o: Site) -> Message:
 
 
 TQ_1 = assembler_rule(
-    "TQ-1", "INT8_ASYM to ui8 with an offset", "INT8_SYM to ui8", source="assembly 13.9", always=True
+    "TQ-1",
+    "pto.tquant ins(%a, %b : !pto.tile_buf<vec, 16x32xf32>, !pto.tile_buf<vec, 32x1xf32, valid=16x1, "
+    "blayout=col_major>) outs(%c : !pto.tile_buf<vec, {16x32xi8|16x32xi16}>) {quant_type = #pto<quant_type "
+    "INT8_SYM>}",
+    source="assembly 13.9",
+    always=True,
 )(
     "tquant: INT8_SYM without an offset or INT8_ASYM with one, into 8-bit integers.",
     "quant_type is not None",

@@ -118,7 +118,11 @@ def RRED_AS_01(o: Site) -> Message:
     return small(o, "tmp", 32)
 
 
-@rule("RRED-A3-02", "f32, 128 columns, tmp 16x64", "f32, 128 columns, tmp 16x8: the library silently computes nothing")
+@rule(
+    "RRED-A3-02",
+    "TROWSUM(Tile(Vec, f32, 16, 1, ColMajor), Tile(Vec, f32, 16, {64|128}), Tile(Vec, f32, 16, {64|8}))",
+    evidence="static_assert device",
+)
 def RRED_A3_02(o: Site) -> Message:
     """Float sums and extremes of more than one repeat need a tmp of valid rows x one repeat."""
     t, s = o.tmp, o.src
@@ -158,16 +162,24 @@ def _one_column(o: Site) -> Message:
     return f"{o:dst} has {o.dst.vc} valid columns; the result has one" if o.dst.vc != 1 else None
 
 
-RRED_COM_02 = rule("RRED-COM-02", "f32 into f32", "f16 into f32 on a5")(_row_types)
+RRED_COM_02 = rule(
+    "RRED-COM-02",
+    "TROWSUM(Tile(Vec, {f32|f16}, 16, {8|16}, valid_col={2|1}), Tile(Vec, f32, 16, 16), Tile(Vec, f32, 16, 16))",
+    evidence="static_assert",
+)(_row_types)
 
 
-RRED_CPU_01 = rule("RRED-CPU-01", "16x64 into 16x8", "16x64 into 8x8")(_cpu_types)
+RRED_CPU_01 = rule(
+    "RRED-CPU-01",
+    "TROWSUM(Tile(Vec, f32, 16, 1, ColMajor), Tile(Vec, f32, {16|32}, 64{|, valid_row=16}))",
+    evidence="static_assert",
+)(_cpu_types)
 
 
 @assembler_rule(
     "RR-1",
-    "trowmax i16",
-    "trowmax i8",
+    "pto.trowargmax ins(%a, %b : !pto.tile_buf<vec, 16x16xf32>, !pto.tile_buf<vec, 16x16xf32>) "
+    "outs(%c : !pto.tile_buf<vec, 16x8xi32, valid={16x1|16x2}>)",
     covered_by=("RRED-COM-01", "RRED-COM-02", "RRED-COM-03", "ARG-COM-01", "ARG-COM-02", "ARG-COM-03"),
     source="assembly 13.9; compute-reduce-matrix 1",
 )
@@ -184,26 +196,43 @@ RRED_CPU_01_SUM = replace(RRED_CPU_01, check=_cpu_row_sum)
 
 ROW_RULES = (
     RRED_AS_01,
-    rule("RRED-COM-01", "16x64 ND into 16x1 DN", "a DN source")(_row_tiles),
+    rule(
+        "RRED-COM-01",
+        "TROWMAX(Tile(Vec, {i16|f16}, 16, 1, ColMajor), Tile(Vec, {i16|f16}, 16, {64|32, slayout=SLayout.ColMajor}))",
+        evidence="static_assert",
+        on="a2a3",
+    )(_row_tiles),
     RRED_COM_02,
     rule(
         "RRED-COM-03",
-        "16x60 into 16x1",
-        "16x60 into 8x1",
+        "TROWMAX(Tile(Vec, f32, {16|8}, 8, valid_col=1), Tile(Vec, f32, 16, 64))",
         what="The valid region of src is not empty, and dst has its valid rows.",
         why=(
             "The device reduces the valid rows of src; only a debug assertion compares dst's with them, and wants "
             "some. A dst that ends before those rows, or rows without columns, are errors."
         ),
+        evidence="device assertion",
     )(_row_region),
     rule("RRED-COM-04", "valid=16x1", "valid=16x8", scope=Scope.ASSEMBLER)(
         "dst has one valid column, or is empty in both directions.",
         lambda o: _one_column(o) if not writes_nothing(o) else None,
     ),
     RRED_CPU_01,
-    rule("RRED-A3-01", "TROWMAX i16", "TROWMAX i8", what="The element type has a form on a2a3.")(in_types),
-    rule("RRED-A5-01", "TROWMAX u8", "TROWSUM u8", what="The element type has a form on a5.")(in_types),
-    rule("RRED-A5-02", "i64 with 64 columns", "i64 with 128 columns")(_columns_64),
+    rule(
+        "RRED-A3-01",
+        "TROWMAX(Tile(Vec, {i16|i64}, 16, 1, ColMajor), Tile(Vec, {i16|i64}, 16, 64))",
+        what="The element type has a form on a2a3.",
+        evidence="static_assert",
+    )(in_types),
+    rule(
+        "RRED-A5-01",
+        "TROWMAX(Tile(Vec, {f32|bf16}, 16, 1, ColMajor), Tile(Vec, {f32|bf16}, 16, 64))",
+        what="The element type has a form on a5.",
+        evidence="static_assert",
+    )(in_types),
+    rule("RRED-A5-02", "TROWMAX(Tile(Vec, i64, 16, 1, ColMajor), Tile(Vec, i64, 16, {64|68}))", evidence="device")(
+        _columns_64
+    ),
     RR_1,
     CMP_INP_01,
 )
@@ -233,8 +262,8 @@ CRED_COM_02 = rule("CRED-COM-02", "valid=1x64", "valid=0x64", targets=("a5",), s
 
 @rule(
     "CRED-COM-03",
-    "tcolsum ins(%s, %tmp {isBinary = true})",
-    "tcolsum ins(%s, %tmp)",
+    "pto.tcolsum ins(%a, %b {isBinary = {false|true}} : !pto.tile_buf<vec, 16x64xf32>, !pto.tile_buf<vec, "
+    "7x64xf32>) outs(%c : !pto.tile_buf<vec, 1x64xf32>)",
     scope=Scope.ASSEMBLER,
     source="PTOAS 2026-08 PTO.cpp TColSumOp",
 )
@@ -260,7 +289,13 @@ def CRED_COM_03(o: Site) -> Message:
     return small(o, "tmp", (s.vr + 1) // 2 * s.vc * s.dtype.size)
 
 
-CRED_COM_04 = rule("CRED-COM-04", "7 rows, tmp of 4 rows", "7 rows, tmp of 3 rows", source=COLUMNS)(
+CRED_COM_04 = rule(
+    "CRED-COM-04",
+    "TCOLSUM(Tile(Vec, f32, 1, 64), Tile(Vec, f32, 16, 64), Tile(Vec, f32, {8|4}, 64), is_binary=True)",
+    source=COLUMNS,
+    evidence="device",
+    on="a2a3",
+)(
     "The tmp of a binary TCOLSUM has src's valid columns and half its valid rows.",
     "rows = max(1, (src.vr + 1) // 2)",
     "tmp.cols >= src.vc and tmp.rows >= rows if is_binary and known(src.vr, src.vc)",
@@ -270,16 +305,17 @@ CRED_COM_04 = rule("CRED-COM-04", "7 rows, tmp of 4 rows", "7 rows, tmp of 3 row
 
 CRED_COM_01 = rule(
     "CRED-COM-01",
-    "16x64 into 1x64",
-    "a DN source",
+    "TCOLMAX(Tile(Vec, f32, 1, {64|56}), Tile(Vec, f32, 16, 64))",
     what="src and dst are Vec ND tiles of one type with equal valid columns (cpu: floats may widen).",
     source=COLUMNS,
+    evidence="static_assert device assertion",
+    on="a2a3",
 )(_col_tiles)
 
 CR_1 = assembler_rule(
     "CR-1",
-    "tcolmax bf16 on a5",
-    "tcolmax u16 on a2a3",
+    "pto.tcolargmax ins(%a : !pto.tile_buf<vec, 16x64xf16>) "
+    "outs(%b, %c : !pto.tile_buf<vec, 1x64xf16>, !pto.tile_buf<vec, {1x64xi32|1x64xui16}>)",
     covered_by=("CRED-COM-01", "ARG-COM-01", "ARG-COM-02", "ARG-COM-03"),
     source="assembly 13.9; compute-reduce-matrix 2",
 )(
@@ -293,18 +329,34 @@ CRED_COM_01_ONE_TYPE = replace(CRED_COM_01, check=partial(_col_tiles, widens=Fal
 
 COLUMN_RULES = (
     CRED_COM_01,
-    rule("CRED-CPU-01", "16x64 into 1x64", "16x128 into 1x64", source=COLUMNS)(
+    rule(
+        "CRED-CPU-01",
+        "TCOLMAX(Tile(Vec, f32, 1, 64), Tile(Vec, f32, 16, {|128, valid_col=}64))",
+        source=COLUMNS,
+        evidence="static_assert",
+    )(
         "src and dst have equal columns on cpu; the simulator's type list.",
         need("src.cols == dst.cols", "; {instr.name} on cpu wants equal columns"),
         _cpu_types,
     ),
-    rule("CRED-A3-01", "TCOLMAX i16", "TCOLMAX bf16", source=COLUMNS)(
+    rule(
+        "CRED-A3-01",
+        "TCOLMAX(Tile(Vec, {f32|bf16}, 1, 64), Tile(Vec, {f32|bf16}, 16, 64))",
+        source=COLUMNS,
+        evidence="static_assert",
+    )(
         "The element type has a form on a2a3; tmp is a Vec ND tile.",
         "nd(tmp) and tmp.loc is Vec",
         "{tmp} is {layout_text(tmp)} in {tmp.loc.text}; it must be a vec ND tile",
         in_types,
     ),
-    rule("CRED-A5-01", "TCOLSUM u8", "TCOLPROD i8", source=COLUMNS)(
+    rule(
+        "CRED-A5-01",
+        "TCOLSUM(Tile(Vec, {f32|i64}, 1, 64), Tile(Vec, {f32|i64}, 16, 64), Tile(Vec, {f32|i64}, 16, 64), "
+        "is_binary=True)",
+        source=COLUMNS,
+        evidence="static_assert device",
+    )(
         "The element type has a form on a5; 64-bit types have at most 64 columns and no tmp.",
         "src.dtype.bits != 64 if tmp",
         "TCOLSUM with {tmp} has no {src.dtype} form",

@@ -106,10 +106,10 @@ def _scratch(o: Site, fits: Callable[[Site, TileInfo], Message]) -> Message:
 
 EW_11 = rule(
     "EW-11",
-    "TPRELU on 16 rows with a u8 tmp of 17 rows",
-    "TREM on 64 columns with a tmp of 64 columns",
+    "TREMS(Tile(Vec, f32, 16, 64), Tile(Vec, f32, 16, 64), 2, Tile(Vec, f32, 1, {64|56}))",
     what="The scratch tile of an a2a3 instruction has the type and size the kernel uses.",
     targets=("a2a3",),
+    evidence="static_assert device assertion",
 )(partial(_scratch, fits=_like_dst))
 EW_11_MASK = replace(EW_11, check=partial(_scratch, fits=_prelu))
 EW_11_REM = replace(EW_11, check=partial(_scratch, fits=_rem))

@@ -49,7 +49,12 @@ def _physical(o: Site, *names: str) -> Message:
     return None
 
 
-@_asm("EW-AS-03", accepted="16x64 with a 17x64 tmp", rejected="a source of another shape")
+@_asm(
+    "EW-AS-03",
+    example="pto.tprelu ins(%t, %t, %a : !pto.tile_buf<vec, 16x64xf32>, !pto.tile_buf<vec, 16x64xf32>, "
+    "!pto.tile_buf<vec, 17x32xui8, valid={16x8|16x7}>) outs(%t : !pto.tile_buf<vec, 16x64xf32>)",
+    on="a2a3",
+)
 def EW_AS_03(o: Site) -> Message:
     """tprelu: sources and dst have one shape; on a2a3, tmp is of 8-bit integers, has a row more than dst has valid
     ones, and a mask bit for each valid column.
@@ -87,8 +92,9 @@ EW_AS_04 = _newer(
         "trem trems: tmp is a row-major vec tile; on a2a3 of dst's type, with room for its columns, in trem for "
         "two rows."
     ),
-    accepted="a tmp like dst",
-    rejected="an f32 tmp for i32 on a2a3",
+    example="pto.trem ins(%t, %t, %a : !pto.tile_buf<vec, 16x64xf32>, !pto.tile_buf<vec, 16x64xf32>, "
+    "!pto.tile_buf<vec, {2x72xf32|1x72xf32}>) outs(%t : !pto.tile_buf<vec, 16x64xf32>)",
+    on="a2a3",
 )(partial(_remainder, rows=2))
 EW_AS_04_SCALAR = replace(EW_AS_04, check=partial(_remainder, rows=1))
 
@@ -106,12 +112,17 @@ EW_AS_05 = _newer(
     "TXorOp, TXorSOp",
     what="txor txors on a2a3: tmp is row-major, of dst's type and size, in txor with its valid region.",
     targets=("a2a3",),
-    accepted="a tmp like dst",
-    rejected="a tmp of another type",
+    example="pto.txor ins(%t, %t, %a : !pto.tile_buf<vec, 16x64xi32>, !pto.tile_buf<vec, 16x64xi32>, "
+    "!pto.tile_buf<vec, {16x64xi32|16x64xf32}>) outs(%t : !pto.tile_buf<vec, 16x64xi32>)",
 )(_exclusive)
 EW_AS_05_SCALAR = replace(EW_AS_05, check=partial(_exclusive, region=False))
 
-EW_AS_06 = _newer("EW-AS-06", "TRsqrtOp", accepted="a 1x8 f32 tmp", rejected="a 1x4 f32 tmp")(
+EW_AS_06 = _newer(
+    "EW-AS-06",
+    "TRsqrtOp",
+    example="pto.trsqrt ins(%t, %a : !pto.tile_buf<vec, 16x64xf32>, !pto.tile_buf<vec, {1x8xf32|1x8xf16}>) "
+    "outs(%t : !pto.tile_buf<vec, 16x64xf32>)",
+)(
     "trsqrt: tmp is a row-major vec tile of at least 32 bytes; high precision needs one.",
     "not precise(o) if tmp is None",
     "high_precision without {tmp}",
@@ -123,7 +134,13 @@ EW_AS_06 = _newer("EW-AS-06", "TRsqrtOp", accepted="a 1x8 f32 tmp", rejected="a 
 _POWERS = {"a2a3": I6 | types_of("f32"), "a5": I6 | types_of("f16 f32")}
 
 
-@_newer("EW-AS-11", "TPowOp, TPowSOp", accepted="f32 with a tmp like dst", rejected="i32 with a tmp")
+@_newer(
+    "EW-AS-11",
+    "TPowOp, TPowSOp",
+    example="pto.tpows ins(%t, %c2_i8, %t : !pto.tile_buf<vec, {16x32xf32|16x32xi8}>, {f32|i8}, !pto.tile_buf<vec, "
+    "{16x32xf32|16x32xi8}>) outs(%t : !pto.tile_buf<vec, {16x32xf32|16x32xi8}>)",
+    on="a2a3",
+)
 def EW_AS_11(o: Site) -> Message:
     """tpow tpows: integers and f32, on a5 f16, too; in high precision, which a2a3 does not have, floats. Integers have
     no tmp; that of floats is row-major, with dst's type and valid region, on a2a3 also its size.
@@ -142,7 +159,14 @@ def EW_AS_11(o: Site) -> Message:
     return wrong or (small(o, "tmp", o.dst.spec.nbytes) if o.target.is_a(A2A3) else None)
 
 
-@_newer("EW-AS-12", "TSelOp", accepted="a 1x8 f32 tmp", rejected="a 1x8 f16 tmp on a2a3")
+@_newer(
+    "EW-AS-12",
+    "TSelOp",
+    example="pto.tsel ins(%a, %t, %t, %b : !pto.tile_buf<vec, 16x32xi8>, !pto.tile_buf<vec, 16x64xf32>, "
+    "!pto.tile_buf<vec, 16x64xf32>, !pto.tile_buf<vec, {1x16xf32|1x16xf16}>) "
+    "outs(%t : !pto.tile_buf<vec, 16x64xf32>)",
+    on="a2a3",
+)
 def EW_AS_12(o: Site) -> Message:
     """tsel: tmp is a row-major vec tile; on a2a3 of 4-byte elements, with 16 bytes for 2-byte data and 8 for others."""
     t = o.tmp
@@ -154,7 +178,11 @@ def EW_AS_12(o: Site) -> Message:
 
 
 EW_AS_13 = _newer(
-    "EW-AS-13", "TSelSOp", targets=("a2a3",), accepted="a 1x64 tmp for 16x64", rejected="a 1x32 tmp for 16x64"
+    "EW-AS-13",
+    "TSelSOp",
+    targets=("a2a3",),
+    example="pto.tsels ins(%a, %t, %b, %n : !pto.tile_buf<vec, 16x32xi8>, !pto.tile_buf<vec, 16x64xf32>, "
+    "!pto.tile_buf<vec, {1x64xf32|1x32xf32}>, f32) outs(%t : !pto.tile_buf<vec, 16x64xf32>)",
 )(
     "tsels on a2a3: tmp is row-major, of dst's type, with room for a row of src.",
     "if tmp is not None",
@@ -163,7 +191,10 @@ EW_AS_13 = _newer(
     lambda o: small(o, "tmp", o.src.cols * o.dst.dtype.size),
 )
 
-EW_AS_08 = _asm("EW-AS-08", accepted="f16 scalar, f16 src", rejected="f32 scalar, f16 src")(
+EW_AS_08 = _asm(
+    "EW-AS-08",
+    example="pto.taxpy ins(%a, %x : !pto.tile_buf<vec, 16x64xf16>, {f16|f32}) outs(%b : !pto.tile_buf<vec, 16x64xf32>)",
+)(
     "taxpy: the scalar has src's element type; src and dst have one shape.",
     "scalar.type not in ('f16', 'bf16', 'f32', 'f64') if scalar.type != src.dtype.text",
     "the scalar has type {scalar.type}, {src} has {src.dtype}",
@@ -179,7 +210,11 @@ EW_AS_02 = _asm(
     rejected="trecip ins(%a) outs(%a)",
 )(_src_is_dst)
 
-EW_AS_09 = _asm("EW-AS-09", accepted="four 16x64 tiles", rejected="a source of another shape")(
+EW_AS_09 = _asm(
+    "EW-AS-09",
+    example="pto.taddc ins(%a, %b, %c : !pto.tile_buf<vec, 16x64xf32>, !pto.tile_buf<vec, 16x64xf32>, "
+    "!pto.tile_buf<vec, {16x64xf32|16x128xf32}, valid=16x64>) outs(%d : !pto.tile_buf<vec, 16x64xf32>)",
+)(
     "taddc taddsc: all tiles have one shape.",
     lambda o: _physical(o, "src0", "src1", "src2"),
 )

@@ -76,7 +76,9 @@ def _row_major_64(o: Site) -> Message:
     return _row_major(o) if o.target.is_a(A5) and o.dst.dtype.bits == 64 else None
 
 
-EW_03 = rule("EW-03", "slayout=none_box", "TADD on NZ tiles")(
+EW_03 = rule(
+    "EW-03", "t = Tile(Vec, u32, 16, 32, slayout=SLayout.{NoneBox|ColMajor}); TOR(t, t, t)", evidence="device", on="cpu"
+)(
     """Elementwise operands have no boxes.
 
     Decision: The device would process the fractals as plain rows, the simulator by coordinates; refused.
@@ -85,23 +87,34 @@ EW_03 = rule("EW-03", "slayout=none_box", "TADD on NZ tiles")(
     "{t} has slayout={o.word(t.slayout)}; {instr.name} needs {o.word(SLayout.NoneBox)}",
 )
 
-EW_01 = rule("EW-01", "TADD on three vec tiles", "TADD with a mat source")(_loc)
+EW_01 = rule(
+    "EW-01",
+    "TADD(Tile(Vec, f32, 16, 64), Tile(Vec, f32, 16, 64), Tile({Vec|Mat}, f32, 16, 64))",
+    evidence="static_assert",
+)(_loc)
 EW_01_MAT = replace(EW_01, check=lambda o: _loc(o, TileType.Mat))
-EW_02 = rule("EW-02", "row_major tiles", "a col_major source on a5", targets=DEVICES)(_row_major)
+EW_02 = rule(
+    "EW-02", "TEXPANDS(Tile(Vec, {f32|i64}, 16, 64, ColMajor), 1)", targets=DEVICES, evidence="static_assert device"
+)(_row_major)
 EW_02_FLAT = replace(EW_02, check=_row_major_or_flat)
 EW_02_FLAT_FLOATS = replace(EW_02, check=partial(_row_major_or_flat, a5_integers=False))
 EW_02_64 = replace(EW_02, check=_row_major_64)
 
 EW_CPU_02 = rule(
     "EW-CPU-02",
-    "TMULS on row_major tiles",
-    "TMULS with a col_major destination",
+    "TMULS(Tile(Vec, f32, 16, 64{|, ColMajor}), Tile(Vec, f32, 16, 64), 1)",
     what="TADDS TPOWS TDIVS TMULS TMAXS TLRELU need row-major tiles on cpu.",
     source=f"{SOURCE} 3.7",
+    evidence="static_assert",
 )(_row_major)
 
 
-@rule("EW-CPU-01", "three 16x64 tiles", "TADD of a 16x128 tile into a 16x64 tile", source=f"{SOURCE} 3.7")
+@rule(
+    "EW-CPU-01",
+    "TADD(Tile(Vec, f32, 16, 64), Tile(Vec, f32, 16, {|128, valid_col=}64), Tile(Vec, f32, 16, 64))",
+    source=f"{SOURCE} 3.7",
+    evidence="static_assert",
+)
 def EW_CPU_01(o: Site) -> Message:
     """TADD TABS TEXPANDS TSEL TADDC TSUBC TADDSC TSUBSC take one C++ tile type for all operands on cpu."""
     (_, d), *rest = o.data_tiles
@@ -161,21 +174,22 @@ def _regions(o: Site, columns_only: Target | None = None) -> Message:
 
 EW_05 = rule(
     "EW-05",
-    "16x60 valid everywhere",
-    "a source valid in 16x64, dst in 16x60",
+    "TNEG(Tile(Vec, f32, 16, 16), Tile(Vec, f32, 16, 16{|, valid_row=8}))",
     why=(
         "Kernels use the destination's valid region for all operands; only a debug assertion compares the regions. A "
         "source that ends before that region is an error."
     ),
+    evidence="device assertion",
 )(_regions)
 EW_05_COLUMNS_A5 = replace(EW_05, check=partial(_regions, columns_only=A5))
 EW_06 = rule(
     "EW-06",
-    "TADD i16 on a2a3",
-    "TADD u8 on a2a3",
+    "TEXPANDS(Tile(Vec, {i64|int4}, 16, 64), -1)",
     what="The instruction has a form for the element type on the target.",
     source=f"{SOURCE} 3",
     decision="cpu takes what either device takes, and bf16 where the simulator's float operation does.",
+    evidence="static_assert",
+    on="cpu",
 )(in_types)
 EW_06_WIDENING = replace(EW_06, check=_equal_or_widened)
 
@@ -196,8 +210,7 @@ _ASM_TILES = (
 
 EW_1 = assembler_rule(
     "EW-1",
-    "tmul f16",
-    "tmul bf16 on a5",
+    "pto.texpands ins(%x : {i8|i64}) outs(%a : !pto.tile_buf<vec, {16x64xi8|16x64xi64}>)",
     what=(
         "Row-major vec tiles of one element type, and that in the reference assembler's list; mostly of one valid "
         "region."
@@ -225,8 +238,7 @@ _slope = first(
 
 EW_08 = assembler_rule(
     "EW-08",
-    "texpands of an f32 value into an f32 tile",
-    "texpands of an f32 value into an f16 tile",
+    "%t = texpands %x : ({ui8|i8}) -> !pto.tile<1x64xui8>",
     source=f"{SOURCE} 2.1",
 )(
     "The scalar has the tile's element type: exactly for trems tfmods taxpy texpands, f32 for tlrelu on a5.",
@@ -236,7 +248,7 @@ EW_08 = assembler_rule(
 EW_08_OF_SRC = replace(EW_08, check=lambda o: _scalar_is(o, o.src.dtype))
 EW_08_SLOPE = replace(EW_08, check=_slope)
 
-EW_09 = rule("EW-09", "TSHLS by 3", "TSHLS by -1")(
+EW_09 = rule("EW-09", "t = Tile(Vec, i32, 16, 64); TSHLS(t, t, {3|-1})", evidence="document ptokit")(
     """Shift counts are not negative.
 
     Decision: A negative count in a tile shifts everything out.
@@ -251,9 +263,9 @@ EW_09 = rule("EW-09", "TSHLS by 3", "TSHLS by -1")(
 
 EW_A3_07 = rule(
     "EW-A3-07",
-    "a dynamic valid column count",
-    "TEXPANDS on a 16x64 tile with static valid 16x60",
+    "{n: int; |}TEXPANDS(Tile(Vec, f32, 16, 64, valid_col={n|60}), 1)",
     source=f"{SOURCE} 2.2",
+    evidence="legal",
 )(
     """TEXPANDS TANDS TORS TXORS with static ValidCol < Cols and several rows miss the valid region on a2a3.
 
@@ -264,14 +276,19 @@ EW_A3_07 = rule(
 )
 
 EW_A5_01 = rule(
-    "EW-A5-01", "TADDS on i64 with 64 valid columns", "TADDS on i64 with 65 valid columns", source=f"{SOURCE} 2.3"
+    "EW-A5-01", "t = Tile(Vec, i64, 4, {64|68}); TADDS(t, t, 1)", source=f"{SOURCE} 2.3", evidence="device"
 )(
     "64-bit forms without a column loop work on at most 64 columns.",
     "typed(o).vc <= 64 if typed(o).dtype.bits == 64",
     "{typed(o).vc} valid columns of {typed(o).dtype}; a5 processes the first 64",
 )
 
-EW_A3_06 = rule("EW-A3-06", "TREM on f32", "TREM on i32", source=f"{SOURCE} 2.2")(
+EW_A3_06 = rule(
+    "EW-A3-06",
+    "TREM(Tile(Vec, {f32|i32}, 16, 64), Tile(Vec, {f32|i32}, 16, 64), Tile(Vec, {f32|i32}, 16, 64))",
+    source=f"{SOURCE} 2.2",
+    evidence="legal",
+)(
     """i32 remainders are computed in f32 on a2a3.
 
     Decision: The executor computes the exact remainder.
@@ -280,7 +297,9 @@ EW_A3_06 = rule("EW-A3-06", "TREM on f32", "TREM on i32", source=f"{SOURCE} 2.2"
     "i32 operands beyond 2^24 in magnitude are rounded on a2a3: the remainder is computed in f32",
 )
 
-EW_A3_09 = rule("EW-A3-09", "TSUBS by 1000", "TSUBS by 2^25 + 1", source=f"{SOURCE} 2.2")(
+EW_A3_09 = rule(
+    "EW-A3-09", "t = Tile(Vec, i32, 16, 64); TSUBS(t, t, {1000|33554433})", source=f"{SOURCE} 2.2", evidence="legal"
+)(
     """TSUBS negates its scalar through f32 on a2a3.
 
     Decision: The executor subtracts exactly.
@@ -290,7 +309,9 @@ EW_A3_09 = rule("EW-A3-09", "TSUBS by 1000", "TSUBS by 2^25 + 1", source=f"{SOUR
     "a2a3 negates the scalar {scalar.value} through f32, which cannot represent it",
 )
 
-EW_CPU_05 = rule("EW-CPU-05", "TDIVS by 2", "TDIVS by 0", source=f"{SOURCE} 3.7")(
+EW_CPU_05 = rule(
+    "EW-CPU-05", "t = Tile(Vec, f32, 16, 64); TDIVS(t, t, {2|0})", source=f"{SOURCE} 3.7", evidence="legal"
+)(
     """TDIVS TREMS TFMODS have a non-zero scalar divisor.
 
     Decision: Float division follows IEEE, integer division by zero gives 0.
@@ -303,7 +324,12 @@ COMMON = (
     EW_01,
     EW_02,
     EW_03,
-    rule("EW-04", "f32 = f32 + f32", "f32 = f16 + f32")(equal_types),
+    rule(
+        "EW-04",
+        "TADDS(Tile(Vec, f32, 16, 64), Tile(Vec, {f32|i64}, 16, 64), {|-}1)",
+        evidence="static_assert",
+        on="a2a3",
+    )(equal_types),
     EW_05,
     EW_06,
     EW_10,

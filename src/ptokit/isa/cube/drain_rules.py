@@ -52,8 +52,8 @@ def _parameter(info: Info | None, vector: bool, what: str) -> Message:
 
 @verified(
     "CUB-10",
-    "pre_quant(%q, mode = qf322f16_pre_scalar) from f32 to f16 with %q : f32",
-    "mode = req8_vec from f32; mode = f32_bf16 to f16; %q : i64",
+    "pto.mte_l0c_l1 %s, %d, %m, %n, %n, %n, pre_quant(%q, mode = f32_bf16) : "
+    "!pto.ptr<f32, l0c>, !pto.ptr<{bf16|f16}, l1>, i64, i64, i64, i64, f32",
 )
 def CUB_10(o: Site) -> Message:
     """A quantisation has a parameter of its kind, and is one from elements of the accumulator to those it stores."""
@@ -80,8 +80,8 @@ _SIGNED = {"i4", "i8", "i16", "si4", "si8", "si16"}
 
 @verified(
     "CUB-11",
-    "pre_relu(%s, mode = scalar_relu, clip = %c) to f16 with %c : f16",
-    "mode = scalar_relu without a parameter; clip to f32; clip = %c : i8 to ui8; mode = pwl",
+    "pto.mte_l0c_l1 %s, %d, %m, %n, %n, %n, pre_relu(mode = {no_relu|pwl}) : "
+    "!pto.ptr<f32, l0c>, !pto.ptr<f16, l1>, i64, i64, i64, i64",
 )
 def CUB_11(o: Site) -> Message:
     """ReLU has the parameter of its mode, and a bound of the kind of the elements that it bounds."""
@@ -109,8 +109,9 @@ _PLAIN_ONLY = ("quant", "relu", "clip", "loop_count", "layout_stride")
 
 @verified(
     "CUB-14",
-    "dst_mode(split_m) of 16 rows; dst_mode(%b) with %b = 1",
-    "dst_mode(split_m) of 15 rows, or with pre_relu; dst_mode(split_n) of 16 columns; dst_mode(%b) with %b = 2",
+    "%m = arith.constant {30|15} : i64\n"
+    "pto.mte_l0c_ub %s, %d, %m, %n, %n, %n, dst_mode(split_m) : "
+    "!pto.ptr<f32, l0c>, !pto.ptr<f32, ub>, i64, i64, i64, i64",
 )
 def CUB_14(o: Site) -> Message:
     """A drain to two cores halves even rows, or columns by 32, and does nothing else; one core is 0 or 1."""
@@ -142,8 +143,8 @@ _DRAIN: tuple[Rule, ...] = (
     CUB_11,
     verified(
         "CUB-12",
-        "nz2dn(%s); nz2nd with loop3(..); unit_flag(..) with nz2dn(1)",
-        "nz2dn; nz2nd(%s); loop3(..) without nz2nd or nz2dn; nz2nz to f16; unit_flag(..) with nz2dn(2)",
+        "pto.mte_l0c_l1 %s, %d, %m, %n, %n, %n, nz2nz : !pto.ptr<f32, l0c>, !pto.ptr<{f32|f16}, l1>, i64, i64, "
+        "i64, i64",
     )(
         "A layout has the stride and the loop that belong to it; a unit flag wants the stride of nz2dn to be 1.",
         "layout = o.attrs.get('conversion')",

@@ -12,7 +12,11 @@ from .matmul_rules import BIAS, LAYOUT, LIMIT, LOCATIONS, SAME_ACC, TYPES
 _rule = family("compute-reduce-matrix 10")
 
 
-@_rule("GEMV-COM-01", "1x512 times 512x32", "16x512 times 512x32")
+@_rule(
+    "GEMV-COM-01",
+    "TGEMV(TileAcc(f32, 1, 32), TileLeft(f16, 1, 256), TileRight(f16, {256|128}, 32))",
+    evidence="device assertion",
+)
 def GEMV_SIZES(o: Site) -> Message:
     """The left tile has one valid row, K and N are in 1..4095, and the valid regions agree."""
     a, b, c = o.lhs, o.rhs, o.dst

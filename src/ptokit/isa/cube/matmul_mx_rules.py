@@ -20,7 +20,13 @@ _FP8, _FP4 = types_of("e4m3 e5m2"), types_of("e2m1 e1m2")
 _SCALES = {"lhs_scale": TileType.ScaleLeft, "rhs_scale": TileType.ScaleRight}
 
 
-@_rule("MXM-A5-01", "f32 = e4m3 x e5m2", "f32 = e4m3 x e2m1", targets=_A5)
+@_rule(
+    "MXM-A5-01",
+    "TMATMUL_MX(TileAcc(f32, 16, 32), TileLeft(e4m3, 16, 64), TileLeftScale({e8m0|u8}, 16, 2), "
+    "TileRight(e5m2, 64, 32), TileRightScale(e8m0, 2, 32))",
+    targets=_A5,
+    evidence="static_assert",
+)
 def TYPES(o: Site) -> Message:
     """Operands are both fp8 or both fp4, scales e8m0, the accumulator f32."""
     a, b = o.lhs.dtype, o.rhs.dtype
@@ -35,14 +41,26 @@ def TYPES(o: Site) -> Message:
     return None
 
 
-INNER = _rule("MXM-A5-02", "16x64", "16x32", targets=_A5)(
+INNER = _rule(
+    "MXM-A5-02",
+    "TMATMUL_MX(TileAcc(f32, 16, 32), TileLeft(e4m3, 16, {64|32}), TileLeftScale(e8m0, 16, 2), "
+    "TileRight(e5m2, 64, 32), TileRightScale(e8m0, 2, 32))",
+    targets=_A5,
+    evidence="static_assert",
+)(
     "The left tile has a multiple of 64 columns.",
     "lhs.cols % 64 == 0",
     "the left tile has {lhs.cols} columns; they must be a multiple of 64",
 )
 
 
-@_rule("MXM-A5-03", "16x64 with scales 16x2", "16x64 with scales 16x4", targets=_A5)
+@_rule(
+    "MXM-A5-03",
+    "TMATMUL_MX(TileAcc(f32, 16, 32), TileLeft(e4m3, 16, 64), TileLeftScale(e8m0, 16, 2), "
+    "TileRight(e5m2, 64, 32), TileRightScale(e8m0, {2|4}, 32))",
+    targets=_A5,
+    evidence="static_assert",
+)
 def LAYOUTS(o: Site) -> Message:
     """Left is Nz, right Zn, the accumulator Nz; scales are Zz and Nn of 32 bytes, one per 32 elements along K.
 
@@ -67,7 +85,13 @@ def LAYOUTS(o: Site) -> Message:
     return None
 
 
-@_rule("MXM-A5-04", "16x64 times 64x64", "K = 0", targets=_A5)
+@_rule(
+    "MXM-A5-04",
+    "TMATMUL_MX(TileAcc(f32, {16, 32|1024, 1024}), TileLeft(e4m3, 16, 64), TileLeftScale(e8m0, 16, 2), "
+    "TileRight(e5m2, 64, 32), TileRightScale(e8m0, 2, 32))",
+    targets=_A5,
+    evidence="static_assert device",
+)
 def SIZES(o: Site) -> Message:
     """The accumulator fits L0C, M, K and N lie in 1..4095, and the right tile has K valid rows."""
     need, have = o.dst.spec.nbytes, o.target.capacity.get(TileType.Acc, 0)
@@ -114,10 +138,12 @@ SAME_ACC = _rule(
 )(other_accumulator)
 ABSENT = _rule(
     "MXM-A3-01",
-    "on a5",
-    "on a2a3",
+    "TMATMUL{(TileAcc(f32, 16, 32), Tile(Left, f16, 16, 64, slayout=SLayout.RowMajor), "
+    "TileRight(f16, 64, 32))|_MX(TileAcc(f32, 16, 32), Tile(Left, i8, 16, 64, slayout=SLayout.RowMajor), "
+    "Tile(Vec, u8, 16, 32), TileRight(i8, 64, 32), Tile(Vec, u8, 2, 32))}",
     what="Block-scaled products exist on a5.",
     decision="The assembler refuses only tgemv.mx; no implementation exists for either.",
+    evidence="static_assert",
 )(missing)
 
 
@@ -133,7 +159,11 @@ def rules_of(name: str) -> tuple[Rule, ...]:
     return tuple(found)
 
 
-@_rule("MXM-SA-01", "a ScaleLeft tile of a left tile", "the scales of an acc tile")
+@_rule(
+    "MXM-SA-01",
+    "TGET_SCALE_ADDR(TileLeftScale(e8m0, 16, 2), {TileLeft|TileAcc}({e4m3|f32}, 16, {64|32}))",
+    evidence="static_assert",
+)
 def MXM_SA_01(o: Site) -> Message:
     """Scales belong to a left or right tile."""
     if o.src.loc not in (TileType.Left, TileType.Right):

@@ -38,7 +38,13 @@ LIMIT = 4095  # of M, K and N
 _LOCS = {"lhs": TileType.Left, "rhs": TileType.Right, "dst": TileType.Acc, "acc": TileType.Acc}
 
 
-@rule("MAT-COM-01", "TMATMUL(acc, left, right)", "TMATMUL of a Mat tile")
+@rule(
+    "MAT-COM-01",
+    "t = TileAcc(f32, 32, 16); TMATMUL_ACC(t, t, "
+    "Tile({Left|Mat}, f16, 32, 64, slayout=SLayout.RowMajor), TileRight(f16, 64, 16))",
+    evidence="static_assert",
+    on="a2a3",
+)
 def LOCATIONS(o: Site) -> str | bool:
     """The left operand is a Left tile, the right one Right, accumulators Acc."""
     for name, loc in _LOCS.items():
@@ -48,7 +54,11 @@ def LOCATIONS(o: Site) -> str | bool:
     return False
 
 
-@rule("MAT-COM-02", "f32 = f16 x f16", "f16 = f16 x f16")
+@rule(
+    "MAT-COM-02",
+    "TMATMUL(TileAcc({f32|f16}, 32, 16), TileLeft(f16, 32, 64), TileRight(f16, 64, 16))",
+    evidence="static_assert",
+)
 def TYPES(o: Site) -> Message | bool:
     """The element types of accumulator, left and right are a combination the cube unit has."""
     found = (o.dst.dtype, o.lhs.dtype, o.rhs.dtype)
@@ -76,7 +86,11 @@ def _listed(triples: Iterable[tuple[DType, DType, DType]]) -> str:
     return ", ".join(sorted(map(_shown, triples)))
 
 
-@rule("MAT-COM-03", "64x32 times 32x64 into 64x64", "64x32 times 64x64")
+@rule(
+    "MAT-COM-03",
+    "TMATMUL(TileAcc(f32, 32, 16), TileLeft(f16, 32, 64), TileRight(f16, 64, {|64, valid_col=}16))",
+    evidence="device document",
+)
 def SHAPES(o: Site) -> Message:
     """Tile shapes agree: MxK times KxN into MxN.
 
@@ -100,7 +114,11 @@ def RANGE(o: Site) -> str | bool:
     return False
 
 
-@rule("MAT-COM-05", "left valid 16x32, right valid 32x16", "left valid 16x32, right valid 16x16")
+@rule(
+    "MAT-COM-05",
+    "TMATMUL(TileAcc(f32, 32, 64), TileLeft(f16, 32, 48), TileRight(f16, 48, 64{|, valid_row=40}))",
+    evidence="device",
+)
 def INNER(o: Site) -> str | bool:
     """The right tile has at least K valid rows.
 
@@ -111,9 +129,9 @@ def INNER(o: Site) -> str | bool:
 
 @rule(
     "MAT-COM-05-L",
-    "left valid 16x32, accumulator valid 16xN",
-    "left valid 16x32, accumulator valid 8x16",
+    "TMATMUL(TileAcc(f32, 32, 64{|, valid_row=16}), TileLeft(f16, 32, 48), TileRight(f16, 48, 64))",
     source="compute-reduce-matrix 9 (MAT-COM-05, lint)",
+    evidence="legal",
 )
 def VALID(o: Site) -> str | bool:
     """The accumulator's valid region is M x N and the right tile has exactly K valid rows.
@@ -128,9 +146,10 @@ def VALID(o: Site) -> str | bool:
 
 @rule(
     "MAT-COM-06",
-    "slayout=col_major for the right tile",
-    "a row-major right tile",
+    "t = {TileAcc|Tile}({|Acc, }f32, 32, 16{|, fractal=1024}); "
+    "TMATMUL_ACC(t, t, TileLeft(f16, 32, 64), TileRight(f16, 64, 16))",
     source="compute-reduce-matrix 9; types-and-layouts T-07",
+    evidence="static_assert",
 )
 def LAYOUT(o: Site) -> tuple[str, str] | bool:
     """Right is Zn, the accumulator Nz with 1024-byte fractals, left Zz on A2/A3 and Nz on A5."""
@@ -178,7 +197,12 @@ SAME_ACC = rule(
     why="A2/A3 and A5 ignore the input operand and add to the result's buffer.",
 )(other_accumulator)
 
-ONE_ROW = rule("MAT-A3-01", "left valid 16x64", "left valid 1x64 into a 16x64 accumulator")(
+ONE_ROW = rule(
+    "MAT-A3-01",
+    "TMATMUL(TileAcc(f32, {32|16}, 64{|, valid_row=1}), "
+    "Tile(Left, f16, {32|16}, 48{|, valid_row=1}, slayout=SLayout.RowMajor), TileRight(f16, 48, 64))",
+    evidence="legal",
+)(
     """A product with M = 1 also writes rows 1..15 of the accumulator.
 
     The unit is issued with 16 rows; the rest are products of undefined rows of the left tile.
@@ -187,7 +211,11 @@ ONE_ROW = rule("MAT-A3-01", "left valid 16x64", "left valid 1x64 into a 16x64 ac
 )
 
 
-@rule("MAT-COM-08", "a 1x64 f32 bias tile for 64 columns", "a bias of 2 rows")
+@rule(
+    "MAT-COM-08",
+    "TGEMV_BIAS(TileAcc(f32, 1, 32), TileLeft(f16, 1, 256), TileRight(f16, 256, 32), Tile(Bias, f32, {1|2}, 32))",
+    evidence="static_assert",
+)
 def BIAS(o: Site) -> str | bool:
     """The bias is one row in the bias table, of the accumulator's type, with a value for each column."""
     t = o.bias

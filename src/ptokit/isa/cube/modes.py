@@ -16,7 +16,7 @@ rule = family("compute-reduce-matrix 11")
 _MODES = ("CAST_ROUND", "CAST_RINT")
 
 
-@rule("MODE-01", 'mode = "CAST_RINT"', 'mode = "CAST_FLOOR"')
+@rule("MODE-01", "SETTF32MODE(mode='{CAST_RINT|CAST_FLOOR}')", evidence="static_assert")
 def MODE_01(o: Site) -> Message:
     """Operands are rounded with ties away from zero (CAST_ROUND) or to even (CAST_RINT).
 

@@ -31,7 +31,12 @@ def pointer(o: Site, name: str) -> PtrInfo | None:
 # ----------------------------------------------------------------------- memories
 
 
-@verified("CUB-01", "pto.mte_l1_l0a from l1 to l0a", "pto.mte_l1_l0a from ub to l0a", covered_by=("PTR-A5-01",))
+@verified(
+    "CUB-01",
+    "pto.load_cbuf_to_ca %s, %d, %n0, %n1, %n2, %n3, %n4, %n5 : !pto.ptr<f16, {mat|ub}>, !pto.ptr<f16, l0a>, "
+    "i64, i64, i64, i64, i64, i64",
+    covered_by=("PTR-A5-01",),
+)
 def CUB_01(o: Site) -> Message:
     """A pointer points into the memory that the operation moves from or to."""
     for operand in o.instr.operands:
@@ -42,9 +47,13 @@ def CUB_01(o: Site) -> Message:
     return None
 
 
-CUB_03 = verified("CUB-03", "m_step = 255", "m_step = 0; m_step = 256; start_row = -1")(
-    "A number that is known fits the field of the hardware."
-)
+CUB_03 = verified(
+    "CUB-03",
+    """
+        %n2 = arith.constant {0|-1} : i64
+        pto.mte_l1_l0a %s, %d, %n0, %n1, %n2, %n3 : !pto.ptr<f16, l1>, !pto.ptr<f16, l0a>, i64, i64, i64, i64
+    """,
+)("A number that is known fits the field of the hardware.")
 
 
 def fields(limits: Mapping[str, tuple[int, int | None]]) -> Rule:
@@ -66,7 +75,13 @@ def fields(limits: Mapping[str, tuple[int, int | None]]) -> Rule:
     return bound(CUB_03, check)
 
 
-@verified("CUB-04", "pto.mte_l1_l0a_mx from byte 32 of L1 to byte 16", "from byte 1; to byte 1")
+@verified(
+    "CUB-04",
+    "%a = arith.constant {0|1} : i64\n"
+    "%s = pto.castptr %a : i64 -> !pto.ptr<f8E4M3FN, l1>\n"
+    "pto.mte_l1_l0a_mx %s, %d, %n0, %n1, %n2, %n3, %n4, %n5 : !pto.ptr<f8E4M3FN, l1>, !pto.ptr<f8E4M3FN, "
+    "l0a>, i64, i64, i64, i64, i64, i64",
+)
 def CUB_04(o: Site) -> Message:
     """Scales lie at multiples of 32 bytes in L1, and of 16 bytes where they go."""
     for name, unit in (("src", 32), ("dst", 16)):
@@ -93,7 +108,10 @@ def CUB_05(o: Site) -> Message:
 
 
 CUB_06 = verified(
-    "CUB-06", "a fill with fill_word_bits = 16 of ui16", "fill_word_bits = 8; fill_word_bits = 32 of ui16"
+    "CUB-06",
+    "%a = pto.castptr %c0_i64 : i64 -> !pto.ptr<ui16, l1>\n"
+    "pto.create_cbuf_matrix %a, %n, %c1_i64, %c1_i64, %c0_i64 {fill_word_bits = {16|32} : i64} : "
+    "!pto.ptr<ui16, l1>, i32, i64, i64, i64",
 )(
     "A word of a fill has 16 or 32 bits, those of an unsigned element where the memory is a matrix.",
     "bits = o.attrs.get('fill_word_bits')",
@@ -104,7 +122,13 @@ CUB_06 = verified(
     "{pointer(o, 'dst').name} has elements of {element(pointer(o, 'dst'))}; words of {bits} bits fill ui{bits}",
 )
 
-CUB_07 = verified("CUB-07", "dst_addr = 64", "dst_addr = 1; dst_addr = -32")(
+CUB_07 = verified(
+    "CUB-07",
+    "%c1_i64 = arith.constant {0|1} : i64\n"
+    "%a = pto.castptr %c0_i64 : i64 -> !pto.ptr<ui16, l1>\n"
+    "pto.raw_fill_l1 %a, %c1_i64, %n, %c1_i64, %c1_i64, %c0_i64 {fill_word_bits = 16 : i64} : !pto.ptr<ui16, "
+    "l1>, i64, i32, i64, i64, i64",
+)(
     "A fill begins at a multiple of 32 bytes.",
     "dst_addr.value >= 0 and dst_addr.value % 32 == 0 if isinstance(dst_addr, ScalarInfo) and known(dst_addr.value)",
     "dst_addr is {dst_addr.value}",
@@ -114,7 +138,11 @@ CUB_07 = verified("CUB-07", "dst_addr = 64", "dst_addr = 1; dst_addr = -32")(
 # ----------------------------------------------------------------------- products
 
 
-@verified("CUB-08", "pto.mad of two matrices of hif8", "pto.mad of hif8 and f8E4M3FN")
+@verified(
+    "CUB-08",
+    "pto.mad_mx %l, %r, %d, %n, %n, %n  : !pto.ptr<{e4m3|f16}, l0a>, !pto.ptr<{e4m3|f16}, l0b>, "
+    "!pto.ptr<f32, l0c>, i64, i64, i64",
+)
 def CUB_08(o: Site) -> Message:
     """Both factors are of hif8, or none; a bias has the type of the accumulator; scaled factors are of 8 or 4 bits."""
     left, right, sums, bias = (pointer(o, name) for name in ("lhs", "rhs", "dst", "bias"))
@@ -128,7 +156,11 @@ def CUB_08(o: Site) -> Message:
     return None
 
 
-@verified("CUB-09", "sat of f16 products; tf32_mode of f32", "sat of i8 products; tf32_mode of f16 or of pto.mad_mx")
+@verified(
+    "CUB-09",
+    "pto.mad %l, %r, %d, %n, %n, %n tf32_mode(round_even) : "
+    "!pto.ptr<{f32|f16}, l0a>, !pto.ptr<{f32|f16}, l0b>, !pto.ptr<f32, l0c>, i64, i64, i64",
+)
 def CUB_09(o: Site) -> Message:
     """Floats saturate or do not; products of f32 may be made of tf32."""
     given = [info for info in (pointer(o, name) for name in ("lhs", "rhs", "dst")) if info is not None]
@@ -152,7 +184,11 @@ _MX = dict.fromkeys(("x_start", "y_start", "x_step", "y_step", "src_stride", "ds
 _FILL = dict.fromkeys(("repeat_times", "block_num", "dst_gap"), (0, 32767))
 _ENDS = (
     CUB_01,
-    verified("CUB-02", "from elements of f16 to elements of bf16", "from elements of f16 to elements of f32")(
+    verified(
+        "CUB-02",
+        "pto.load_cbuf_to_ca %s, %d, %n0, %n1, %n2, %n3, %n4, %n5 : !pto.ptr<f32, l1>, !pto.ptr<{f32|f16}, l0a>, "
+        "i64, i64, i64, i64, i64, i64",
+    )(
         "Elements that are moved are as wide where they come from as where they go.",
         "pointer(o, 'src').dtype.size == pointer(o, 'dst').dtype.size if pointer(o, 'src') is not None and "
         "pointer(o, 'dst') is not None",

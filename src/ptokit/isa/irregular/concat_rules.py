@@ -13,14 +13,23 @@ _rule = family("compute-layout-irregular 1.5")
 _INDICES = ("idx0", "idx1")
 
 
-@_rule("CONC-COM-01", "three f32 tiles", "an f16 src1 with f32")
+@_rule(
+    "CONC-COM-01",
+    "TCONCAT(Tile(Vec, f32, 16, 32), Tile(Vec, f32, 16, 16), Tile(Vec, {f32|i32}, 16, 16))",
+    evidence="static_assert",
+)
 def CONC_COM_01(o: Site) -> Message:
     """dst and sources are Vec tiles of one type: 8-, 16-, 32-bit integers, f16, bf16, f32."""
     data = ("dst", "src0", "src1")
     return not_vec(o, *data) or differ(o, *data) or not_of(o, I6 | F | BF16, *data)
 
 
-@_rule("CONC-COM-02", "8 rows everywhere", "7 rows in src1, 8 in dst")
+@_rule(
+    "CONC-COM-02",
+    "t = Tile(Vec, f32, 16, 64); TCONCAT(Tile(Vec, f32, {16|24}, 128), t, t)",
+    evidence="device assertion",
+    on="a2a3",
+)
 def CONC_COM_02(o: Site) -> Message:
     """dst and sources have the same valid rows."""
     message = rows_differ(o, "dst", "src0", "src1")
@@ -31,7 +40,12 @@ def CONC_COM_02(o: Site) -> Message:
 RULES = (
     CONC_COM_01,
     CONC_COM_02,
-    _rule("CONC-COM-03", "i32 counts", "f32 counts")(
+    _rule(
+        "CONC-COM-03",
+        "t = Tile(Vec, f32, 16, 16); TCONCATIDX(Tile(Vec, f32, 16, 32), t, t, Tile(Vec, {i32|f32}, 16, 8), "
+        "Tile(Vec, i32, 16, 8))",
+        evidence="static_assert",
+    )(
         "Index tiles are of one integer type of 8, 16 or 32 bits; the result counts are one column.",
         "didx.vc == 1 if idx0",
         "{didx} has {didx.vc} valid columns; there is one count per row",
@@ -39,7 +53,13 @@ RULES = (
         lambda o: not_of(o, I6, *_INDICES, "didx"),
         lambda o: differ(o, "idx0", "idx1", "didx"),
     ),
-    _rule("CONC-A23-01", "16 and 16 columns into 32", "16 and 24 columns into 32", targets=ALL_TARGETS)(
+    _rule(
+        "CONC-A23-01",
+        "t = Tile(Vec, f32, 16, 64); TCONCAT(Tile(Vec, f32, 16, {128|120}), t, t)",
+        targets=ALL_TARGETS,
+        evidence="device assertion",
+        on="a2a3",
+    )(
         "The valid columns of the sources together are those of dst; on a2a3 they must fit its columns.",
         "if idx0 is None",
         "total = src0.vc + src1.vc",
@@ -48,7 +68,12 @@ RULES = (
         "total == dst.vc if not target.is_a(A2A3)",
         "{src0} and {src1} have {total} valid columns together, {dst} has {dst.vc}",
     ),
-    _rule("CONC-A5-01", "ND tiles", "a col_major src1", targets=DEVICES)(
+    _rule(
+        "CONC-A5-01",
+        "TCONCAT(Tile(Vec, f32, 16, 32), Tile(Vec, f32, 16, 16{|, ColMajor}), Tile(Vec, f32, 16, 16))",
+        targets=DEVICES,
+        evidence="static_assert",
+    )(
         "dst and sources are row-major without boxes on the devices.",
         lambda o: boxed_or_columns(o, "dst", "src0", "src1"),
     ),

@@ -88,7 +88,13 @@ def TGATHER_AS_03(o: Site) -> Message:
     return _along(o, "dst", "src") or (None if s.dtype.size in (2, 4) else f"elements of {s.dtype.size} bytes")
 
 
-@_of("TGatherOp")("TGATHER-AS-01", "f16 and gt", "i16 on a2a3")
+@_of("TGatherOp")(
+    "TGATHER-AS-01",
+    "pto.tgather ins(%a, %n, %b : !pto.tile_buf<vec, {1x32xf16|1x32xi16}>, {f16|i16}, !pto.tile_buf<vec, "
+    "1x32xi8>) outs(%c, %d : !pto.tile_buf<vec, 1x32xi32>, !pto.tile_buf<vec, 1x32xi32>) {cmpMode = #pto<cmp "
+    "gt>}",
+    on="a2a3",
+)
 def TGATHER_AS_01(o: Site) -> Message:
     """The comparing tgather: eq or gt; f16, f32, i32 (a2a3: for eq), on a5 also i16; row-major vec tiles, a tmp."""
     if not o.has("threshold"):
@@ -104,7 +110,12 @@ def TGATHER_AS_01(o: Site) -> Message:
     return None if allowed else f"{o:src} has element type {element}; it takes f16 and f32, i32 for eq, on a5 i16"
 
 
-TGATHERB_AS_01 = _of("TGatherBOp")("TGATHERB-AS-01", "f16", "i64", covered_by=("GATHB-01",))(
+TGATHERB_AS_01 = _of("TGatherBOp")(
+    "TGATHERB-AS-01",
+    "pto.tgatherb ins(%a, %b : !pto.tile_buf<vec, {4x32xf16|4x32xi64}>, !pto.tile_buf<vec, 4x8xi32>) outs(%c "
+    ": !pto.tile_buf<vec, {4x32xf16|4x32xi64}>)",
+    covered_by=("GATHB-01",),
+)(
     "tgatherb: dst has elements of 1, 2 or 4 bytes, and on a2a3 lies in rows.",
     "dst.dtype.size in (1, 2, 4)",
     "{dst} has element type {dst.dtype}",
@@ -115,8 +126,9 @@ TGATHERB_AS_01 = _of("TGatherBOp")("TGATHERB-AS-01", "f16", "i64", covered_by=("
 
 @_of("TScatterOp")(
     "TSCATTER-AS-01",
-    "indices, or maskPattern with axis",
-    "indices and maskPattern",
+    "%a = pto.alloc_tile : !pto.tile_buf<vec, 4x32xi16{|, valid=2x32}>\n"
+    "pto.tscatter ins(%b, %a : !pto.tile_buf<vec, 4x32xf16>, !pto.tile_buf<vec, 4x32xi16{|, valid=2x32}>) "
+    "outs(%c : !pto.tile_buf<vec, 4x32xf16>)",
     covered_by=("TSCAT-COM-01", "TSCAT-COM-02", "TSCAT-COM-03"),
 )
 def TSCATTER_AS_01(o: Site) -> Message:

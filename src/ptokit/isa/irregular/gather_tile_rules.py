@@ -36,7 +36,11 @@ _A5_COMPARE = types_of("i8 u8 i16 u16 i32 u32") | F
 
 
 RULES = (
-    _rule("TGATH-COM-01", "f32 into f32", "f16 into f32")(
+    _rule(
+        "TGATH-COM-01",
+        "TGATHER(Tile(Vec, f32, 16, 64), Tile(Vec, {f32|f16}, 16, 64), Tile(Vec, i32, 16, 64))",
+        evidence="static_assert",
+    )(
         "By index, dst and src have one element type, and the indices are integers.",
         "idx.dtype.is_integer if by_index(o)",
         "{idx} has element type {idx.dtype}; indices are integers",
@@ -50,7 +54,11 @@ RULES = (
         rejected="index 1024",
         decision="The simulator reads 0 there; on the devices it is an error.",
     ),
-    _rule("TGATH-COM-03", "dst 1x32 wholly valid", "dst valid in 30 of 32 columns")(
+    _rule(
+        "TGATH-COM-03",
+        "TGATHER(Tile(Vec, f32, 16, 32), Tile(Vec, {f32|f16}, 16, 64), mask=MaskPattern.P0101)",
+        evidence="static_assert",
+    )(
         "By mask, elements have one size, tiles are row-major; by columns dst is valid in full rows.",
         "mask is not None if by_mask(o)",
         "neither an index tile nor a mask pattern nor a threshold says what to gather",
@@ -60,7 +68,12 @@ RULES = (
         "{dst} has {dst.vc} valid columns of {dst.cols}; the elements are written one after the other",
         lambda o: not_plain(o) if by_mask(o) else None,
     ),
-    _rule("TGATH-COM-04", "P0101 of 4x32 into 1x64", "P0101 of 4x32 into 1x32")(
+    _rule(
+        "TGATH-COM-04",
+        "TGATHER(Tile(Vec, f32, {16|8}, 32), Tile(Vec, f32, 16, 64), mask=MaskPattern.P0101)",
+        evidence="device",
+        on="a2a3",
+    )(
         """By mask of columns, dst has room for the elements that the mask selects.
 
         Decision: What is left of a larger dst keeps its value.
@@ -69,40 +82,72 @@ RULES = (
         "dst.vr * dst.vc >= chosen if mask and by_mask(o) and axis is MaskAxis.Row and known(src.vr, src.vc)",
         "{mask.name} selects {chosen} elements, {dst} takes {dst.vr * dst.vc}",
     ),
-    _rule("TGATH-COM-05", "P0101 of 8 rows into 4", "P0101 of 6 rows into 4")(
+    _rule(
+        "TGATH-COM-05",
+        "TGATHER(Tile(Vec, f32, 8, 64), Tile(Vec, f32, {16|14}, 64), mask=MaskPattern.P0101, axis=MaskAxis.Col)",
+        evidence="device assertion",
+        on="a2a3",
+    )(
         "By mask of rows, src has as many valid rows as the mask spreads dst's over.",
         "src.vr == mask.period * dst.vr if by_mask(o) and axis is MaskAxis.Col",
         "{src} has {src.vr} valid rows; {mask.name} into {dst.vr} rows takes {mask.period * dst.vr}",
     ),
-    _rule("TGATH-COM-06", "gt into i32", "lt")(
+    _rule(
+        "TGATH-COM-06",
+        "TGATHER(Tile(Vec, i32, 16, 64), Tile(Vec, f16, 16, 64), threshold=1.0, count=Tile(Vec, i32, 1, 64), "
+        "cmp=CmpMode.{GT|LT})",
+        evidence="static_assert",
+    )(
         "A comparison is eq or gt, and its result is 32-bit integers.",
         "cmp in (CmpMode.EQ, CmpMode.GT) if count",
         "the comparison is {cmp.text}; tgather has eq and gt",
         lambda o: not_of(o, _32, "dst") if o.has("count") else None,
     ),
-    _rule("TGATH-A23-01", "f16 by i32", "i8 by i32")(
+    _rule(
+        "TGATH-A23-01",
+        "TGATHER(Tile(Vec, {f32|u8}, 16, 64), Tile(Vec, {f32|u8}, 16, 64), Tile(Vec, i32, 16, 64))",
+        evidence="static_assert",
+    )(
         "By index, a2a3 gathers 2- and 4-byte elements with 32-bit indices, and tmp has their type.",
         "if by_index(o)",
         "dst.dtype.size in (2, 4) and idx.dtype in _32",
         "{dst.dtype} by {idx.dtype}: a2a3 gathers 2- and 4-byte elements by 32-bit indices",
         need("tmp.dtype is idx.dtype"),
     ),
-    _rule("TGATH-A23-02", "two tiles", "dst at the address of src")(
+    _rule(
+        "TGATH-A23-02",
+        "TGATHER(Tile(Vec, f32, 16, {|64, addr=}64), Tile(Vec, f32, 16, {|64, addr=}64), Tile(Vec, i32, 16, 64))",
+        evidence="device",
+    )(
         "By index, dst does not overlap src on a2a3.",
         "not overlap(dst, src) if by_index(o)",
         "{dst} and {src} share bytes; a2a3 computes byte offsets in {dst}",
     ),
-    _rule("TGATH-A23-03", "u16", "u8")(
+    _rule(
+        "TGATH-A23-03",
+        "TGATHER(Tile(Vec, {f16|i8}, 4, 32), Tile(Vec, {f16|i8}, 4, 64), mask=MaskPattern.P0101)",
+        evidence="static_assert",
+    )(
         "By mask, a2a3 takes elements of 2 and 4 bytes.",
         "dst.dtype.size in (2, 4) if by_mask(o)",
         "{dst} has element type {dst.dtype}; a2a3 masks elements of 2 or 4 bytes",
     ),
-    _rule("TGATH-A23-04", "f16 with gt", "i16")(
+    _rule(
+        "TGATH-A23-04",
+        "n: f16; TGATHER(Tile(Vec, i32, 16, 64), Tile(Vec, {f16|i16}, 16, 64), "
+        "threshold=n, count=Tile(Vec, i32, 1, 64), cmp=CmpMode.GT)",
+        evidence="static_assert",
+    )(
         "a2a3 compares f16, f32, and 32-bit integers with eq.",
         "src.dtype in _32 and cmp is CmpMode.EQ if count and src.dtype not in F",
         "{src} has element type {src.dtype}; a2a3 compares f16, f32, and i32 with eq",
     ),
-    _rule("TGATH-A23-04-T", "16 KiB for 16x64", "1 KiB for 16x64")(
+    _rule(
+        "TGATH-A23-04-T",
+        "TGATHER(Tile(Vec, i32, 16, 64), Tile(Vec, f16, 16, 64), threshold=1.0, count=Tile(Vec, i32, 1, 64), "
+        "tmp=Tile(Vec, {i32, 64|u8, 16}, 64), cmp=CmpMode.GT)",
+        evidence="legal",
+    )(
         """The scratch tile of a comparison holds a bitmap, an index per element, and the thresholds.
 
         The library writes past a smaller tile; the assembler's own examples have one of 32 bytes.
@@ -111,18 +156,32 @@ RULES = (
         "tmp.spec.nbytes >= need if count",
         "{tmp} has {tmp.spec.nbytes} bytes; the comparison uses {need}",
     ),
-    _rule("TGATH-A5-01", "i8 by i16", "f32 by i16")(
+    _rule(
+        "TGATH-A5-01",
+        "t = Tile(Vec, f32, 16, 64); TGATHER(t, t, Tile(Vec, {i32|i16}, 16, 64))",
+        evidence="static_assert",
+    )(
         "By index, a5 has 4-byte indices for 4- and 8-byte elements, 2-byte ones for 1-byte elements.",
         "idx.dtype.size in _A5_INDEX.get(dst.dtype.size, ()) if by_index(o)",
         "{dst.dtype} by {idx.dtype}: a5 has no such gather",
     ),
-    _rule("TGATH-A5-02", "e4m3", "i64 by rows")(
+    _rule(
+        "TGATH-A5-02",
+        "TGATHER(Tile(Vec, i64, {16|8}, {32|64}), Tile(Vec, i64, 16, 64), "
+        "mask=MaskPattern.P0101{|, axis=MaskAxis.Col})",
+        evidence="static_assert",
+    )(
         "By mask, a5 takes integers of 8 to 64 bits, f16, bf16, f32 and 8-bit floats; 64-bit ones by columns.",
         "axis is not MaskAxis.Col if by_mask(o) and dst.dtype.size == 8",
         "64-bit elements are masked by columns only",
         lambda o: not_of(o, _A5_MASK, "dst") if by_mask(o) else None,
     ),
-    _rule("TGATH-A5-03", "f16 with 64 columns", "f16 with 60 columns")(
+    _rule(
+        "TGATH-A5-03",
+        "TGATHER(Tile(Vec, i32, 16, 64), Tile(Vec, {f16|bf16}, 16, 64), "
+        "threshold=1.0, count=Tile(Vec, i32, 1, 64), cmp=CmpMode.GT)",
+        evidence="static_assert document",
+    )(
         """a5 compares 8- to 32-bit integers, f16 and f32; below 32 bits in multiples of 64 columns.
 
         Decision: Comparisons are of numbers; A5 compares some types as unsigned integers.
@@ -135,14 +194,23 @@ RULES = (
 
 
 BLOCK_RULES = (
-    _block("GATHB-01", "f16", "i64")(
+    _block(
+        "GATHB-01",
+        "TGATHERB(Tile(Vec, {f16|i64}, 16, {64|4}), Tile(Vec, f16, 16, 64), Tile(Vec, u32, 16, 8))",
+        evidence="static_assert",
+        on="a2a3",
+    )(
         "TGATHERB works on Vec tiles with elements of 1, 2 or 4 bytes; dst is row-major on a2a3 and cpu.",
         "dst.dtype.size in (1, 2, 4) and (not dst.dtype.packed)",
         "{dst} has element type {dst.dtype}; TGATHERB moves elements of 1, 2 or 4 bytes",
         lambda o: None if o.target.is_a(A5) else boxed_or_columns(o, "dst"),
         lambda o: not_vec(o, "dst", "src", "offset"),
     ),
-    _block("GATHB-02", "u32", "i16")(
+    _block(
+        "GATHB-02",
+        "TGATHERB(Tile(Vec, f16, 16, 64), Tile(Vec, f16, 16, 64), Tile(Vec, {u32|i16}, 16, {8|16}))",
+        evidence="static_assert",
+    )(
         "Offsets are 32-bit integers.",
         lambda o: not_of(o, _32, "offset"),
     ),
@@ -154,7 +222,12 @@ BLOCK_RULES = (
         rejected="offset 64",
         decision="The simulator leaves the block as it is; on the devices it is an error.",
     ),
-    _block("GATHB-04", "64xf16", "60xf16")(
+    _block(
+        "GATHB-04",
+        "TGATHERB(Tile(Vec, f16, 16, 64{|, valid_col=60}), Tile(Vec, f16, 16, 64), Tile(Vec, u32, 16, 8))",
+        evidence="device",
+        on="cpu",
+    )(
         """The valid columns of dst are whole blocks of 32 bytes.
 
         Decision: a5 masks the last block.
@@ -164,9 +237,9 @@ BLOCK_RULES = (
     ),
     _block(
         "GATHB-05",
-        "three tiles",
-        "dst at the address of src",
+        "TGATHERB(Tile(Vec, f16, 16, {|64, addr=}64), Tile(Vec, f16, 16, {|64, addr=}64), Tile(Vec, u32, 16, 8))",
         what="dst does not overlap the source or the offsets.",
         targets=DEVICES,
+        evidence="device",
     )(overlapping),
 )

@@ -15,7 +15,11 @@ _pack = family("compute-layout-irregular 1.9")
 _TILES = ("dst0", "dst1", "src0", "src1")
 
 
-@_rule("INTLV-03", "4x32 into 4x16 twice", "4x32 into 4x32 twice")
+@_rule(
+    "INTLV-03",
+    "TDEINTERLEAVE(Tile(Vec, f32, 16, {32|64}), Tile(Vec, f32, 16, 32), src0=Tile(Vec, f32, 16, 64))",
+    evidence="device assertion",
+)
 def INTLV_03(o: Site) -> Message:
     """Of one source, each destination is valid in half of its columns.
 
@@ -33,20 +37,38 @@ def INTLV_03(o: Site) -> Message:
 
 
 RULES = (
-    _rule("INTLV-01", "four f32 tiles", "an f16 source with f32")(
+    _rule(
+        "INTLV-01",
+        "TINTERLEAVE(Tile(Vec, f32, 16, 64), Tile(Vec, f32, 16, 64), Tile(Vec, {f32|f16}, 16, 64), "
+        "Tile(Vec, f32, 16, 64))",
+        evidence="static_assert",
+    )(
         "All tiles are row-major Vec tiles of one type: 8-, 16-, 32-bit integers, f16, bf16, f32.",
         not_plain,
         lambda o: differ(o, *_TILES),
         lambda o: not_of(o, I6 | F | BF16, *_TILES),
     ),
-    _rule("INTLV-02", "4x16 everywhere", "4x15 everywhere")(
+    _rule(
+        "INTLV-02",
+        "TINTERLEAVE(Tile(Vec, f32, 16, 64{|, valid_col=62}), Tile(Vec, f32, 16, 64), "
+        "Tile(Vec, f32, 16, 64), Tile(Vec, f32, 16, 64))",
+        evidence="device assertion",
+        on="cpu",
+    )(
         "Sources and destinations have equal valid regions with an even number of columns.",
         lambda o: valid_differs(o, *_TILES) if o.has("src1") else None,
         "src0.vc % 2 == 0 if src1 and known(src0.vc)",
         "{src0.vc} valid columns are no pairs",
     ),
     _rule("INTLV-04", "four tiles", "dst0 at the address of src0", what="No two tiles overlap.")(overlapping),
-    _rule("INTLV-NPU", "on a5", "on a2a3", what="A2/A3 have no interleaving.", targets=("a2a3",))(missing),
+    _rule(
+        "INTLV-NPU",
+        "t = Tile(Vec, f32, 16, 64); {TADD(t, t, t)|TINTERLEAVE(Tile(Vec, f32, 16, 64), "
+        "Tile(Vec, f32, 16, 64), t, Tile(Vec, f32, 16, 64))}",
+        what="A2/A3 have no interleaving.",
+        targets=("a2a3",),
+        evidence="static_assert",
+    )(missing),
 )
 DE_RULES = (
     *RULES,
@@ -55,13 +77,24 @@ DE_RULES = (
 
 
 PACK_RULES = (
-    _pack("PACK-01", "on a5", "on a2a3", what="TPACK exists on a5.", targets=("a2a3",))(missing),
-    _pack("PACK-02", "ND", "a col_major source", what="Both tiles are row-major Vec tiles.")(not_plain),
-    _pack("PACK-03", "8x32 both", "8x32 and 8x16")(
+    _pack(
+        "PACK-01",
+        "{TMOV|TPACK}(Tile(Vec, u16, 16, 64), Tile(Vec, {u16|u32}, 16, 64))",
+        what="TPACK exists on a5.",
+        targets=("a2a3",),
+        evidence="static_assert",
+    )(missing),
+    _pack(
+        "PACK-02",
+        "TPACK(Tile(Vec, i16, 16, 64), Tile(Vec, i32, 16, 64{|, ColMajor}))",
+        what="Both tiles are row-major Vec tiles.",
+        evidence="static_assert",
+    )(not_plain),
+    _pack("PACK-03", "TPACK(Tile(Vec, i16, 16, 64), Tile(Vec, i32, 16, 64{|, valid_col=60}))", evidence="device")(
         "Both tiles have one valid region.",
         lambda o: valid_differs(o, "dst", "src"),
     ),
-    _pack("PACK-04", "i32 into i16", "i16 into i32")(
+    _pack("PACK-04", "TPACK(Tile(Vec, i16, 16, 64), Tile(Vec, {i32|i16}, 16, 64))", evidence="static_assert")(
         """Elements of 4 bytes become 2 or 1, of 2 bytes 1.
 
         Decision: Float sources are packed by their bits, too.
@@ -69,7 +102,7 @@ PACK_RULES = (
         "(src.dtype.size, dst.dtype.size) in ((4, 2), (4, 1), (2, 1))",
         "{src.dtype} does not become {dst.dtype}",
     ),
-    _pack("PACK-05", "u16 into u8", "u16 into int4")(
+    _pack("PACK-05", "TPACK(Tile(Vec, {i16|int4}, 16, 64), Tile(Vec, i32, 16, 64))", evidence="ptokit")(
         "dst has elements of whole bytes.",
         "dst.dtype.bits >= 8",
         "no public source says how {src.dtype} become {dst.dtype}",

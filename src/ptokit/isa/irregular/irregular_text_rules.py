@@ -44,9 +44,10 @@ def _padded(o: Site) -> Message:
 
 @_rule(
     "CC-1",
-    "16x16 and 16x16 into 16x32",
-    "16x16 and 16x32 into 16x32",
+    "pto.tconcat ins(%a, %b : !pto.tile_buf<vec, 16x16xf32>, !pto.tile_buf<vec, {16x8xf32|16x32xf32}>) "
+    "outs(%c : !pto.tile_buf<vec, 16x32xf32>)",
     covered_by=("CONC-COM-01", "CONC-COM-02", "CONC-COM-03", "CONC-A23-01", "CONC-A5-01"),
+    on="a2a3",
 )
 def CC_1(o: Site) -> Message:
     """tconcat: vec tiles of one element type and as many valid rows, columns that fit, row_major on a5."""
@@ -75,8 +76,9 @@ _CONCAT_DATA, _CONCAT_INDEX = types_of("i8 i16 i32 f16 f32 bf16"), types_of("i8 
 
 @_rule(
     "CC-2",
-    "i32 indices of one column, for f16",
-    "i32 and i16 indices",
+    "pto.tconcatidx ins(%a, %b, %c, %d : !pto.tile_buf<vec, 16x16xf32>, !pto.tile_buf<vec, 16x16xf32>, "
+    "!pto.tile_buf<vec, {16x8xi32|16x8xf32}>, !pto.tile_buf<vec, 16x8xi32>) "
+    "outs(%e : !pto.tile_buf<vec, 16x32xf32>)",
     covered_by=("CONC-COM-01", "CONC-COM-02", "CONC-COM-03", "CONC-A23-01", "CONC-A5-01"),
     source="PTOAS 2026-08 PTO.cpp TConcatidxOp",
 )
@@ -116,8 +118,8 @@ RN_1 = _rule("RN-1", "rounds = 7", "rounds = 8", covered_by=("RAND-01", "RAND-02
 
 FP_1 = _rule(
     "FP-1",
-    "dst with pad=1",
-    "dst with pad=0",
+    "pto.tfillpad ins(%a : !pto.tile_buf<vec, 16x16xf32, valid=8x16>) "
+    "outs(%b : !pto.tile_buf<vec, 16x16xf32{, pad=1|}>)",
     covered_by=("FILL-COM-01", "FILL-COM-02", "FILL-COM-03", "FILL-COM-03-X"),
     always=True,
 )(_padded)

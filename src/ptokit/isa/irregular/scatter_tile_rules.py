@@ -14,7 +14,11 @@ _rule = family("compute-layout-irregular 2.4")
 _WIDTHS = {4: 4, 2: 2, 1: 2, 8: 4}
 
 
-@_rule("TSCAT-COM-01", "f16 both", "f16 and f32")
+@_rule(
+    "TSCAT-COM-01",
+    "TSCATTER(Tile(Vec, f32, 16, 64), Tile(Vec, {f32|f16}, 16, 64), Tile(Vec, i32, 16, 64))",
+    evidence="static_assert",
+)
 def TSCAT_COM_01(o: Site) -> Message:
     """dst and src have one type: 8-, 16-, 32-bit integers, f16, bf16, f32; on a5 64-bit integers."""
     allowed = I6 | F | BF16 | (INT64 if o.target.is_a(A5) else frozenset())
@@ -23,14 +27,23 @@ def TSCAT_COM_01(o: Site) -> Message:
 
 RULES = (
     TSCAT_COM_01,
-    _rule("TSCAT-COM-02", "f32 by i32", "f32 by i16")(
+    _rule(
+        "TSCAT-COM-02",
+        "TSCATTER(Tile(Vec, f16, 4, 32), Tile(Vec, f16, 4, 32), Tile(Vec, {i16|i32}, 4, 32))",
+        evidence="static_assert",
+        on="a2a3",
+    )(
         "Indices have 4 bytes for 4- and 8-byte elements, 2 bytes for smaller ones.",
         "wanted = _WIDTHS.get(dst.dtype.size)",
         "idx.dtype.size == wanted",
         "{idx} has element type {idx.dtype}; {dst.dtype} elements take {wanted}-byte indices",
         lambda o: not_of(o, INT16_32, "idx") if o.has("idx") else None,
     ),
-    _rule("TSCAT-COM-03", "vec tiles", "a mat destination")(
+    _rule(
+        "TSCAT-COM-03",
+        "TSCATTER(Tile({Vec|Mat}, f32, 16, 64), Tile(Vec, f32, 16, 64), Tile(Vec, i32, 16, 64))",
+        evidence="static_assert",
+    )(
         "All tiles are Vec tiles.",
         lambda o: not_vec(o, "dst", "src", "idx"),
     ),
@@ -42,7 +55,11 @@ RULES = (
         rejected="1024",
         decision="The simulator passes over others; on the devices they are an error.",
     ),
-    _rule("TSCAT-COM-05", "P0101: 4x16 into 4x32", "P0101: 4x16 into 4x16")(
+    _rule(
+        "TSCAT-COM-05",
+        "TSCATTER(Tile(Vec, f32, 16, 64), Tile(Vec, f32, 16, {32|64}), mask=MaskPattern.P0101)",
+        evidence="device assertion",
+    )(
         "By mask, dst is valid in the source's region, spread by the mask's period along its axis.",
         "if idx is None",
         "mask is not None",
@@ -53,12 +70,16 @@ RULES = (
     ),
     _rule(
         "TSCAT-COM-07",
-        "three tiles",
-        "dst at the address of src",
+        "TSCATTER(Tile(Vec, f32, 16, {|64, addr=}64), Tile(Vec, f32, 16, {|64, addr=}64), Tile(Vec, i32, 16, 64))",
         what="dst does not overlap the source or the indices: it is cleared first.",
         targets=DEVICES,
+        evidence="device",
     )(overlapping),
-    _rule("TSCAT-CPU-01", "f16", "u8")(
+    _rule(
+        "TSCAT-CPU-01",
+        "TSCATTER(Tile(Vec, {f32|u8}, 16, 64), Tile(Vec, {f32|u8}, 16, 32), mask=MaskPattern.P0101)",
+        evidence="static_assert",
+    )(
         "By mask, the simulator scatters elements of 2 and 4 bytes.",
         "dst.dtype.size in (2, 4) if idx is None",
         "{dst} has element type {dst.dtype}; the simulator scatters by mask elements of 2 and 4 bytes",

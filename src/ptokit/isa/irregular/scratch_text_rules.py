@@ -25,7 +25,13 @@ def _of(function: str) -> partial[RuleDecorator]:
     return partial(assembler_rule, source=f"PTOAS 2026-08 PTO.cpp {function}")
 
 
-MS_1 = _of("TMrgSortOp")("MS-1", "block length 64", "block length 96", covered_by=("MRG-COM-01", "MRG-COM-02"))(
+MS_1 = _of("TMrgSortOp")(
+    "MS-1",
+    "%{c64_i32|c96_i32} = arith.constant {64|96} : i32\n"
+    "pto.tmrgsort ins(%a, %{c64_i32|c96_i32} : !pto.tile_buf<vec, 1x256xf32>, i32) "
+    "outs(%b : !pto.tile_buf<vec, 1x256xf32>)",
+    covered_by=("MRG-COM-01", "MRG-COM-02"),
+)(
     """tmrgsort: one row of f16 or f32 in blocks of a multiple of 64; or rows of one type into another, with a tmp, if
     any, that holds dst, and all of them one after the other.
 
@@ -69,7 +75,14 @@ def SORT_AS_01(o: Site) -> Message:
     return small(o, "tmp", o.src.spec.nbytes) if o.target.is_a(A2A3) else None
 
 
-@_of("TTransOp")("TRANS-AS-01", "f16 into f16", "f16 into bf16", covered_by=("TRANS-COM-01", "TRANS-COM-03"))
+@_of("TTransOp")(
+    "TRANS-AS-01",
+    "%a = pto.alloc_tile : !pto.tile_buf<vec, {16x16xf32|8x16xf32}>\n"
+    "pto.ttrans ins(%b, %a : !pto.tile_buf<vec, 16x16xf32>, !pto.tile_buf<vec, {16x16xf32|8x16xf32}>) "
+    "outs(%c : !pto.tile_buf<vec, 16x16xf32>)",
+    covered_by=("TRANS-COM-01", "TRANS-COM-03"),
+    on="a2a3",
+)
 def TRANS_AS_01(o: Site) -> Message:
     """ttrans: one element type, 8- to 32-bit integers, f16, bf16 or f32; src in rows on a2a3, whole blocks of 32 bytes
     on a5. tmp has the type, too, and 32 bytes, or src's size where a2a3 uses it.
@@ -90,7 +103,12 @@ def TRANS_AS_01(o: Site) -> Message:
     return small(o, "tmp", 32)
 
 
-@_of("TCIOp")("CI-AS-01", "a tmp of 768 bytes for i32", "a tmp of 64 bytes", covered_by=("CI-01", "CI-02"))
+@_of("TCIOp")(
+    "CI-AS-01",
+    "pto.tci ins(%x : f32) outs(%a : !pto.tile_buf<vec, {1x64xi16|1x64xf32}>)",
+    covered_by=("CI-01", "CI-02"),
+    on="a2a3",
+)
 def CI_AS_01(o: Site) -> Message:
     """tci: 16- and 32-bit integers, more than one column. On a2a3 a tmp is a plain row-major vec tile of i32 or f32
     with 768 bytes, for 16-bit elements 1792.

@@ -17,7 +17,11 @@ _merge = family("compute-layout-irregular 2.6")
 _GROUP, _RECORD = 32, 8
 
 
-@_sort("SORT-COM-01", "f32 with u32 indices", "f32 with i16 indices")
+@_sort(
+    "SORT-COM-01",
+    "TSORT32(Tile(Vec, f32, 16, 128), Tile(Vec, f32, 16, 64), Tile(Vec, {u32|u16}, 16, 64))",
+    evidence="static_assert",
+)
 def SORT_COM_01(o: Site) -> Message:
     """dst and src are row-major Vec tiles of f16 or f32, idx of u32."""
     allowed = F | BF16 | types_of("i16 i32") if not o.target.is_device else F
@@ -32,12 +36,22 @@ def SORT_COM_01(o: Site) -> Message:
 
 SORT_RULES = (
     SORT_COM_01,
-    _sort("SORT-COM-02", "64 columns", "60 columns", targets=DEVICES)(
+    _sort(
+        "SORT-COM-02",
+        "TSORT32(Tile(Vec, f32, 16, 128), Tile(Vec, f32, 16, 64{|, valid_col=60}), Tile(Vec, u32, 16, 64))",
+        targets=DEVICES,
+        evidence="device",
+        on="a2a3",
+    )(
         "Without tmp the valid columns are groups of 32.",
         "src.vc % _GROUP == 0 if tmp is None and known(src.vc)",
         "{src} has {src.vc} valid columns; without {tmp} the last {src.vc % _GROUP} are not sorted",
     ),
-    _sort("SORT-COM-03", "32xf32 into 64 columns", "32xf32 into 32 columns")(
+    _sort(
+        "SORT-COM-03",
+        "TSORT32(Tile(Vec, f32, 16, {128|64}), Tile(Vec, f32, 16, 64), Tile(Vec, u32, 16, 64))",
+        evidence="device",
+    )(
         "dst has room for a record of 8 bytes for each element.",
         "per = _RECORD // dst.dtype.size",
         "groups = -(-src.vc // _GROUP) if tmp is not None and target.is_device else 0",
@@ -45,9 +59,12 @@ SORT_RULES = (
         "dst.cols >= columns",
         "{dst} has {dst.cols} columns; the records take {columns}",
     ),
-    _sort("SORT-COM-05", "three tiles", "dst at the address of src", what="dst does not overlap the sources.")(
-        overlapping
-    ),
+    _sort(
+        "SORT-COM-05",
+        "TSORT32(Tile(Vec, f32, 16, 128{|, addr=0}), Tile(Vec, f32, 16, {|64, addr=}64), Tile(Vec, u32, 16, 64))",
+        what="dst does not overlap the sources.",
+        evidence="device",
+    )(overlapping),
     _sort("SORT-A23-01", "256 groups", "510 groups")(
         """A row has no multiple of 255 groups above 255 on a2a3.
 
@@ -57,7 +74,11 @@ SORT_RULES = (
         "groups % 255 != 0 if known(groups) and groups > 255",
         "a row has {groups} groups; the library leaves the last 255 unsorted",
     ),
-    _sort("SORT-CPU-01", "4x64 both", "idx of one row for 4")(
+    _sort(
+        "SORT-CPU-01",
+        "TSORT32(Tile(Vec, f32, 16, 128), Tile(Vec, f32, 16, 64), Tile(Vec, u32, {16|1}, 64))",
+        evidence="simulator",
+    )(
         "The simulator takes an index for every element: idx has src's rows and pitch.",
         "idx.vr == dst.vr and idx.cols == src.cols",
         "{idx} is valid in {idx.vr} rows of {idx.cols}; the simulator wants {src}'s {dst.vr} of {src.cols}",
@@ -70,7 +91,12 @@ def _lists(o: Site) -> list[TileInfo]:
     return [t for t in found if isinstance(t, TileInfo)]
 
 
-@_merge("MRG-COM-01", "1x256xf32", "2x256xf32")
+@_merge(
+    "MRG-COM-01",
+    "TMRGSORT(Tile(Vec, f32, {1|2}, 256), src0=Tile(Vec, f32, {1|2}, 256), block_len=64)",
+    evidence="static_assert",
+    on="a2a3",
+)
 def MRG_COM_01(o: Site) -> Message:
     """All tiles are row-major Vec tiles of one row, of f16 or f32."""
     names = ("dst", "src0", "src1", "src2", "src3", "tmp")
@@ -80,7 +106,13 @@ def MRG_COM_01(o: Site) -> Message:
     return not_plain(o) or not_of(o, F, *names) or differ(o, *names)
 
 
-@_merge("MRG-COM-03", "tmp of 512 for 256 and 256", "tmp of 256 for 256 and 256")
+@_merge(
+    "MRG-COM-03",
+    "TMRGSORT(Tile(Vec, f32, 1, 128), tmp=Tile(Vec, f32, 1, {128|64}), src0=Tile(Vec, f32, 1, 64), "
+    "src1=Tile(Vec, f32, 1, 64))",
+    evidence="device",
+    on="cpu",
+)
 def MRG_COM_03(o: Site) -> Message:
     """tmp has room for all lists and overlaps none of them."""
     t = o.tmp
@@ -107,7 +139,12 @@ def MRG_COM_04(o: Site) -> Message:
     return None
 
 
-@_merge("MRG-COM-07", "64 columns of f16", "62 columns of f16")
+@_merge(
+    "MRG-COM-07",
+    "TMRGSORT(Tile(Vec, f32, 1, 128), tmp=Tile(Vec, f32, 1, 128), src0=Tile(Vec, f32, 1, 64), "
+    "src1=Tile(Vec, f32, 1, 64{|, valid_col=63}))",
+    evidence="device",
+)
 def MRG_COM_07(o: Site) -> Message:
     """A list consists of whole records of 8 bytes."""
     per = _RECORD // o.dst.dtype.size
@@ -119,7 +156,11 @@ def MRG_COM_07(o: Site) -> Message:
 
 MERGE_RULES = (
     MRG_COM_01,
-    _merge("MRG-COM-02", "64 of 256", "64 of 320")(
+    _merge(
+        "MRG-COM-02",
+        "TMRGSORT(Tile(Vec, f32, 1, 256), src0=Tile(Vec, f32, 1, 256), block_len={64|60})",
+        evidence="device assertion",
+    )(
         "Blocks have a multiple of 64 elements, and src 1 to 255 times four of them.",
         "if known(block_len.value)",
         "block_len.value > 0 and block_len.value % 64 == 0",
@@ -142,7 +183,11 @@ MERGE_RULES = (
         rejected="7 8 9",
         decision="The devices do not look; unsorted lists are an error here.",
     ),
-    _merge("MRG-COM-06", "two tiles", "dst at the address of src0")(
+    _merge(
+        "MRG-COM-06",
+        "TMRGSORT(Tile(Vec, f32, 1, 256{|, addr=0}), src0=Tile(Vec, f32, 1, 256{|, addr=0}), block_len=64)",
+        evidence="device",
+    )(
         "Blocks are not merged in place.",
         "not overlap(dst, src0)",
         "{dst} and {src0} share bytes; blocks are not merged in place",

@@ -35,7 +35,7 @@ def conv(o: Site) -> tuple[ConvSpec, ConvSpec] | None:
     return (s, d) if isinstance(s, ConvSpec) and isinstance(d, ConvSpec) else None
 
 
-@_rule("TRANS-COM-04", "8x32 into 32x8", "8x32 into 8x32")
+@_rule("TRANS-COM-04", "TTRANS(Tile(Vec, f32, {64, 16|16, 64}), Tile(Vec, f32, 16, 64))", evidence="device", on="cpu")
 def TRANS_COM_04(o: Site) -> Message:
     """dst holds the transposed valid region of the source."""
     if isinstance(o.src.spec, ConvSpec) or isinstance(o.dst.spec, ConvSpec):
@@ -46,7 +46,7 @@ def TRANS_COM_04(o: Site) -> Message:
     return None
 
 
-@_rule("TRANS-A5-01", "16x16xf16", "a 16x8xf16 source")
+@_rule("TRANS-A5-01", "TTRANS(Tile(Vec, f32, 64, {16|4}), Tile(Vec, f32, {16|4}, 64))", evidence="static_assert")
 def TRANS_A5_01(o: Site) -> Message:
     """Rows of source and destination are multiples of 32 bytes on a5."""
     if conv(o) is not None:
@@ -114,23 +114,39 @@ def _wanted(s: ConvSpec, d: ConvSpec) -> tuple[tuple[int, ...]] | None:
 
 
 RULES = (
-    _rule("TRANS-COM-01", "f16 into bf16", "f16 into f32")(
+    _rule("TRANS-COM-01", "TTRANS(Tile(Vec, {f32|f16}, 64, 16), Tile(Vec, f32, 16, 64))", evidence="static_assert")(
         "Source and destination have elements of one size: 1, 2 or 4 bytes.",
         "src.dtype.bits == dst.dtype.bits",
         "{src} has {src.dtype.bits}-bit elements, {dst} {dst.dtype.bits}-bit ones",
         "src.dtype.size in (1, 2, 4) and (not src.dtype.packed or (conv(o) is not None and (not target.is_device)))",
         "TTRANS moves elements of 1, 2 or 4 bytes, not {src.dtype}",
     ),
-    _rule("TRANS-COM-02", "an ND source", "blayout=col_major", targets=DEVICES)(
+    _rule(
+        "TRANS-COM-02",
+        "TTRANS(Tile(Vec, f32, 64, 16), Tile(Vec, f32, 16, 64{|, ColMajor}))",
+        targets=DEVICES,
+        evidence="static_assert",
+        on="a2a3",
+    )(
         "The source is row-major without boxes.",
         lambda o: boxed_or_columns(o, "src"),
     ),
-    _rule("TRANS-COM-03", "u8", "an e4m3 tile on cpu")(
+    _rule(
+        "TRANS-COM-03",
+        "TTRANS(Tile(Vec, {f32|e4m3}, 64, {16|32}), Tile(Vec, {f32|e4m3}, {16|32}, 64))",
+        evidence="static_assert",
+        on="cpu",
+    )(
         "Elements are 8-, 16- or 32-bit integers, f16, bf16 or f32; devices move all of these sizes.",
         lambda o: not_of(o, I6 | F | BF16, "src", "dst") if (conv(o) is None) != o.target.is_device else None,
     ),
     TRANS_COM_04,
-    _rule("TRANS-COM-05", "three tiles", "a square tile into itself")(
+    _rule(
+        "TRANS-COM-05",
+        "TTRANS(Tile(Vec, f32, 64, 16, addr=0), Tile(Vec, f32, 16, 64, addr={4096|4064}))",
+        evidence="device",
+        on="a2a3",
+    )(
         """dst, src and tmp do not overlap.
 
         The library of a5 does not look at tmp.

@@ -47,7 +47,12 @@ _rule = family(EXTRACTS)
 _CPU = {"targets": ("cpu",)}
 
 
-@_rule("EXTR-COM-02", "16x16 at (16, 0) of 32x16", "16x16 at (24, 0) of 32x16")
+@_rule(
+    "EXTR-COM-02",
+    "TEXTRACT(Tile(Vec, f16, 6, 32), Tile(Vec, f16, 11, 64), row={0|6}, col=0)",
+    evidence="device assertion",
+    on="cpu",
+)
 def EXTR_COM_02(o: Site) -> Message:
     """The window lies in the source: all of dst for mat and acc sources, its valid region for vec sources and cpu."""
     s, d = o.src, o.dst
@@ -77,21 +82,44 @@ def quantised(o: Site, cols: Any, first: Any, to: Any = 0) -> Message:
 
 
 COMMON_RULES = (
-    _rule("EXTR-COM-01", "row 16", "row -1")(
+    _rule(
+        "EXTR-COM-01",
+        "TEXTRACT(Tile(Vec, f16, 6, 32), Tile(Vec, f16, 11, 64), row={0|-1}, col=0)",
+        evidence="device",
+        on="cpu",
+    )(
         "Indices are 0 to 65535.",
         lambda o: bad_index(o, "row"),
         lambda o: bad_index(o, "col"),
     ),
     EXTR_COM_02,
-    _rule("EXTR-COM-03", "f16 to f16", "f16 to f32")(
+    _rule(
+        "EXTR-COM-03",
+        "TEXTRACT(Tile(Vec, {u16|f32}, 8, {16|8}), Tile(Vec, {u16|f16}, 8, 16), row=0, col=0)",
+        evidence="static_assert",
+        on="a2a3",
+    )(
         "Only accumulators are converted.",
         lambda o: types_differ(o) if o.src.loc is not Acc else None,
     ),
-    _rule("EXTR-COM-04", "i32 to i8 with bit 46 set", "f32 to i16", source="move-gather-scatter 5.4, 6.1")(
+    _rule(
+        "EXTR-COM-04",
+        "TEXTRACT_FP(Tile(Mat, i8, 16, 32, ColMajor, slayout=SLayout.RowMajor), TileAcc(i32, 32, 96), "
+        "Tile({Scaling|Vec}, u64, 1, 32), 0, 0)",
+        source="move-gather-scatter 5.4, 6.1",
+        evidence="device",
+        on="cpu",
+    )(
         "From acc: a pair of types that a move has, words of the right sign for every column; otherwise no words.",
         lambda o: quantised(o, o.dst.vc, position(o)[1]),
     ),
-    _rule("EXTR-COM-05", "mat to left, vec Nz to vec Nz", "vec to left")(
+    _rule(
+        "EXTR-COM-05",
+        "TEXTRACT(Tile(Vec, f16, 16, 16, ColMajor{, slayout=SLayout.RowMajor|}), "
+        "Tile(Vec, f16, 48, 48, ColMajor{, slayout=SLayout.RowMajor|}), row=0, col=0)",
+        evidence="static_assert",
+        on="a2a3",
+    )(
         """The pair of buffers and layouts is one that the target extracts between.
 
         Decision: cpu extracts between all tiles. Of convolution tiles, FRACTAL_Z goes to right tiles on every target.
@@ -100,10 +128,25 @@ COMMON_RULES = (
         lambda o: pair_of_layouts(o) if o.target.is_device else None,
     ),
 )
-CPU_RULES = (_rule("EXTR-CPU-02", "f16", "e4m3", source="types-and-layouts T-01", **_CPU)(unsupported),)
+CPU_RULES = (
+    _rule(
+        "EXTR-CPU-02",
+        "TEXTRACT(Tile(Left, {f16|e4m3}, 16, {16|32}, ColMajor, slayout=SLayout.RowMajor), "
+        "Tile(Mat, {f16|e4m3}, 16, {16|32}, ColMajor, slayout=SLayout.RowMajor), row=0, col=0)",
+        source="types-and-layouts T-01",
+        **_CPU,
+        evidence="simulator",
+    )(unsupported),
+)
 
 
-@_rule("EXTR-PAIR-01", "(0, 0), (16, 0) of 32x16", "(24, 0) of 32x16")
+@_rule(
+    "EXTR-PAIR-01",
+    "TEXTRACT2(Tile(Vec, f16, 16, 32, ColMajor, slayout=SLayout.RowMajor), "
+    "Tile(Vec, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor), Tile(Vec, f16, 32, 64), 0, 0, 16, {48|49})",
+    evidence="device",
+    on="a2a3",
+)
 def EXTR_PAIR_01(o: Site) -> Message:
     """Both windows lie in the source."""
     for k in "01":
@@ -116,7 +159,13 @@ def EXTR_PAIR_01(o: Site) -> Message:
     return None
 
 
-@_rule("EXTR-PAIR-02", "ND to Nz", "Nz to Nz")
+@_rule(
+    "EXTR-PAIR-02",
+    "TEXTRACT2(Tile(Vec, f16, 16, 32, ColMajor, slayout=SLayout.RowMajor), "
+    "Tile(Vec, {f16|bf16}, 16, 16, ColMajor, slayout=SLayout.RowMajor), Tile(Vec, f16, 32, 64), 0, 0, 16, 48)",
+    evidence="static_assert",
+    on="a2a3",
+)
 def EXTR_PAIR_02(o: Site) -> Message:
     """Two windows: vec ND to vec Nz of one type."""
     if o.src.layout_name != "ND" or o.src.loc is not Vec:
@@ -135,10 +184,12 @@ EXTRACT_FP_RULES = (*COMMON_RULES, *CPU_RULES, *A23_RULES, *A5_RULES)
 PAIR_RULES = (
     _rule(
         "EXTR-CPU-01",
-        "one destination",
-        "two destinations",
+        "TEXTRACT{(Tile(Vec, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor)|2(Tile(Vec, f16, 16, 16, ColMajor, "
+        "slayout=SLayout.RowMajor), Tile(Vec, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor)}, "
+        "Tile(Vec, f16, 32, 64), 0, 0{|, 16, 48})",
         decision="Extended mode runs it; AccToVecMode and the scalar word have their effect on cpu too.",
         **_CPU,
+        evidence="static_assert",
     )(
         "The form with two destinations exists on the devices only.",
         "extended",

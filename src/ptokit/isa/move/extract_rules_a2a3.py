@@ -80,7 +80,13 @@ def _row_bytes(t: TileInfo) -> Message:
     return f"{t.vc} columns of {t.dtype} are an odd number of bytes" if t.vc * t.dtype.size % 2 != 0 else None
 
 
-@_rule("07", "f16 16x32 twice", "u8")
+@_rule(
+    "07",
+    "TEXTRACT2(Tile(Vec, f16, 16, 32, ColMajor, slayout=SLayout.RowMajor, "
+    "compact=CompactMode.{Null|RowPlusOne}), Tile(Vec, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor), "
+    "Tile(Vec, f16, 32, 64), 0, 0, 16, 48)",
+    evidence="static_assert",
+)
 def EXTR_A23_07(o: Site) -> Message:
     """Two windows: i8, f16, bf16, f32 or i32; whole column blocks, rows of src of 32 bytes, no row_plus_one."""
     if o.src.dtype not in PAIR_TYPES:
@@ -97,25 +103,47 @@ def EXTR_A23_07(o: Site) -> Message:
 
 
 A23_RULES = (
-    _rule("01", "f16", "u8")(
+    _rule(
+        "01",
+        "TEXTRACT(Tile(Left, {i8|u8}, 16, 32, slayout=SLayout.RowMajor), "
+        "Tile(Mat, {i8|u8}, 32, 32, ColMajor, slayout=SLayout.RowMajor), row=0, col=0)",
+        evidence="static_assert",
+    )(
         "mat to left or right: i8, f16, bf16 or f32.",
         "dst.dtype in MAT_TYPES if pair(o) in OPERAND_PAIRS",
         "element type {dst.dtype} is not extracted {arrow(o)}; {listed(MAT_TYPES)} are",
     ),
-    _rule("02", "f16 16x16 at (16, 16) of Nz", "f16 16x16 at (8, 0)")(
+    _rule(
+        "02",
+        "TEXTRACT(Tile(Left, f16, 1, 256, slayout=SLayout.RowMajor), Tile(Mat, f16, 1, 512), row=0, col={256|128})",
+        evidence="static_assert",
+    )(
         "mat to left: dst Zz, src Nz or Zn, indices and sizes of whole boxes; from one row, of whole fractals.",
         lambda o: _operand(o, True, "Zz"),
     ),
-    _rule("03", "i8 64x32 at (32, 0) of Zn", "i8 64x32 at (16, 0)")(
+    _rule(
+        "03",
+        "TEXTRACT(TileRight(i8, 64, 32), Tile(Mat, i8, 96, 96, slayout=SLayout.ColMajor), row={32|16}, col={16|0})",
+        evidence="static_assert",
+    )(
         "mat to right: dst Zn, src Nz or Zn, indices and sizes of whole boxes.",
         lambda o: _operand(o, False, "Zn"),
     ),
-    _rule("04", "u16", "u64")(vec_types),
-    _rule("05", "f16 6x32 at (4, 16)", "f16 6x32 at (4, 10)")(
+    _rule("04", "t = Tile(Vec, {u16|u64}, 8, {16|4}); TEXTRACT(t, t, row=0, col=0)", evidence="static_assert")(
+        vec_types
+    ),
+    _rule(
+        "05", "TEXTRACT(Tile(Vec, f16, 6, 32), Tile(Vec, f16, 11, 64), row=4, col={16|10})", evidence="static_assert"
+    )(
         "vec ND: dst not larger than src, rows and col at 32 bytes, rows of an even number of bytes.",
         lambda o: vec_nd(o, o.dst, o.src),
     ),
-    _rule("06", "f16 16x16 at (16, 16)", "f16 16x16 at (8, 16)")(
+    _rule(
+        "06",
+        "TEXTRACT(Tile(Vec, f16, {16|8}, 16, ColMajor, slayout=SLayout.RowMajor), "
+        "Tile(Vec, f16, 48, 48, ColMajor, slayout=SLayout.RowMajor), row=0, col=0)",
+        evidence="static_assert",
+    )(
         "vec Nz: whole boxes, indices at their corners, rows of an even number of bytes.",
         lambda o: vec_nz(o, o.dst, o.src),
     ),

@@ -35,7 +35,11 @@ VEC_TYPES = types("i8 u8 i16 u16 i32 u32 f16 bf16 f32 hif8 e4m3 e5m2 e8m0 e2m1 e
 _rule = family("compute-layout-irregular 1.3", "EXTR-", targets=("a5",))
 
 
-@_rule("A5-02", "f16 16x32 at (16, 0) to Nz", "left Zz")
+@_rule(
+    "A5-02",
+    "TEXTRACT(TileLeft(f16, 16, 16), Tile(Mat, f16, 48, 32, ColMajor, slayout=SLayout.RowMajor), row=16, col={16|8})",
+    evidence="static_assert",
+)
 def EXTR_A5_02(o: Site) -> Message:
     """mat to left: dst Nz; to right: dst Zn; src Nz or Zn, whole boxes. Scales: Zz to left, Nn to right."""
     if is_conv(o.src):
@@ -52,7 +56,7 @@ def EXTR_A5_02(o: Site) -> Message:
     return operand_window(o, *position(o))
 
 
-@_rule("A5-03", "i16", "u64")
+@_rule("A5-03", "t = Tile(Vec, {i16|u64}, 8, {16|4}); TEXTRACT(t, t, row=0, col=0)", evidence="static_assert")
 def EXTR_A5_03(o: Site) -> Message:
     """vec to vec: integers of 8 to 32 bits, f16, bf16, f32, 8-bit floats, fp4; fp4 in whole 32-byte blocks.
 
@@ -101,7 +105,12 @@ def EXTR_PAIR_03(o: Site) -> Message:
 
 
 A5_RULES = (
-    _rule("A5-01", "e4m3", "u8")(
+    _rule(
+        "A5-01",
+        "TEXTRACT(TileLeft({e4m3|u8}, 16, 32), Tile(Mat, {e4m3|u8}, 32, 32, ColMajor, slayout=SLayout.RowMajor), "
+        "row=0, col=0)",
+        evidence="static_assert",
+    )(
         "From mat, and vec to mat: 8-bit floats, i8, f16, bf16, f32, fp4.",
         "allowed = types('e8m0') | MAT_TYPES if dst.loc in MX_SCALES else MAT_TYPES",
         "dst.dtype in allowed if src.loc is Mat or pair(o) == (Vec, Mat)",
@@ -109,12 +118,21 @@ A5_RULES = (
     ),
     EXTR_A5_02,
     EXTR_A5_03,
-    _rule("A5-04", "16x16 of 32x32", "16x64 of 32x32")(
+    _rule(
+        "A5-04",
+        "TEXTRACT(Tile(Vec, f16, 16, 64, ColMajor, valid_col=16, slayout=SLayout.RowMajor), "
+        "Tile(Vec, f16, 48, {96|48}, ColMajor, slayout=SLayout.RowMajor), row=0, col=0)",
+        evidence="static_assert",
+    )(
         "vec Nz: dst has no more columns than src.",
         "dst.cols <= src.cols if pair(o) == (Vec, Vec) and dst.layout_name == 'Nz'",
         "{dst} has {dst.cols} columns, {src} {src.cols}",
     ),
-    _rule("A5-05", "f32 16x32 ND", "f32 Nz")(
+    _rule(
+        "A5-05",
+        "TEXTRACT(Tile(Vec, {f32|f16}, 32, 64), TileAcc(f32, 32, 64), row=0, col=0, mode=AccToVecMode.DualModeSplitM)",
+        evidence="static_assert",
+    )(
         """acc to vec: dst ND, rows a multiple of 32 bytes; dual modes split evenly and do not convert.
 
         Decision: A check of the header admits Nz, its transfer writes ND: refused (D-26).
@@ -125,7 +143,12 @@ A5_RULES = (
         "a row of {dst} has {dst.cols * dst.dtype.size} bytes, not a multiple of 32",
         lambda o: dual_split(o) if pair(o) == (Acc, Vec) else None,
     ),
-    _rule("A5-06", "ND to ND", "ND to Nz")(
+    _rule(
+        "A5-06",
+        "TEXTRACT(Tile({Mat|Vec}, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor), Tile(Vec, f16, 48, 48), "
+        "row=0, col=0)",
+        evidence="static_assert",
+    )(
         "vec to vec keeps the layout.",
         "layouts = (src.layout_name, dst.layout_name)",
         "set(layouts) != {'ND', 'Nz'} if pair(o) == (Vec, Vec)",

@@ -57,7 +57,13 @@ def _indices(o: Site) -> Message:
     return None
 
 
-@_rule("EX-1", "16x16 at (16, 0) of 32x16", "16x16 at (24, 0) of 32x16")
+@_rule(
+    "EX-1",
+    "%n = arith.constant {0|60} : index\n"
+    "pto.textract ins(%a, %n, %n : !pto.tile_buf<vec, 16x64xf32>, index, index) "
+    "outs(%b : !pto.tile_buf<vec, 16x64xf32>)",
+    on="a2a3",
+)
 def EX_1(o: Site) -> Message:
     """textract: indices of type index, dst inside src, equal element types unless src is an accumulator."""
     s, d = o.src, o.dst
@@ -86,7 +92,12 @@ def _plain(o: Site) -> Message:
     return f"{arrow(o)} with a quantisation word or reluPreMode; they go with acc"
 
 
-@_rule("EX-2", "mat to left", "vec to left", targets=("a2a3",))
+@_rule(
+    "EX-2",
+    "pto.textract ins(%a, %c0, %c0 : !pto.tile_buf<vec, 11x64xf16>, index, index) "
+    "outs(%b : !pto.tile_buf<vec, 6x32xf16>){| {reluPreMode = #pto<relu_pre_mode normal_relu>}}",
+    targets=("a2a3",),
+)
 def EX_2(o: Site) -> Message:
     """textract on a2a3: i8, f16, bf16, f32 from mat to left (Zz) or right (Zn), from acc to mat, from vec to vec."""
     s, d = o.src, o.dst
@@ -112,7 +123,12 @@ def _a5_from_acc(o: Site) -> Message:
     return f"{o.src.dtype} to {o.dst.dtype} is not {wanted}"
 
 
-@_rule("EX-3", "vec ND to vec ND", "vec Nz to vec Nz", targets=("a5",))
+@_rule(
+    "EX-3",
+    "pto.textract ins(%a, %c0, %c0 : !pto.tile_buf<vec, 11x64xf16>, index, index) "
+    "outs(%b : !pto.tile_buf<vec, 6x32xf16>){| {reluPreMode = #pto<relu_pre_mode normal_relu>}}",
+    targets=("a5",),
+)
 def EX_3(o: Site) -> Message:
     """textract on a5: mat to left (Nz), right (Zn), scaling; vec to mat; vec ND to vec ND; acc to mat Nz, vec ND."""
     s, d = o.src, o.dst
@@ -131,7 +147,12 @@ def EX_3(o: Site) -> Message:
     return _plain(o)
 
 
-@_rule("IN-2", "f32 to f16", "f32 to i8", targets=("a2a3",))
+@_rule(
+    "IN-2",
+    "pto.tinsert ins(%a, %c0, %c0 : !pto.tile_buf<vec, 4x32xf16>, index, index) "
+    "outs(%b : !pto.tile_buf<vec, {6x64xf16|8x64xf32}>)",
+    targets=("a2a3",),
+)
 def IN_2(o: Site) -> Message:
     """tinsert on a2a3: acc to mat, both Nz, dst fractal 512, types that are converted; vec to vec of one type."""
     if pair(o) == (Vec, Vec):
@@ -141,7 +162,12 @@ def IN_2(o: Site) -> Message:
     return _a2a3_from_acc(o) if pair(o) == (Acc, Mat) else f"{arrow(o)} is not acc to mat or vec to vec"
 
 
-@_rule("IN-3", "vec ND to mat Nz", "vec Nz to vec Nz", targets=("a5",))
+@_rule(
+    "IN-3",
+    "pto.tinsert ins(%a, %c0, %c0 : !pto.tile_buf<vec, 4x32xf16>, index, index) "
+    "outs(%b : !pto.tile_buf<vec, {6x64xf16|8x64xf32}>)",
+    targets=("a5",),
+)
 def IN_3(o: Site) -> Message:
     """tinsert on a5: acc Nz to mat Nz or vec, vec ND or Nz to mat Nz, vec to vec of one layout; types it converts."""
     layouts = _A5_INSERTS.get(pair(o))

@@ -38,7 +38,12 @@ _TO_MAT = {("ND", "ND"), ("ND", "Nz"), ("Nz", "Nz"), ("Zn", "Zn")}
 _rule = family(INSERTS, "INS-")
 
 
-@_rule("COM-01", "16x16 at (16, 0) of 32x16", "16x16 at (24, 0) of 32x16")
+@_rule(
+    "COM-01",
+    "TINSERT(Tile(Vec, f16, 6, 64), Tile(Vec, f16, 4, 32), row=0, col={|-}16)",
+    evidence="device assertion",
+    on="a2a3",
+)
 def INS_COM_01(o: Site) -> Message:
     """The source fits into dst at (row, col): its valid region, on a2a3 the whole acc; on cpu into dst's valid."""
     s, d = o.src, o.dst
@@ -71,7 +76,11 @@ def INS_COM_03(o: Site) -> Message:
     return None
 
 
-@_rule("A5-06", "f16 32 columns", "f16 24 of 32 columns")
+@_rule(
+    "A5-06",
+    "TINSERT(Tile(Mat, f16, 8, 64), Tile(Vec, f16, 4, 32{|, valid_col=24}), row=0, col=0)",
+    evidence="static_assert",
+)
 def INS_A5_06(o: Site) -> Message:
     """vec in ND to mat: rows of whole 32-byte blocks, unless tiles are equally wide or rows shorter than a block."""
     s, d = o.src, o.dst
@@ -87,13 +96,23 @@ def INS_A5_06(o: Site) -> Message:
 
 _ISA = (
     INS_COM_01,
-    _rule("COM-02", "acc i32 to i8", "vec f16 into f32")(
+    _rule(
+        "COM-02",
+        "TINSERT(Tile(Vec, {f16, 6|f32, 8}, 64), Tile(Vec, f16, 4, 32), row=0, col=0)",
+        evidence="static_assert",
+        on="cpu",
+    )(
         "Only accumulators are converted, between types that a move has, with words of the right sign.",
         lambda o: quantised(o, o.src.vc, 0, position(o)[1]),
         lambda o: types_differ(o) if o.src.loc is not Acc else None,
     ),
     INS_COM_03,
-    _rule("CPU-02", "f16", "e4m3", source="types-and-layouts T-01")(unsupported),
+    _rule(
+        "CPU-02",
+        "TINSERT(Tile(Vec, {f16|e4m3}, {6|8}, 64), Tile(Vec, {f16|e4m3}, {4|8}, 32), row=0, col=0)",
+        source="types-and-layouts T-01",
+        evidence="simulator",
+    )(unsupported),
     define(
         "INS-CPU-01",
         "On cpu the split modes insert as usual, AccToVecMode and the scalar word have their effect.",
@@ -102,11 +121,18 @@ _ISA = (
         accepted="split=SPLIT2",
         why="Nothing can break this; it records how cpu differs from the simulator.",
     ),
-    _rule("A23-01", "fractal=512", "dst ND")(
+    _rule(
+        "A23-01",
+        "TINSERT(Tile(Mat, f16, 48, 96, ColMajor, slayout=SLayout.RowMajor{|, fractal=1024}), "
+        "TileAcc(f32, 16, 32), row=0, col=0)",
+        evidence="static_assert",
+    )(
         "acc to mat: both Nz, dst fractal 512, rows of 32 bytes.",
         lambda o: acc_to_mat(o) if pair(o) == (Acc, Mat) else None,
     ),
-    _rule("A23-02", "f16 4x32 at (0, 16)", "f16 4x32 at (0, 10)")(
+    _rule(
+        "A23-02", "TINSERT(Tile(Vec, f16, 6, 64), Tile(Vec, f16, 4, 32), row=0, col={0|10})", evidence="static_assert"
+    )(
         """vec to vec: types, sizes and alignment as TEXTRACT, with the roles exchanged.
 
         Decision: The manual and the assembler know acc to mat only; the header has both (D-15).
@@ -115,12 +141,20 @@ _ISA = (
         lambda o: vec_nd(o, o.src, o.dst),
         lambda o: vec_nz(o, o.src, o.dst),
     ),
-    _rule("A5-01", "i8", "u8")(
+    _rule(
+        "A5-01",
+        "TINSERT(Tile(Vec, {f16|u8}, 6, 64), Tile(Vec, {f16|u8}, 4, 32), row=0, col=0)",
+        evidence="static_assert",
+    )(
         "Without an accumulator: f16, bf16, f32, i32, i8, 8-bit floats, fp4.",
         "src.dtype in A5_TYPES if src.loc is not Acc",
         "element type {src.dtype} is not inserted; {listed(A5_TYPES)} are",
     ),
-    _rule("A5-02", "vec DN", "mat ND")(
+    _rule(
+        "A5-02",
+        "TINSERT(Tile({Vec|Mat}, f16, 48, 96{, ColMajor|}), TileAcc(f32, 16, 32), row=0, col=0)",
+        evidence="static_assert",
+    )(
         "From acc: mat in Nz, vec in ND, DN or Nz; dual modes do not convert and do not write DN.",
         "dst.layout_name == 'Nz' if src.loc is Acc and dst.loc is Mat",
         "{dst} has layout {dst.layout_name}; acc to mat writes Nz",
@@ -130,12 +164,22 @@ _ISA = (
         "{mode.name} does not write a DN tile",
         lambda o: dual_split(o) if o.src.loc is Acc else None,
     ),
-    _rule("A5-03", "f16, row 16", "f16, row 8")(
+    _rule(
+        "A5-03",
+        "TINSERT(Tile(Mat, f16, 48, 48, slayout=SLayout.ColMajor), "
+        "Tile(Vec, f16, 16, 16, slayout=SLayout.ColMajor), row={16|8}, col=0)",
+        evidence="static_assert",
+    )(
         "vec to mat in Zn: row and valid rows are whole boxes.",
         "position(o)[0] % dst.c0 == 0 and src.vr % dst.c0 == 0 if pair(o) == (Vec, Mat) and dst.layout_name == 'Zn'",
         "row {position(o)[0]} and {src.vr} valid rows; both must be multiples of {dst.c0}",
     ),
-    _rule("A5-04", "ND to ND", "ND to Nz")(
+    _rule(
+        "A5-04",
+        "TINSERT(Tile(Vec, f16, 48, 48, ColMajor, slayout=SLayout.RowMajor), "
+        "Tile(Vec, f16, 16, {16|64}, ColMajor{|, valid_col=16}, slayout=SLayout.RowMajor), row=0, col=0)",
+        evidence="static_assert",
+    )(
         "vec to vec: both ND or both Nz, src not larger than dst.",
         "if pair(o) == (Vec, Vec)",
         "src.layout_name == dst.layout_name and src.layout_name in ('ND', 'Nz')",
@@ -143,7 +187,15 @@ _ISA = (
         "src.cols <= dst.cols and (src.layout_name != 'ND' or src.rows <= dst.rows)",
         "{src} is {src.rows}x{src.cols}, larger than {dst} of {dst.rows}x{dst.cols}",
     ),
-    _rule("A5-05", "SPLIT2, vec Nz to mat", "SPLIT2, vec to vec", targets=("cpu", "a5"))(
+    _rule(
+        "A5-05",
+        "TINSERT(Tile({Mat|Vec}, f16, 48, 48, ColMajor, slayout=SLayout.RowMajor), "
+        "Tile(Vec, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor), "
+        "row=0, col=0, split=TInsertMode.{SPLIT4|SPLIT2})",
+        targets=("cpu", "a5"),
+        evidence="static_assert",
+        on="cpu",
+    )(
         "The split modes take a vec tile in Nz to mat.",
         "pair(o) == (Vec, Mat) and src.layout_name == 'Nz' if optional(o, 'split') is not None",
         "{split.name} is for a vec tile in Nz into mat; this is {arrow(o)} from {src.layout_name}",

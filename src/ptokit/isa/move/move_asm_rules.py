@@ -180,7 +180,12 @@ ASSEMBLER_RULES = (
         "The three tiles of a move of exponents lie apart.",
         lambda o: sharing(o, "src", "dst", "fp", "tmp") if to_zz(o) else None,
     ),
-    _rule("MO-10", "512", "1024", targets=("a2a3",))(_fractal),
+    _rule(
+        "MO-10",
+        "pto.tmov ins(%a : !pto.tile_buf<acc, 32x32xf32, blayout=col_major, slayout=row_major, fractal=1024>) "
+        "outs(%b : !pto.tile_buf<mat, 32x32xf16, blayout=col_major, slayout=row_major, fractal={512|1024}>)",
+        targets=("a2a3",),
+    )(_fractal),
 )
 ASSEMBLER_FP_RULES = (
     _rule("MF-1", "fp scaling", "fp vec")(
@@ -191,7 +196,13 @@ ASSEMBLER_FP_RULES = (
         "src.layout_name == 'Nz'",
         "{src} is blayout={src.blayout.text}, slayout={src.slayout.text}; not col_major, row_major",
     ),
-    _rule("MF-2", "Nz", "ND", targets=("a2a3",))(
+    _rule(
+        "MF-2",
+        "pto.tmov.fp ins(%a, %b : !pto.tile_buf<acc, 32x32xi32, blayout=col_major, slayout=row_major, "
+        "fractal=1024>, !pto.tile_buf<scaling, 1x32xui64>) "
+        "outs(%c : !pto.tile_buf<{mat|vec}, 32x32xi8, blayout=col_major, slayout=row_major>)",
+        targets=("a2a3",),
+    )(
         "tmov.fp on a2a3: acc to mat, dst Nz with fractal 512.",
         "pair(o) == (Acc, Mat)",
         "{arrow(o)} is not acc to mat",

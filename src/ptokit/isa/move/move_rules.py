@@ -37,14 +37,25 @@ MOVES = "move-gather-scatter 7"
 rule = family(MOVES)
 
 
-@rule("TMOV-COM-03", "TMOV_FP(mat, acc, scaling)", "TMOV_FP(mat, acc, vec)")
+@rule(
+    "TMOV-COM-03",
+    "TMOV(Tile(Mat, i8, 32, 32, ColMajor, slayout=SLayout.RowMajor), TileAcc(i32, 32, 32), "
+    "Tile({Scaling|Mat}, u64, 1, 32))",
+    evidence="static_assert",
+    on="cpu",
+)
 def TMOV_COM_03(o: Site) -> Message:
     """Quantisation words of a vector form lie in a Scaling tile of 64-bit elements."""
     fp = words(o)
     return parameter_tile(o, fp) if fp is not None else None
 
 
-@rule("TMOV-COM-10", "f32 vec to f32 vec", "u32 vec to f32 vec")
+@rule(
+    "TMOV-COM-10",
+    "TMOV(Tile(Vec, f32, {32, 32), Tile(Vec, f32, 32, 32|8, 8), Tile(Vec, u32, 8, 8}))",
+    evidence="device",
+    on="cpu",
+)
 def TMOV_COM_10(o: Site) -> Message:
     """A move that only copies keeps the element type; a bias may widen f16 or bf16 to f32.
 
@@ -73,7 +84,12 @@ def moved_region(o: Site) -> tuple[object, object]:
     return o.src.vr, o.src.vc
 
 
-@rule("TMOV-COM-13", "acc valid=32x32 into 32x32", "acc valid=32x32 into 16x32", source="move-gather-scatter 4.4, 4.12")
+@rule(
+    "TMOV-COM-13",
+    "TMOV(Tile(Vec, f32, {64|16}, 32), TileAcc(f32, {64|32}, 32))",
+    source="move-gather-scatter 4.4, 4.12",
+    evidence="device",
+)
 def TMOV_COM_13(o: Site) -> Message:
     """What is moved fits into the destination."""
     if o.src.loc is not Acc and not (o.target.is_a(A5) and pair(o) == (Vec, Vec) and o.dst.boxed):
@@ -97,10 +113,11 @@ unquantised = shared(
 
 @rule(
     "TMOV-COM-14",
-    "Nz, valid everywhere",
-    "DN, valid in half of the rows",
+    "t = Tile(Vec, f32, 16, 16, ColMajor{|, valid_row=8}); TMOV(t, t)",
     targets=("a2a3", "a5"),
     source="move-gather-scatter 1.2, 4.2, 4.3",
+    evidence="legal",
+    on="a2a3",
 )
 def TMOV_COM_14(o: Site) -> Message:
     """On the devices a vec tile that is not ND is moved as a whole.
@@ -117,10 +134,11 @@ def TMOV_COM_14(o: Site) -> Message:
 
 @rule(
     "TMOV-COM-15",
-    "i8 64x32 to a right tile",
-    "i8 32x48 to a right tile",
+    "TMOV(TileRight(i8, {64|32}, {32|48}), Tile(Mat, i8, {64|32}, {32|48}, ColMajor, slayout=SLayout.RowMajor))",
     targets=("a2a3", "a5"),
     source="move-gather-scatter 4.7, 4.8",
+    evidence="legal",
+    on="a2a3",
 )
 def TMOV_COM_15(o: Site) -> Message:
     """A Mat tile whose boxes are turned on the way to an operand buffer consists of whole squares."""
@@ -155,7 +173,12 @@ def TMOV_COM_19(o: Site) -> Message:
     return None
 
 
-@rule("TMOV-COM-02", "TMOV(mat, acc, relu=NormalRelu)", "TMOV(vec, vec, relu=NormalRelu)")
+@rule(
+    "TMOV-COM-02",
+    "t = Tile(Vec, {i8|f16}, 16, 32); TMOV(t, t{|, relu=ReluPreMode.NormalRelu})",
+    evidence="static_assert",
+    on="a2a3",
+)
 def TMOV_COM_02(o: Site) -> Message:
     """ReLU, quantisation and AccToVecMode need an accumulator as source."""
     if o.src.loc is Acc:
@@ -184,14 +207,26 @@ COMMON_RULES = (
     TMOV_COM_02,
     TMOV_COM_03,
     TMOV_COM_10,
-    rule("TMOV-COM-11", "fp valid=1x64 for 64 columns", "fp valid=1x60 for 64 columns")(
+    rule(
+        "TMOV-COM-11",
+        "TMOV_FP(Tile(Mat, i8, 32, 32, ColMajor, slayout=SLayout.RowMajor), TileAcc(i32, 32, 32), "
+        "Tile(Scaling, u64, 1, 32{|, valid_col=30}))",
+        evidence="device",
+        on="cpu",
+    )(
         """There is a quantisation word for every column the fix-pipe processes.
 
         An Nz destination receives whole column blocks on the devices.
         """,
         lambda o: columns_of_words(o, o.src.vc),
     ),
-    rule("TMOV-COM-12", "word 0x40003f800000 for i8", "word 0x3f800000 for i8", source="move-gather-scatter 6.1")(
+    rule(
+        "TMOV-COM-12",
+        "TMOV(Tile(Mat, {i16|i8}, 32, 32, ColMajor, slayout=SLayout.RowMajor), TileAcc(i32, 32, 32), quant=0)",
+        source="move-gather-scatter 6.1",
+        evidence="device",
+        on="a2a3",
+    )(
         """Bit 46 of a quantisation word is set for an i8 destination and clear for u8.
 
         The bit selects the range, 200 would arrive as -56.
@@ -203,10 +238,10 @@ COMMON_RULES = (
     TMOV_COM_15,
     rule(
         "TMOV-COM-18",
-        "mat Nz to left, one row of a plain mat to left",
-        "16x32 of a plain row-major mat to left",
+        "TMOV(TileRight(i8, 64, {32|96}), Tile(Mat, i8, 64, {32, ColMajor|96}, slayout=SLayout.RowMajor))",
         targets=("a2a3", "a5"),
         source=LIBRARY,
+        evidence="legal",
     )(
         """A Mat tile that moves to an operand buffer has boxes: Nz, or Zn.
 
@@ -230,13 +265,24 @@ COMMON_RULES = (
         what="A convolution tile moves as FRACTAL_Z to a right tile in Zn, whose valid region it covers.",
         source="move-gather-scatter 3; compute-layout-irregular 1.3",
     )(refused),
-    rule("TMOV-COM-17", "f32 to i8", "f32 to f32", source="move-gather-scatter 5.2, 5.3")(unquantised),
+    rule(
+        "TMOV-COM-17",
+        "TMOV(Tile(Mat, {bf16|f32}, 32, 32, ColMajor, slayout=SLayout.RowMajor), TileAcc(f32, 32, 32), quant=0)",
+        source="move-gather-scatter 5.2, 5.3",
+        evidence="legal",
+        on="cpu",
+    )(unquantised),
 )
 
 # cpu -----------------------------------------------------------------------------------------------------------------
 
 
-@rule("TMOV-CPU-01", "valid=30x61 both", "valid=64x96 into valid=61x96")
+@rule(
+    "TMOV-CPU-01",
+    "TMOV(Tile(Vec, f32, 32, 32, valid_row=16), TileAcc(f32, 32, 32), "
+    "mode=AccToVecMode.{DualModeSplitM|SingleModeVec0})",
+    evidence="simulator",
+)
 def TMOV_CPU_01(o: Site) -> Message:
     """Source and destination have the same valid region on cpu.
 
@@ -264,7 +310,12 @@ def unsupported(o: Site) -> Message:
 
 CPU_RULES = (
     TMOV_CPU_01,
-    rule("TMOV-CPU-02", "f16", "e5m2", source="move-gather-scatter 7; types-and-layouts T-01")(unsupported),
+    rule(
+        "TMOV-CPU-02",
+        "t = Tile(Vec, {f32|e5m2}, 32, 32); TMOV(t, t)",
+        source="move-gather-scatter 7; types-and-layouts T-01",
+        evidence="simulator",
+    )(unsupported),
 )
 
 _ISA = (*COMMON_RULES, *CPU_RULES, *A23_RULES, *A5_RULES)

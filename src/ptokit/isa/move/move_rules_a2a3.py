@@ -77,7 +77,9 @@ def acc_types_allowed(o: Site) -> Message:
 
 
 A23_RULES = (
-    rule("TMOV-A23-02", "mat to left", "vec to mat")(
+    rule(
+        "TMOV-A23-02", "TMOV(Tile({Vec|Mat}, f32, {32|64}, 32), Tile(Vec, f32, {32|64}, 32))", evidence="static_assert"
+    )(
         "a2a3 moves mat to left, right, bias and scaling, vec to vec of one layout, and acc to mat.",
         "scratch(o) is None",
         "the form with a scratch tile exists on a5 only",
@@ -86,7 +88,7 @@ A23_RULES = (
         "src.layout_name == dst.layout_name if pair(o) == (Vec, Vec)",
         "a2a3 does not re-arrange {src.layout_name} to {dst.layout_name} between vec tiles",
     ),
-    rule("TMOV-A23-A3", "acc to mat", "acc to vec")(
+    rule("TMOV-A23-A3", "TMOV(Tile(Vec, f32, 32, 32), {Tile|TileAcc}({Vec, |}f32, 32, 32))", evidence="static_assert")(
         "a2a3 has no move from acc to vec, no AccToVecMode and no phase.",
         "pair(o) != (Acc, Vec)",
         "a2a3 does not move acc to vec",
@@ -95,24 +97,24 @@ A23_RULES = (
         "optional(o, 'phase') in (None, STPhase.Unspecified)",
         "a2a3 has no phase, {optional(o, 'phase').name} is given",
     ),
-    rule("TMOV-A23-01", "64x96 both", "64x96 into 96x96")(
+    rule("TMOV-A23-01", "TMOV(Tile(Vec, f32, 32, {32|8}), Tile(Vec, f32, {32|16}, {32|8}))", evidence="static_assert")(
         "Source and destination of a plain move have the same rows and columns.",
         "(src.rows, src.cols) == (dst.rows, dst.cols) if form(o) == 'cast' and not relu(o) and not is_conv(src) and "
         "pair(o) in target.entry(PAIRS)",
         "{src} is {src.rows}x{src.cols}, {dst} is {dst.rows}x{dst.cols}",
     ),
     TMOV_A23_03,
-    rule("TMOV-A23-B1", "f16 to f32", "bf16 to f32")(
+    rule("TMOV-A23-B1", "TMOV(Tile(Bias, f32, 1, 64), Tile(Mat, {f16|bf16}, 1, 64))", evidence="static_assert device")(
         "mat to bias moves i32 to i32, f32 to f32 or f16 to f32.",
         "kinds = (src.dtype.name, dst.dtype.name)",
         "kinds in _BIAS if pair(o) == (Mat, Bias)",
         "{kinds[0]} to {kinds[1]} has no bias move; a2a3 has i32 to i32, f32 to f32, f16 to f32",
     ),
-    rule("TMOV-A23-B2", "f32 1x64", "f32 1x40")(
+    rule("TMOV-A23-B2", "TMOV(Tile(Bias, f32, {1|2}, 16), Tile(Mat, f32, {1|2}, 16))", evidence="static_assert")(
         "mat to bias: one row, whose source is a multiple of 64 bytes.",
         lambda o: one_row_of(o, Bias, o.src, 64),
     ),
-    rule("TMOV-A23-S1", "u64 1x32", "u64 1x20")(
+    rule("TMOV-A23-S1", "TMOV(Tile(Scaling, u64, 1, {32|20}), Tile(Mat, u64, 1, {32|20}))", evidence="static_assert")(
         """mat to scaling: 64-bit elements of one type, one row, a multiple of 128 bytes.
 
         Decision: i64 is taken as well as u64 (move-gather-scatter D6).
@@ -121,6 +123,15 @@ A23_RULES = (
         "{src.dtype} to {dst.dtype}; a scaling move takes u64 or i64 on both sides",
         lambda o: one_row_of(o, Scaling, o.src, 128) if pair(o) == (Mat, Scaling) else None,
     ),
-    rule("TMOV-A23-A1", "dst col_major, row_major, fractal=512", "dst row_major, none_box")(acc_to_mat),
-    rule("TMOV-A23-A2", "f32 to f16", "f32 to f32", source="move-gather-scatter 5.4")(acc_types_allowed),
+    rule(
+        "TMOV-A23-A1",
+        "TMOV(Tile(Mat, f16, 32, 32, ColMajor, slayout=SLayout.RowMajor{|, fractal=1024}), TileAcc(f32, 32, 32))",
+        evidence="static_assert",
+    )(acc_to_mat),
+    rule(
+        "TMOV-A23-A2",
+        "TMOV(Tile(Mat, {f16|f32}, 32, 32, ColMajor, slayout=SLayout.RowMajor), TileAcc(f32, 32, 32))",
+        source="move-gather-scatter 5.4",
+        evidence="static_assert",
+    )(acc_types_allowed),
 )

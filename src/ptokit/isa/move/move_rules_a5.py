@@ -56,7 +56,11 @@ _BIAS = {
 _rule = family(MOVES, "TMOV-A5-")
 
 
-@_rule("00", "mat to left, vec ND to vec Nz", "mat to acc, vec ND to vec DN")
+@_rule(
+    "00",
+    "TMOV(Tile(Vec, f16, 16, 16, ColMajor{, slayout=SLayout.RowMajor|}), Tile(Vec, f16, 16, 16))",
+    evidence="device",
+)
 def TMOV_A5_00(o: Site) -> Message:
     """The pair of buffers, and of layouts between vec tiles, is one that a5 moves.
 
@@ -104,7 +108,7 @@ def _scales_of_templates(o: Site) -> bool:
     return o.target.templates and o.src.dtype is o.dst.dtype and o.dst.dtype.name == "f32"
 
 
-@_rule("S1", "u64 1x32", "u64 1x116")
+@_rule("S1", "TMOV(Tile(Scaling, u64, 1, {64|116}), Tile(Mat, u64, 1, {64|116}))", evidence="static_assert")
 def TMOV_A5_S1(o: Site) -> Message:
     """mat to scaling: 64-bit elements of one type, one row, a multiple of 128 bytes up to 4096."""
     if (o.src.loc, home(o.dst)) != (Mat, Scaling) or _scales_of_templates(o):
@@ -124,7 +128,15 @@ def stride_bytes(d: TileInfo) -> int:
     return int(lines) * d.dtype.size
 
 
-@_rule("Z1", "e8m0 32x64", "f16 48x32", targets=("cpu", "a5"), source="move-gather-scatter 4.5")
+@_rule(
+    "Z1",
+    "TMOV(Tile(Vec, u8, 32, 64, slayout=SLayout.RowMajor, fractal=32), Tile(Vec, u8, 32, 64), "
+    "tmp=Tile(Vec, u8, 1, {192|160}))",
+    targets=("cpu", "a5"),
+    source="move-gather-scatter 4.5",
+    evidence="static_assert",
+    on="cpu",
+)
 def TMOV_A5_Z1(o: Site) -> Message:
     """X to Zz: three vec tiles of u8, hif8 or e8m0, a packed ND source, a Zz destination, even groups, room in tmp.
 
@@ -182,7 +194,12 @@ def _rearranged(o: Site) -> str | None:
     return None
 
 
-@_rule("N1", "i8 32x64 to Zn", "i8 valid=32x60 to Zn", source="move-gather-scatter 4.4")
+@_rule(
+    "N1",
+    "TMOV(Tile(Vec, {f16|u16}, 16, {16|32}, ColMajor, slayout=SLayout.RowMajor), Tile(Vec, {f16|u16}, 16, {16|32}))",
+    source="move-gather-scatter 4.4",
+    evidence="static_assert device",
+)
 def TMOV_A5_N1(o: Site) -> Message:
     """ND to Zn moves whole boxes of a packed source; ND to Nz and Zn have a list of types, and the result fits."""
     layout = _rearranged(o)
@@ -205,7 +222,13 @@ def TMOV_A5_N1(o: Site) -> Message:
     return None
 
 
-@_rule("N2", "valid=20x32 of 32x32", "valid=16x32 of 32x32", source="move-gather-scatter 4.4")
+@_rule(
+    "N2",
+    "TMOV(Tile(Vec, f16, {16|32}, {16|32}, ColMajor{|, valid_row=16}, slayout=SLayout.RowMajor), "
+    "Tile(Vec, f16, 16, {16|32}))",
+    source="move-gather-scatter 4.4",
+    evidence="legal",
+)
 def TMOV_A5_N2(o: Site) -> Message:
     """ND to Nz and X to Zz put boxes as far apart as the tile type says."""
     if _rearranged(o) == "Nz" and nz_pitch(o.dst.spec, o.dst.vr) != o.dst.rows:
@@ -220,13 +243,17 @@ def TMOV_A5_N2(o: Site) -> Message:
 
 A5_RULES = (
     TMOV_A5_00,
-    _rule("01", "64x64 both", "64x64 into 32x64")(
+    _rule(
+        "01",
+        "TMOV(TileLeft(f16, {32|16}, {32|16}), Tile(Mat, f16, 32, {32|16}, ColMajor, slayout=SLayout.RowMajor))",
+        evidence="static_assert",
+    )(
         "A mat source has the rows and columns of dst.",
         "(src.rows, src.cols) == (dst.rows, dst.cols) if src.loc is Mat and pair(o) in target.entry(PAIRS) and not "
         "is_conv(src)",
         "{src} is {src.rows}x{src.cols}, {dst} is {dst.rows}x{dst.cols}",
     ),
-    _rule("02", "i8", "u8")(
+    _rule("02", "TMOV(Tile({Vec|Mat}, {bf16|e8m0}, 32, 32), Tile(Vec, {bf16|e8m0}, 32, 32))", evidence="static_assert")(
         """mat to left or right and vec to mat: one element type, of those the matrix unit reads.
 
         Decision: e8m0 moves only to the scale buffers (move-gather-scatter D7).
@@ -240,14 +267,21 @@ A5_RULES = (
         "src.layout_name == 'Nz' if _common(o) and not src.row_major",
         "{src} has layout {src.layout_name}; it must be Nz or {o.word(BLayout.RowMajor)}",
     ),
-    _rule("04", "left Nz", "left Zz")(
+    _rule(
+        "04",
+        "TMOV({TileLeft|Tile}({|Left, }f16, 32, 32{|, slayout=SLayout.RowMajor}), "
+        "Tile(Mat, f16, 32, 32, ColMajor, slayout=SLayout.RowMajor))",
+        evidence="static_assert",
+    )(
         "A left tile is Nz, a right tile Zn.",
         "wanted = 'Nz' if dst.loc is Left else 'Zn'",
         "dst.layout_name == wanted if pair(o) in OPERAND_PAIRS",
         "{dst} has layout {dst.layout_name}; a {dst.loc.text} tile of a5 is {wanted}",
     ),
     TMOV_A5_05,
-    _rule("B1", "bf16 to f32, 1x64", "i32 1x152")(
+    _rule(
+        "B1", "TMOV(Tile(Bias, {f32|i32}, 1, {64|152}), Tile(Mat, {f16|i32}, 1, {64|152}))", evidence="static_assert"
+    )(
         """mat to bias: i32 to i32, or f32, f16, bf16 to f32; one row, a multiple of 64 bytes up to 4096.
 
         Decision: bf16 is converted; the hardware's control bit is known for f16 only (D17).
@@ -259,7 +293,12 @@ A5_RULES = (
         lambda o: _one_row(o, 64) if pair(o) == (Mat, Bias) else None,
     ),
     TMOV_A5_S1,
-    _rule("A1", "f32 to f16", "i32 to f32", source="move-gather-scatter 5.4, 7")(
+    _rule(
+        "A1",
+        "TMOV(Tile(Vec, {i32|f32}, {64|48}, 64), TileAcc(i32, {64|48}, 64))",
+        source="move-gather-scatter 5.4, 7",
+        evidence="static_assert",
+    )(
         "From acc: src Nz, dst ND, DN or Nz, and a pair of types of the table.",
         "if _from_acc(o)",
         lambda o: acc_layouts(o, ("ND", "DN", "Nz")),
@@ -270,12 +309,21 @@ A5_RULES = (
         "stride_bytes(dst) % 32 == 0 and stride_bytes(dst) if _from_acc(o)",
         "lines of {dst} are {stride_bytes(dst)} bytes apart, not a multiple of 32",
     ),
-    _rule("A3", "acc to vec", "acc to mat")(
+    _rule(
+        "A3",
+        "TMOV(Tile(Mat, f16, 32, 32, ColMajor, slayout=SLayout.RowMajor), "
+        "TileAcc(f32, 32, 32){|, mode=AccToVecMode.SingleModeVec0})",
+        evidence="static_assert",
+    )(
         "AccToVecMode goes with a vec destination.",
         "dst.loc is Vec if optional(o, 'mode') is not None and src.loc is Acc",
         "{optional(o, 'mode').name} sends to the vector cores, {dst} is a {dst.loc.text} tile",
     ),
-    _rule("A4", "f32 to f32 ND", "f32 to bf16")(
+    _rule(
+        "A4",
+        "TMOV(Tile(Vec, {f32|bf16}, 32, {32|64}), TileAcc(f32, 32, {32|64}), mode=AccToVecMode.DualModeSplitM)",
+        evidence="static_assert",
+    )(
         "Dual modes do not convert and do not write DN.",
         "if dual(o) and src.loc is Acc and form(o) == 'cast'",
         "src.dtype is dst.dtype",
@@ -288,7 +336,12 @@ A5_RULES = (
         "form(o) == 'cast' if dual(o) and src.loc is Acc",
         "{mode.name} does not quantise; single_mode_vec0 and single_mode_vec1 do",
     ),
-    _rule("A6", "16x64 f32", "16x80 f32")(
+    _rule(
+        "A6",
+        "TMOV(Tile(Vec, f32, {32|16}, {32|64}), TileAcc(f32, {32|16}, {32|64, valid_row=15}), "
+        "mode=AccToVecMode.DualModeSplitM)",
+        evidence="device",
+    )(
         """A dual mode splits an even extent; DualModeSplitN of 4-byte elements a multiple of 32 columns.
 
         Decision: The destination holds sub-core 0's part; what is valid in it may be the whole or that half.

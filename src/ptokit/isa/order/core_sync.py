@@ -153,7 +153,12 @@ def _expected(signal: ViewOperand, value: Any, cmp: CmpMode) -> str:
     return f"{where} to be {_SIGNS[cmp]} {wanted}; it is {int(values.reshape(-1)[at])}"
 
 
-@rule("SIGNAL-01", "TNOTIFY on an i32 tensor", "TNOTIFY on an f32 tensor", source="memory-model-and-sync 5.5")
+@rule(
+    "SIGNAL-01",
+    "x: Ptr[{i32|f32}]; TTEST(GlobalTensor(x, (1, 1)), 1)",
+    source="memory-model-and-sync 5.5",
+    evidence="static_assert",
+)
 def SIGNAL(o: Site) -> str | None:
     """Signals in global memory are of type i32."""
     return None if o.views[0].dtype.name == "i32" else f"the signal has element type {o.views[0].dtype}"

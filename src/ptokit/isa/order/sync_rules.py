@@ -47,8 +47,7 @@ FLAG_RANGE = _sync(
     why="There are eight flags per pair; the device does not check the number.",
     source="memory-model-and-sync 5.3, 10",
     decision="One page speaks of 16 ids; the header has eight, and eight it is (M5). The operation is then ignored.",
-    rejected="set_flag_dyn[<PIPE_MTE2>, <PIPE_V>, %e] where %e is 8",
-    accepted="set_flag_dyn[<PIPE_MTE2>, <PIPE_V>, %e] where %e is 7",
+    example="record_event(src_op='{TADD|TLOAD}', dst_op='TVEC'{|, event_id=9})",
 )(lambda o: out_of_range(_event_id(o)))
 
 
@@ -113,8 +112,7 @@ TSYNC_EMPTY = define(
     severity=Severity.WARNING,
     why="The header expands it to nothing, although some texts call it a barrier.",
     source="memory-model-and-sync 5.2, 13 (M4)",
-    rejected="TSYNC()",
-    accepted="TSYNC(e0)",
+    example="x: Ptr[f32]; e = TLOAD(Tile(Vec, f32, 16, 32), GlobalTensor(x, (16, 32))); TSYNC({e|})",
 )
 
 TSYNC_A5 = define(
@@ -125,8 +123,7 @@ TSYNC_A5 = define(
     why="The a5 header refuses other pipes; they run in order there.",
     source="memory-model-and-sync 5.2, 13 (M3)",
     decision="Checked where TSYNC(op=…) is called; text has barrier and barrier_sync instead.",
-    rejected='TSYNC(op="TADD") on a5',
-    accepted='TSYNC(op="TLOAD") on a5',
+    example='TSYNC(op="{TLOAD|TADD}")',
 )
 
 DEADLOCK = define(
@@ -135,8 +132,7 @@ DEADLOCK = define(
     scope=Scope.SYNC,
     why="The device hangs.",
     source="memory-model-and-sync 10, 11.8",
-    rejected="wait_flag without a set_flag",
-    accepted="one set_flag for every wait_flag",
+    example="{set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0); |}wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0)",
 )
 
 # ------------------------------------------------- the assembler's verifier
@@ -196,8 +192,8 @@ TS_1 = define(
     "tsync takes tiles, partition views and memrefs.",
     scope=Scope.ASSEMBLER,
     source="assembly 13.8",
-    rejected="tsync ins(%n : index)",
-    accepted="tsync ins(%t : !pto.tile_buf<vec, 16x64xf32>)",
+    example="pto.{barrier <PIPE_M>|tsync ins(%n : index)}",
+    evidence="ptokit",
 )
 
 
@@ -214,8 +210,8 @@ bad_token = shared(
 BF_1 = _text(
     "BF-1",
     what=f"get_buf and rls_buf name a class with one pipe, a token 0..{BUFFER_IDS - 1} and no negative mode.",
-    rejected="get_buf [#pto.pipe_event_type<TLOAD>, 32]",
-    accepted="get_buf [#pto.pipe_event_type<TLOAD>, 31]",
+    example="pto.get_buf [#pto.pipe_event_type<TLOAD>, {16|32}]",
+    evidence="ptokit",
 )(bad_token)
 
 SY_1 = _text("SY-1", rejected="sync.set <PIPE_FIX>,", accepted="sync.set <PIPE_FIX>, 0")(
@@ -229,20 +225,18 @@ SY_1 = _text("SY-1", rejected="sync.set <PIPE_FIX>,", accepted="sync.set <PIPE_F
 
 XFLAG_MODE = rule(
     "XFLAG-MODE",
-    rejected="set_cross_block <PIPE_MTE3>, 0 {ffts_mode = 3 : i32}",
-    accepted="set_cross_block <PIPE_MTE3>, 0 {ffts_mode = 2 : i32}",
+    example="sync.set(pipe=PIPE_FIX, event_id=0, ffts_mode={2|3})",
     why="The modes say which cores a signal reaches; no public source says what others would do.",
     source="memory-model-and-sync 5.5",
+    evidence="ptokit",
+    on="a2a3",
 )(
     "The mode of a signal between cores is 0, 1 or 2.",
     lambda o: _outside("ffts_mode", o.attrs.get("ffts_mode"), 2),
 )
 
 SY_2 = _text(
-    "SY-2",
-    covered_by=("XFLAG-MODE",),
-    rejected="sync.set <PIPE_FIX>, 0 {ffts_mode = 3 : i32}",
-    accepted="sync.set <PIPE_FIX>, 0 {ffts_mode = 2 : i32}",
+    "SY-2", covered_by=("XFLAG-MODE",), example="pto.sync.set <PIPE_FIX>, 0 {ffts_mode = {2|3} : i32}", on="a2a3"
 )(
     "ffts_mode is 0, 1 or 2.",
     lambda o: _outside("ffts_mode", o.attrs.get("ffts_mode"), 2),
@@ -267,7 +261,7 @@ SY_3 = _text("SY-3", targets=("a5",), rejected="sync.set <PIPE_V>, 0", accepted=
     lambda o: _not_among(o, Pipe.FIX, Pipe.MTE1, Pipe.MTE2, Pipe.MTE3, Pipe.V),
 )
 
-SY_4 = _text("SY-4", targets=("a5",), rejected="sync.wait <PIPE_M>, 0", accepted="sync.wait <PIPE_V>, 0")(
+SY_4 = _text("SY-4", targets=("a5",), example="pto.sync.wait <{PIPE_V|PIPE_M}>, 0")(
     "On a5, sync.wait holds FIX, MTE1, MTE2, MTE3 or V.",
     lambda o: _not_among(o, Pipe.FIX, Pipe.MTE1, Pipe.MTE2, Pipe.MTE3, Pipe.V),
 )

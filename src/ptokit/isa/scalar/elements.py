@@ -36,7 +36,7 @@ def _vec(o: Site) -> Message:
     )
 
 
-@rule("ELEM-01", "offset 1023 of 16x64", "offset 1024 of 16x64")
+@rule("ELEM-01", "TSETVAL(Tile(Vec, f32, 16, 64), {0|-1}, 1.0)", evidence="device")
 def ELEM_01(o: Site) -> Message:
     """The offset of a single element lies inside the tile."""
     t, offset = _tile(o), o.offset.value
@@ -129,8 +129,11 @@ define(
     "A kernel does not reach a trap.",
     scope=Scope.RUN,
     source="assembly 6.2",
-    accepted="pto.trap in a branch that is not taken",
-    rejected="pto.trap",
+    example="""
+        n: int = {0|1}
+        if n > 0:
+            TRAP()
+    """,
 )
 
 

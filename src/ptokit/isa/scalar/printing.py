@@ -30,14 +30,14 @@ _CONVERSION = re.compile(
 )
 
 
-@rule("PRINT-01", "f32", "bf16")
+@rule("PRINT-01", "TPRINT(Tile(Vec, {f32|bf16}, 16, 64))", evidence="static_assert")
 def PRINT_01(o: Site) -> Message:
     """TPRINT prints f32, f16 and integers of 8 to 32 bits."""
     dtype = o.src.dtype
     return f"{o:src} has element type {dtype}; TPRINT prints {names(I6 | F)}" if dtype not in I6 | F else None
 
 
-@rule("PRINT-02", "a vec tile", "a left tile")
+@rule("PRINT-02", "TPRINT(Tile({Vec|Mat}, f32, 16, 64))", evidence="static_assert")
 def PRINT_02(o: Site) -> Message:
     """TPRINT prints Vec, Acc and, but for a5, Mat tiles."""
     if not isinstance(o.src, TileInfo):
@@ -50,8 +50,10 @@ def PRINT_02(o: Site) -> Message:
 
 @assembler_rule(
     "PRINT-AS-01",
-    "a vec tile, or an acc tile with tmp",
-    "a view with tmp",
+    """
+        %a = pto.alloc_tile : !pto.tile_buf<{vec|mat}, 16x16xf32>
+        pto.tprint ins(%a : !pto.tile_buf<{vec|mat}, 16x16xf32>)
+    """,
     source="PTOAS 2026-08 PTO.cpp TPrintOp",
     covered_by=("PRINT-01", "PRINT-02"),
 )
@@ -67,7 +69,15 @@ def PRINT_AS_01(o: Site) -> Message:
     return f"{o:tmp} is no view" if isinstance(o.tmp, TileInfo) else None
 
 
-@rule("PRINT-04", '"x = %d"', '"%d %s"', source="assembly 6.2")
+@rule(
+    "PRINT-04",
+    """
+        %n = arith.constant 3 : i32
+        pto.print ins("{x = %d|%d %s}", %n : i32)
+    """,
+    source="assembly 6.2",
+    evidence="ptokit",
+)
 def PRINT_04(o: Site) -> Message:
     """The format of print has one conversion, of a number."""
     found = [c for c in _CONVERSION.finditer(o.format or "") if c["kind"]]

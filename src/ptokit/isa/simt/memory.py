@@ -23,8 +23,15 @@ define(
     "A launch has at most 2048 threads.",
     scope=Scope.RUN,
     source=SOURCE,
-    rejected="simt_launch @f<<<%c4096, %c1, %c1>>>()",
-    accepted="simt_launch @f<<<%c1024, %c2, %c1>>>()",
+    example="""
+        func.func @threads() attributes {pto.simt_entry} { return }
+        func.func @example() attributes {pto.entry} {
+          %n = arith.constant {1024|4096} : i32
+          %one = arith.constant 1 : i32
+          pto.simt_launch @threads<<<%n, %one, %one>>>() : () -> ()
+          return
+        }
+    """,
 )
 define(
     "SIMT-SYNC",
@@ -33,8 +40,26 @@ define(
     severity=Severity.WARNING,
     source=SOURCE,
     why="The document says that active threads meet; what the others wait for is open.",
-    rejected="syncthreads in one branch of an scf.if that threads decide differently",
-    accepted="syncthreads behind the scf.if",
+    example="""
+        func.func @threads(%x: !pto.ptr<i32, gm>) attributes {pto.simt_entry} {
+          %t = pto.get_tid_x : i32
+          %i = arith.index_castui %t : i32 to index
+          %ten = arith.constant 10 : i32
+          %low = arith.cmpi slt, %t, %ten : i32
+          scf.if %low {
+            pto.store %t, %x[%i] : !pto.ptr<i32, gm>, i32{|
+            pto.syncthreads}
+          }{
+          pto.syncthreads|}
+          return
+        }
+        func.func @example(%x: !pto.ptr<i32, gm>) attributes {pto.entry} {
+          %n = arith.constant 64 : i32
+          %one = arith.constant 1 : i32
+          pto.simt_launch @threads<<<%n, %one, %one>>>(%x) : (!pto.ptr<i32, gm>) -> ()
+          return
+        }
+    """,
 )
 
 _OFFSET = Operand("offset", Role.IN, Kind.SCALAR, type="index")

@@ -47,7 +47,7 @@ def assumed_strides(o: Site) -> Message:
 # cpu -----------------------------------------------------------------------------------------------------------------
 
 
-@rule("LOAD-CPU-04", "valid 6x24 and g = (1, 1, 2, 3, 24) into a row-major tile", "valid 7x23 and g = (1, 1, 1, 7, 24)")
+@rule("LOAD-CPU-04", "x: Ptr[f32]; TLOAD(Tile(Vec, f32, 16, 16), GlobalTensor(x, ({16|8}, 16)))", evidence="simulator")
 def LOAD_CPU_04(o: Site) -> Message:
     """An ND or DN view has the shape of the valid region, seen through its own layout and through the tile's.
 
@@ -64,7 +64,11 @@ def LOAD_CPU_04(o: Site) -> Message:
     return mismatch(tile, g[3], g[0] * g[1] * g[2] * g[4], "the view of a column-major tile")
 
 
-@rule("LOAD-CPU-07", "f16", "hif8")
+@rule(
+    "LOAD-CPU-07",
+    "x: Ptr[{f16|hif8}]; TLOAD(Tile(Vec, {f16|hif8}, 4, 32), GlobalTensor(x, (4, 32)))",
+    evidence="simulator",
+)
 def LOAD_CPU_07(o: Site) -> Message:
     """The cpu target loads no FP8, HiFloat8 and FP4 (unless --extended).
 
@@ -80,12 +84,21 @@ def LOAD_CPU_07(o: Site) -> Message:
 
 
 CPU = (
-    rule("LOAD-CPU-02", "an NZ view", "an NHWC view")(
+    rule(
+        "LOAD-CPU-02",
+        "x: Ptr[f32]; TLOAD(Tile(Vec, f32, 16, 16), GlobalTensor(x, (16, 16){|, layout=Layout.NHWC}))",
+        evidence="static_assert",
+    )(
         "The view is ND, DN, NZ or an MX layout.",
         "src.layout in PLAIN + MX if not is_conv(dst) and src.layout is not None",
         "the view has layout {src.layout.name}; loads into tiles take {', '.join((x.name for x in PLAIN + MX))}",
     ),
-    rule("LOAD-CPU-03", "valid 32x32 and g = (1, 2, 2, 16, 16)", "valid 48x32 and g = (1, 2, 4, 16, 16)")(
+    rule(
+        "LOAD-CPU-03",
+        "x: Ptr[f16]; TLOAD(Tile(Vec, f16, {32|48}, 32, ColMajor, slayout=SLayout.RowMajor), "
+        "GlobalTensor(x, (2, 2, 16, 16), layout=Layout.NZ))",
+        evidence="simulator",
+    )(
         "An NZ view has the shape of the valid region: Rv = g2*g3, Cv = g0*g1*g4.",
         lambda o: disagrees(o.dst, o.src, NZ) if o.src.layout is NZ and (not is_conv(o.dst)) else None,
     ),

@@ -52,7 +52,12 @@ def out_of_range(what: str, value: object, limit: int) -> Message:
     return None
 
 
-@rule("LOAD-A3-17", "t3 = 65535", "t3 = 65971")
+@rule(
+    "LOAD-A3-17",
+    "x: Ptr[u8]; TLOAD(Tile(Mat, u8, 16, 32, ColMajor, slayout=SLayout.RowMajor), "
+    "GlobalTensor(x, (16, 32), ({65535|65536}, 1)))",
+    evidence="static_assert device assertion",
+)
 def LOAD_A3_17(o: Site) -> Message:
     """ND to Nz: 1..16384 rows of 1..65535 elements, pitch 1..65535, tile of at most 16384 rows."""
     if not _mat(o) or path(o) != "ND->Nz":
@@ -64,7 +69,12 @@ def LOAD_A3_17(o: Site) -> Message:
     return out_of_range("dimension 3", v.shape[3], 16384) or out_of_range("dimension 4", v.shape[4], 65535) or pitch
 
 
-@rule("LOAD-A3-18", "t4 = 65535", "t4 = 68401")
+@rule(
+    "LOAD-A3-18",
+    "x: Ptr[i8]; TLOAD(Tile(Mat, i8, 32, 16, slayout=SLayout.ColMajor), GlobalTensor(x, (32, 16), "
+    "(1, {65535|65536}), layout=Layout.DN))",
+    evidence="static_assert device assertion",
+)
 def LOAD_A3_18(o: Site) -> Message:
     """DN to Zn: 1..16384 columns of 1..65535 elements, pitch 1..65535, tile of at most 16384 columns."""
     if not _mat(o) or path(o) != "DN->Zn":
@@ -76,7 +86,11 @@ def LOAD_A3_18(o: Site) -> Message:
     return out_of_range("dimension 4", v.shape[4], 16384) or out_of_range("dimension 3", v.shape[3], 65535) or pitch
 
 
-@rule("LOAD-A3-D2", "bf16 mat rows of 48, pitch 64", "bf16 mat rows of 48, pitch 62")
+@rule(
+    "LOAD-A3-D2",
+    "x: Ptr[f32]; TLOAD(Tile(Vec, f32, 16, 16), GlobalTensor(x, (16, 16), ({40|0}, 1)))",
+    evidence="device",
+)
 def LOAD_A3_D2(o: Site) -> Message:
     """Gaps between runs are not negative; Mat: every pitch is a multiple of 32 bytes and the gap fits 16 bits of
     blocks; Vec: it fits 32 bits. ND to Nz and DN to Zn take any pitch.
@@ -96,7 +110,12 @@ def LOAD_A3_D2(o: Site) -> Message:
     return None
 
 
-@rule("LOAD-A3-D3", "valid 15x16 and g = (1, 1, 1, 15, 16)", "valid 15x16 and g = (1, 1, 1, 32, 16)")
+@rule(
+    "LOAD-A3-D3",
+    "x: Ptr[f32]; TLOAD(Tile(Mat, f32, {48|32}, 16, ColMajor{|, valid_row=15}, slayout=SLayout.RowMajor), "
+    "GlobalTensor(x, ({48|32}, 16)))",
+    evidence="device",
+)
 def LOAD_A3_D3(o: Site) -> Message:
     """ND to Nz and DN to Zn move g3 x g4 elements: the valid region has that shape."""
     if not _mat(o) or path(o) not in ("ND->Nz", "DN->Zn"):
@@ -106,78 +125,141 @@ def LOAD_A3_D3(o: Site) -> Message:
 
 
 A3 = (
-    rule("LOAD-A3-01", "bf16", "e4m3")(
+    rule(
+        "LOAD-A3-01",
+        "x: Ptr[{bf16|e4m3}]; TLOAD(Tile(Vec, {bf16|e4m3}, 4, 32), GlobalTensor(x, (4, 32)))",
+        evidence="static_assert",
+    )(
         "Element types of 8 to 64 bits that are integers, f16, bf16 or f32.",
         "dst.dtype in BASE if not is_conv(dst)",
         "the tile has element type {dst.dtype}; a2a3 loads {names(BASE)}",
     ),
-    rule("LOAD-A3-02", "a mat tile", "a right tile")(
+    rule(
+        "LOAD-A3-02",
+        "x: Ptr[{f32|f16}]; TLOAD({Tile|TileRight}({Vec, f32|f16}, 16, 16), GlobalTensor(x, (16, 16)))",
+        evidence="static_assert",
+    )(
         "Loads go to Vec and Mat tiles.",
         "dst.loc in (Vec, Mat)",
         "{dst} is a {dst.loc.text} tile; loads go to vec and mat tiles",
     ),
-    rule("LOAD-A3-04", "a u64 ND view to an ND tile", "a u64 NZ view to an Nz tile")(
+    rule(
+        "LOAD-A3-04",
+        "x: Ptr[{f32|u64}]; TLOAD(Tile(Vec, {f32|u64}, 16, {16|8}, ColMajor, slayout=SLayout.RowMajor), "
+        "GlobalTensor(x, (2, 1, 16, {8|4}), layout=Layout.NZ))",
+        evidence="static_assert",
+    )(
         "64-bit elements go ND to ND or DN to DN only.",
         "path(o) in ('ND', 'DN') if dst.dtype.size == 8 and not is_conv(dst) and src.layout is not None",
         "{pair_text(dst, src.layout)} with {dst.dtype}; 64-bit elements go ND to ND or DN to DN only",
     ),
-    rule("LOAD-A3-06", "ND to a row-major tile without boxes", "ND to a column-major tile")(
+    rule(
+        "LOAD-A3-06",
+        "x: Ptr[f32]; TLOAD(Tile(Vec, f32, 16, 16{|, ColMajor}), GlobalTensor(x, (16, 16)))",
+        evidence="static_assert",
+    )(
         "Vec tiles take ND to ND, DN to DN, NZ to Nz with 512-byte boxes.",
         "_taken(o, *NORMAL) if _vec(o)",
         "{pair_text(dst, src.layout)}; vec tiles take ND to ND, DN to DN and NZ to Nz with 512-byte boxes",
     ),
-    rule("LOAD-A3-07", "ND to Nz", "DN to Nz")(
+    rule(
+        "LOAD-A3-07",
+        "x: Ptr[f16]; TLOAD(Tile(Mat, f16, 32, 32, {|ColMajor, }slayout=SLayout.{ColMajor|RowMajor}), "
+        "GlobalTensor(x, (32, 32), (1, 32), layout=Layout.DN))",
+        evidence="static_assert",
+    )(
         "Mat tiles take ND to ND or Nz, DN to DN or Zn, NZ to Nz, all with 512-byte boxes.",
         "_taken(o, *NORMAL, 'ND->Nz', 'DN->Zn') if _mat(o)",
         "{pair_text(dst, src.layout)}; mat tiles take ND to ND or Nz, DN to DN or Zn, and NZ to Nz, "
         "with 512-byte boxes",
     ),
-    rule("LOAD-A3-08", "4095x32 u8", "4664x32 u8")(
+    rule(
+        "LOAD-A3-08",
+        "x: Ptr[u8]; TLOAD(Tile(Vec, u8, {4095|4096}, 32, valid_row=10), GlobalTensor(x, (10, 32)))",
+        evidence="static_assert",
+    )(
         "A Vec tile loaded from ND has fewer than 4096 rows.",
         "dst.rows < 4096 if _vec(o) and src.layout is ND",
         "the tile has {dst.rows} rows; a vec tile to load from ND has fewer than 4096",
     ),
-    rule("LOAD-A3-09", "valid 8x32 and g = (1, 1, 2, 4, 32)", "valid 7x32 and g = (1, 1, 1, 8, 32)")(
+    rule(
+        "LOAD-A3-09",
+        "x: Ptr[f32]; TLOAD(Tile(Vec, f32, 16, 16), GlobalTensor(x, ({16|15}, 16)))",
+        evidence="device assertion",
+    )(
         "Vec ND: Cv = g4, Rv = g0*g1*g2*g3, g3 < 4096.",
         "if _vec(o) and src.layout is ND",
         lambda o: too_many(o.src, 3, 4096),
         lambda o: differs_by_lines(o, ND),
     ),
-    rule("LOAD-A3-10", "valid 8x5 and g = (1, 1, 1, 8, 5)", "valid 7x5 and g = (1, 1, 1, 8, 5)")(
+    rule(
+        "LOAD-A3-10",
+        "x: Ptr[f32]; TLOAD(Tile(Vec, f32, 8, 6, ColMajor), GlobalTensor(x, ({2, |}8, {3|5}), ({24, |}1, 8), "
+        "layout=Layout.DN))",
+        evidence="device assertion",
+    )(
         "Vec DN: Rv = g3, Cv = g0*g1*g2*g4, g4 < 4096.",
         "if _vec(o) and src.layout is DN",
         lambda o: too_many(o.src, 4, 4096),
         lambda o: differs_by_lines(o, DN) if o.dst.vr == o.src.shape[3] else disagrees(o.dst, o.src, DN),
     ),
-    rule("LOAD-A3-11", "f16 g = (1, 2, 4, 16, 16)", "f16 g = (1, 2, 8, 8, 16)")(
+    rule(
+        "LOAD-A3-11",
+        "x: Ptr[f16]; TLOAD(Tile(Mat, f16, 32, 32, ColMajor, slayout=SLayout.RowMajor), "
+        "GlobalTensor(x, (2, {2, 16|4, 8}, 16), layout=Layout.NZ))",
+        evidence="static_assert",
+    )(
         "NZ: g3 = 16 and g4 = 32 bytes of elements.",
         lambda o: broken_block(o.src, o.src.dtype.c0) if path(o) == "NZ" else None,
     ),
-    rule("LOAD-A3-12", "valid 32x64 i8 and g = (1, 2, 2, 16, 32)", "valid 32x96 i8 and g = (1, 2, 2, 16, 32)")(
+    rule(
+        "LOAD-A3-12",
+        "x: Ptr[f16]; TLOAD(Tile(Mat, f16, 32, {32|48}, ColMajor, slayout=SLayout.RowMajor), "
+        "GlobalTensor(x, (2, 2, 16, 16), layout=Layout.NZ))",
+        evidence="device assertion",
+    )(
         "NZ: Rv = g2*g3, Cv = g0*g1*g4, g1 < 4096.",
         lambda o: disagrees(o.dst, o.src, NZ) or too_many(o.src, 1, 4096) if path(o) == "NZ" else None,
     ),
-    rule("LOAD-A3-13", "u32 g = (1, 1, 1, 7, 8)", "u32 g = (1, 1, 1, 7, 4)")(
+    rule(
+        "LOAD-A3-13",
+        "x: Ptr[u32]; TLOAD(Tile(Mat, u32, 7, 8{|, valid_col=4}), GlobalTensor(x, (7, {8|4})))",
+        evidence="device assertion",
+    )(
         "Mat ND with several rows: rows are multiples of 32 bytes, Cv = g4, Rv = g0*g1*g2*g3, g3 < 4096.",
         "if _mat(o) and path(o) == 'ND' and not _vector(o)",
         lambda o: partial_line(o.src, 4),
         lambda o: disagrees(o.dst, o.src, ND),
         lambda o: too_many(o.src, 3, 4096),
     ),
-    rule("LOAD-A3-14", "f16 g = (1, 1, 1, 16, 6)", "f16 g = (1, 1, 1, 4, 6)")(
+    rule(
+        "LOAD-A3-14",
+        "x: Ptr[f16]; TLOAD(Tile(Mat, f16, 16, 6, ColMajor{|, valid_row=4}), GlobalTensor(x, ({16|4}, 6), "
+        "(1, {16|4}), layout=Layout.DN))",
+        evidence="device assertion",
+    )(
         "Mat DN with several columns: columns are multiples of 32 bytes, Rv = g3, Cv = g0*g1*g2*g4, g4 < 4096.",
         "if _mat(o) and path(o) == 'DN' and not _vector(o)",
         lambda o: partial_line(o.src, 3),
         lambda o: disagrees(o.dst, o.src, DN),
         lambda o: too_many(o.src, 4, 4096),
     ),
-    rule("LOAD-A3-15", "a 1x8 u32 tile and g = (1, 1, 1, 1, 8)", "a 1x8 u32 tile and g = (2, 1, 1, 1, 8)")(
+    rule(
+        "LOAD-A3-15",
+        "x: Ptr[u32]; TLOAD(Tile(Mat, u32, 1, 8), GlobalTensor(x, ({1|2}, 1, 1, 1, 8)))",
+        evidence="static_assert",
+    )(
         "A Mat row vector from ND or column vector from DN: g0 = g1 = g2 = 1, and the shape of the valid region.",
         "if _vector(o)",
         lambda o: not_2d(o.src, "a load of a mat vector"),
         lambda o: disagrees(o.dst, o.src, o.src.layout),
     ),
-    rule("LOAD-A3-16", "g = (1, 1, 1, 48, 16)", "g = (1, 1, 3, 16, 16)")(
+    rule(
+        "LOAD-A3-16",
+        "x: Ptr[f16]; TLOAD(Tile(Mat, f16, 48, 16, ColMajor, slayout=SLayout.RowMajor), "
+        "GlobalTensor(x, ({48|3, 16}, 16)))",
+        evidence="static_assert",
+    )(
         "ND to Nz and DN to Zn: g0 = g1 = g2 = 1 and 512-byte boxes.",
         "dst.fractal == 512 if _mat(o) and path(o) in ('ND->Nz', 'DN->Zn')",
         "{path(o)} with boxes of {dst.fractal} bytes; it makes boxes of 512",
@@ -185,12 +267,20 @@ A3 = (
     ),
     LOAD_A3_17,
     LOAD_A3_18,
-    rule("LOAD-A3-21", "16384x16 u8", "16512x32 u8")(
+    rule(
+        "LOAD-A3-21",
+        "x: Ptr[u8]; TLOAD(Tile(Mat, u8, {16384|16385}, 32, valid_row=16), GlobalTensor(x, (16, 32)))",
+        evidence="document",
+    )(
         "A Mat tile to load has at most 16384 rows.",
         "dst.rows <= 16384 if _mat(o)",
         "the tile has {dst.rows} rows; the manual has at most 16384 for a mat tile to load",
     ),
-    rule("LOAD-A3-D1", "ND t = (256, 256, 256, 64, 1)", "ND t = (256, 256, 256, 64, 4)")(
+    rule(
+        "LOAD-A3-D1",
+        "x: Ptr[f32]; TLOAD(Tile(Vec, f32, 16, 16), GlobalTensor(x, (16, 16), (40, {1|2})))",
+        evidence="device",
+    )(
         """Strides that the transfer takes for granted hold: ND t4 = 1; DN t3 = 1; NZ t4 = 1, t3 = C0, t2 = 16*C0.
 
         The device never reads them and would load other elements.

@@ -50,7 +50,11 @@ def _mat(o: Site) -> bool:
     return o.dst.loc is TileType.Mat and not is_conv(o.dst) and not is_mx(o)
 
 
-@rule("LOAD-A5-02", "u64 with pad Zero", "u64 with pad Min")
+@rule(
+    "LOAD-A5-02",
+    "x: Ptr[u64]; TLOAD(Tile(Vec, u64, 4, 16, pad=PadValue.{Zero|Min}), GlobalTensor(x, (4, 16)))",
+    evidence="static_assert",
+)
 def LOAD_A5_02(o: Site) -> Message:
     """64-bit integers are padded with Null or Zero."""
     if o.dst.dtype.size == 8 and not is_conv(o.dst) and o.dst.pad not in (PadValue.Null, PadValue.Zero):
@@ -59,7 +63,11 @@ def LOAD_A5_02(o: Site) -> Message:
     return None
 
 
-@rule("LOAD-A5-05", "valid 4x16 and g = (1, 1, 1, 4, 16)", "valid 5x16 and g = (1, 1, 1, 4, 16)")
+@rule(
+    "LOAD-A5-05",
+    "x: Ptr[f32]; TLOAD(Tile(Vec, f32, 16, 16), GlobalTensor(x, ({16|15}, 16)))",
+    evidence="static_assert device document",
+)
 def LOAD_A5_05(o: Site) -> Message:
     """Vec ND: Cv = g4 and Rv = g0*g1*g2*g3.
 
@@ -75,7 +83,12 @@ def _elements(o: Site) -> Message:
     return None
 
 
-@rule("LOAD-A5-14", "e8m0 with fractal=32", "i8 with fractal=32")
+@rule(
+    "LOAD-A5-14",
+    "x: Ptr[{e8m0|i8}]; TLOAD(Tile(Mat, {e8m0|i8}, 32, 8, slayout=SLayout.RowMajor, fractal=32), "
+    "GlobalTensor(x, (32, 4, 2), layout=Layout.MX_A_ND))",
+    evidence="static_assert",
+)
 def LOAD_A5_14(o: Site) -> Message:
     """MX scales are e8m0 on both sides, in boxes of 32 bytes, at most 524288 of them."""
     if not is_mx(o):
@@ -88,7 +101,12 @@ def LOAD_A5_14(o: Site) -> Message:
     return _elements(o)
 
 
-@rule("LOAD-A5-15", "g = (1, 2, 4, 16, 2) to 32x8", "g = (1, 1, 6, 8, 4)")
+@rule(
+    "LOAD-A5-15",
+    "x: Ptr[e8m0]; TLOAD(Tile(Mat, e8m0, 32, 8, slayout=SLayout.RowMajor, fractal=32), "
+    "GlobalTensor(x, ({2|3}, 4, 16, 2), layout=Layout.MX_A_ZZ))",
+    evidence="static_assert",
+)
 def LOAD_A5_15(o: Site) -> Message:
     """MX_A_ZZ and MX_B_NN: g3 = 16, g4 = 2, and the tile holds the whole view."""
     v, g = o.src, o.src.shape
@@ -104,7 +122,12 @@ def LOAD_A5_15(o: Site) -> Message:
     return None
 
 
-@rule("LOAD-A5-16", "g = (1, 1, 32, 4, 2)", "g = (1, 2, 32, 4, 2)")
+@rule(
+    "LOAD-A5-16",
+    "x: Ptr[e8m0]; TLOAD(Tile(Mat, e8m0, 32, 8, slayout=SLayout.RowMajor, fractal=32), "
+    "GlobalTensor(x, ({|2, }32, 4, 2), layout=Layout.MX_A_ND))",
+    evidence="static_assert",
+)
 def LOAD_A5_16(o: Site) -> Message:
     """MX_A_ND, MX_A_DN, MX_B_ND, MX_B_DN: g0 = g1 = 1 and g4 = 2."""
     if not is_mx(o) or o.src.layout not in MX or o.src.layout in SCALE_GROUPS:
@@ -112,7 +135,12 @@ def LOAD_A5_16(o: Site) -> Message:
     return wrong_dim(o.src, 0, 1) or wrong_dim(o.src, 1, 1) or wrong_dim(o.src, 4, 2)
 
 
-@rule("LOAD-A5-17", "g = (1, 1, 1, 1, 32)", "g = (1, 1, 1, 16, 2)")
+@rule(
+    "LOAD-A5-17",
+    "x: Ptr[e8m0]; TLOAD(Tile(Mat, e8m0, {32|1}, {8|32}, slayout=SLayout.RowMajor, fractal=32), "
+    "GlobalTensor(x, ({32, 4|16}, 2), layout=Layout.MX_A_ND))",
+    evidence="static_assert",
+)
 def LOAD_A5_17(o: Site) -> Message:
     """One row of scales in a Zz tile: g0 = g1 = g2 = g3 = 1."""
     if not is_mx(o) or o.dst.rows != 1 or o.dst.layout_name != "Zz":
@@ -145,7 +173,9 @@ def _fills_groups(o: Site) -> bool:
     return bool(g == (1, -(-long // 16), -(-pairs // 2), 16, 2))
 
 
-@rule("LOAD-A5-D1", "NZ t = (1024, 512, 256, 16, 1) for f16", "ND t4 = 3")
+@rule(
+    "LOAD-A5-D1", "x: Ptr[f32]; TLOAD(Tile(Vec, f32, 16, 16), GlobalTensor(x, (16, 16){|, (48, 3)}))", evidence="device"
+)
 def LOAD_A5_D1(o: Site) -> Message:
     """Strides that the transfer takes for granted hold; the view is the valid region (scales: in whole groups).
 
@@ -168,7 +198,11 @@ def LOAD_A5_D1(o: Site) -> Message:
     return wrong or disagrees(o.dst, v, layout)
 
 
-@rule("LOAD-A5-D2", "valid 9x14 and t3 = 16", "valid 9x15")
+@rule(
+    "LOAD-A5-D2",
+    "x: Ptr[e1m2]; TLOAD(Tile(Vec, e1m2, 9, 64, valid_col=14), GlobalTensor(x, (9, 14), ({16|15}, 1)))",
+    evidence="device",
+)
 def LOAD_A5_D2(o: Site) -> Message:
     """4-bit elements: strides t0 to t3, valid columns and columns are even."""
     if not o.dst.dtype.packed or is_conv(o.dst):
@@ -182,7 +216,11 @@ def LOAD_A5_D2(o: Site) -> Message:
     return None
 
 
-@rule("LOAD-A5-D3", "16 rows of 16383 f32", "16 rows of 16384 f32")
+@rule(
+    "LOAD-A5-D3",
+    "x: Ptr[f32]; TLOAD(Tile(Vec, f32, 2, {8|16384}), GlobalTensor(x, (2, {8|16384})))",
+    evidence="document",
+)
 def LOAD_A5_D3(o: Site) -> Message:
     """Vec: runs number at most 65535 of at most 65535 bytes, and a stride fits 40 bits of bytes.
 
@@ -208,17 +246,32 @@ def LOAD_A5_D3(o: Site) -> Message:
 
 A5 = (
     LOAD_A5_02,
-    rule("LOAD-A5-04", "NZ to an Nz tile", "ND to an Nz tile")(
+    rule(
+        "LOAD-A5-04",
+        "x: Ptr[{u32|f32}]; TLOAD(Tile({Mat|Vec}, {u32|f32}, 16, 16, ColMajor, slayout=SLayout.RowMajor), "
+        "GlobalTensor(x, (16, 16)))",
+        evidence="static_assert",
+    )(
         "Vec tiles take ND to ND, DN to DN, NZ to Nz.",
         "path(o) in ('ND', 'DN', 'NZ') if _vec(o) and src.layout is not None",
         "{pair_text(dst, src.layout)}; vec tiles take ND to ND, DN to DN and NZ to Nz",
     ),
     LOAD_A5_05,
-    rule("LOAD-A5-06", "i8 g = (1, 2, 2, 16, 32)", "i8 g = (1, 4, 2, 16, 16)")(
+    rule(
+        "LOAD-A5-06",
+        "x: Ptr[i8]; TLOAD(Tile(Vec, i8, 32, 64, ColMajor, slayout=SLayout.RowMajor), "
+        "GlobalTensor(x, ({2|4}, 2, 16, {32|16}), layout=Layout.NZ))",
+        evidence="static_assert",
+    )(
         "Vec NZ: g3 = 16 and g4 = 32 bytes of elements (64 of 4 bits).",
         lambda o: broken_block(o.src, o.src.dtype.c0) if _vec(o) and path(o) == "NZ" else None,
     ),
-    rule("LOAD-A5-07", "DN to Nz", "ND to a Zz tile of several rows")(
+    rule(
+        "LOAD-A5-07",
+        "x: Ptr[f16]; TLOAD(Tile(Mat, f16, {48|32}, {16, ColMajor|32}, slayout=SLayout.RowMajor), "
+        "GlobalTensor(x, ({48|32}, {16|32})))",
+        evidence="static_assert",
+    )(
         "Mat tiles take ND to ND or Nz, DN to DN, Nz or Zn, NZ to Nz.",
         "path(o) if _mat(o) and src.layout is not None",
         "{pair_text(dst, src.layout)}; mat tiles take ND to ND or Nz, DN to DN, Nz or Zn, and NZ to Nz, scales a "
@@ -229,14 +282,23 @@ A5 = (
         "dst.rows <= 16384 if _mat(o)",
         "the tile has {dst.rows} rows; a mat tile to load has at most 16384",
     ),
-    rule("LOAD-A5-09", "8192x64 u8", "8240x64 u8")(
+    rule(
+        "LOAD-A5-09",
+        "x: Ptr[u8]; TLOAD(Tile(Mat, u8, {8192|8193}, 64, valid_row=16), GlobalTensor(x, (16, 64)))",
+        evidence="static_assert",
+    )(
         """A Mat tile to load has at most 524288 elements.
 
         The header counts elements, though its message speaks of KB.
         """,
         lambda o: _elements(o) if _mat(o) else None,
     ),
-    rule("LOAD-A5-10", "g = (1, 1, 1, 48, 16)", "g = (1, 1, 3, 16, 16)")(
+    rule(
+        "LOAD-A5-10",
+        "x: Ptr[f16]; TLOAD(Tile(Mat, f16, 48, 16, ColMajor, slayout=SLayout.RowMajor), "
+        "GlobalTensor(x, ({48|3, 16}, 16)))",
+        evidence="static_assert",
+    )(
         "ND and DN to Nz: 512-byte boxes, elements of 1, 2 or 4 bytes, g0 = g1 = g2 = 1.",
         "dst.fractal == 512 if _mat(o) and path(o) in ('ND->Nz', 'DN->Nz')",
         "{path(o)} with boxes of {dst.fractal} bytes; it makes boxes of 512",
@@ -244,16 +306,31 @@ A5 = (
         "{path(o)} with {dst.dtype}; it takes elements of 1, 2 and 4 bytes",
         lambda o: not_2d(o.src, path(o)) if _mat(o) and path(o) in ("ND->Nz", "DN->Nz") else None,
     ),
-    rule("LOAD-A5-11", "DN to Nz with i8", "DN to Nz with e2m1")(
+    rule(
+        "LOAD-A5-11",
+        "x: Ptr[{i8|e2m1}]; TLOAD(Tile(Mat, {i8|e2m1}, 64, 64, ColMajor, slayout=SLayout.RowMajor), "
+        "GlobalTensor(x, (64, 64), (1, 64), layout=Layout.DN))",
+        evidence="static_assert",
+    )(
         "DN to Nz is not for packed 4-bit elements.",
         "not dst.dtype.packed if _mat(o) and path(o) == 'DN->Nz'",
         "DN to Nz with {dst.dtype}; it cannot transpose two elements of one byte",
     ),
-    rule("LOAD-A5-12", "f16 g = (1, 2, 2, 16, 16)", "f16 g = (1, 2, 4, 8, 16)")(
+    rule(
+        "LOAD-A5-12",
+        "x: Ptr[f16]; TLOAD(Tile(Mat, f16, 32, 32, ColMajor, slayout=SLayout.RowMajor), "
+        "GlobalTensor(x, (2, {2, 16|4, 8}, 16), layout=Layout.NZ))",
+        evidence="static_assert",
+    )(
         "Mat NZ: g3 = 16 and g4 = 32 bytes of elements (64 of 4 bits).",
         lambda o: broken_block(o.src, o.src.dtype.c0) if _mat(o) and path(o) == "NZ" else None,
     ),
-    rule("LOAD-A5-13", "MX_A_ND to Zz", "MX_A_ND to Nn")(
+    rule(
+        "LOAD-A5-13",
+        "x: Ptr[e8m0]; TLOAD(Tile(Mat, e8m0, 32, {8|16, ColMajor}, slayout=SLayout.{RowMajor|ColMajor}, "
+        "fractal=32), GlobalTensor(x, (32, {4|8}, 2), layout=Layout.MX_A_ND))",
+        evidence="static_assert",
+    )(
         "Scales of the left operand (MX_A views, or one row from ND) go to Zz tiles, of the right (MX_B) to Nn tiles.",
         "wanted = 'Nn' if src.layout in MX_B else 'Zz'",
         "dst.layout_name == wanted if is_mx(o)",
@@ -264,12 +341,20 @@ A5 = (
     LOAD_A5_16,
     LOAD_A5_17,
     rule("LOAD-A5-18", "valid 16x6", "valid 16x5")(_mx_even),
-    rule("LOAD-A5-21", "a vec tile", "a right tile")(
+    rule(
+        "LOAD-A5-21",
+        "x: Ptr[{f32|f16}]; TLOAD({Tile|TileRight}({Vec, f32|f16}, 16, 16), GlobalTensor(x, (16, 16)))",
+        evidence="device",
+    )(
         "Loads go to Vec and Mat tiles.",
         "dst.loc in (Vec, Mat)",
         "{dst} is a {dst.loc.text} tile; loads go to vec and mat tiles",
     ),
-    rule("LOAD-A5-22", "e4m3 with a custom pad of 0x7E", "e4m3 with pad Min")(
+    rule(
+        "LOAD-A5-22",
+        "x: Ptr[e4m3]; TLOAD(Tile(Vec, e4m3, 4, 32{|, pad=PadValue.Min}), GlobalTensor(x, (4, 32)))",
+        evidence="device",
+    )(
         """FP8 and FP4 tiles get a pad other than zero only through a custom value.
 
         The table of pads has zeros for these types.

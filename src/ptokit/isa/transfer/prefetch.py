@@ -52,7 +52,12 @@ def tprefetch(m: Machine, dst: TileOperand, src: ViewOperand) -> None:
         src.check_bounds()
 
 
-@rule("PREF-01", "f32 and f32", "f32 and i32", targets=("cpu",))
+@rule(
+    "PREF-01",
+    "x: Ptr[{f32|i32}]; TPREFETCH(Tile(Vec, f32, 4, 8), GlobalTensor(x, (4, 8)))",
+    targets=("cpu",),
+    evidence="static_assert",
+)
 def PREF_01(o: Site) -> Message:
     """Tile and view have one element type."""
     if o.dst.dtype is o.src.dtype:
@@ -60,7 +65,7 @@ def PREF_01(o: Site) -> Message:
     return f"the tile has element type {o.dst.dtype}, the view {o.src.dtype}; cpu prefetches one type"
 
 
-@rule("PREF-02", "vec", "left")
+@rule("PREF-02", "x: Ptr[f32]; TPREFETCH(Tile({Mat|Left}, f32, 4, 8), GlobalTensor(x, (4, 8)))", evidence="device")
 def PREF_02(o: Site) -> Message:
     """The tile is in UB (Vec); Mat is taken too."""
     if o.dst.loc in (TileType.Vec, TileType.Mat):
@@ -68,7 +73,12 @@ def PREF_02(o: Site) -> Message:
     return f"{o:dst} is a {o.dst.loc.text} tile; prefetch takes a vec tile (the assembler also a mat tile)"
 
 
-@rule("PREF-03", "u8 and i8", "f32 and f16", targets=DEVICES)
+@rule(
+    "PREF-03",
+    "x: Ptr[{f32|f16}]; TPREFETCH(Tile(Vec, f32, {16|4}, 16), GlobalTensor(x, ({16|4}, 16)))",
+    targets=DEVICES,
+    evidence="document",
+)
 def PREF_03(o: Site) -> Message:
     """Elements of tile and view have one size; all sizes are positive (LS-COM-03)."""
     if o.dst.dtype.size == o.src.dtype.size:
@@ -76,7 +86,12 @@ def PREF_03(o: Site) -> Message:
     return f"the tile has {o.dst.dtype.size}-byte elements ({o.dst.dtype}), the view {o.src.dtype.size} ({o.src.dtype})"
 
 
-@rule("PREF-04", "t4 = 1", "t4 = 2", targets=DEVICES)
+@rule(
+    "PREF-04",
+    "x: Ptr[f32]; TPREFETCH(Tile(Vec, f32, 4, 8), GlobalTensor(x, (4, 8), (20, {1|2})))",
+    targets=DEVICES,
+    evidence="device",
+)
 def PREF_04(o: Site) -> Message:
     """Rows of the view are contiguous (t4 = 1).
 

@@ -70,48 +70,74 @@ _BY_NAME = "give them by name: src=, idx="
 RULES = (
     rule(
         "SCATTER-COM-06",
-        "MSCATTER(table, src=data, idx=places) of i32",
-        "MSCATTER(table, data, places) of i32",
+        "x: Ptr[i32]; MSCATTER(GlobalTensor(x, (40, 16)), {src=|}Tile(Vec, i32, 8, 16), "
+        "{idx=|}Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
         why=(
             "The library takes the data before the indices, its instruction lists put the indices first: the other "
             "order scatters the indices without a word."
         ),
         source="memory-and-data-movement; move-gather-scatter 11",
         around=True,
+        evidence="legal",
     )(_either_order),
-    rule("SCATTER-COM-01", "an i32 index tile", "an i16 index tile on a5")(
+    rule(
+        "SCATTER-COM-01",
+        "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), "
+        "Tile(Vec, {i32|f16}, 8, 16), mode=Coalesce.Elem)",
+        evidence="static_assert",
+        on="cpu",
+    )(
         "Indices are a tile of int32 or uint32; on cpu of any integer.",
         "not isinstance(idx, ViewInfo)",
         "{idx} is a view of global memory; MSCATTER takes an index tile",
         lambda o: c.check(c.index_type)(o),
     ),
-    rule("SCATTER-A23-01", "bf16", "hif8", what="Element type int8 uint8 int16 uint16 int32 uint32 half bf16 float.")(
-        c.check(c.data_type(c.A23_TYPES))
-    ),
-    rule("SCATTER-A5-01", "e4m3", "e8m0", what="Element type of the A2/A3 set, hif8, e4m3 or e5m2.")(
-        c.check(c.data_type(c.A5_TYPES))
-    ),
-    rule("SCATTER-CPU-02", "f16; e4m3 in the extended mode", "e4m3")(c.check(_cpu_type)),
+    rule(
+        "SCATTER-A23-01",
+        "x: Ptr[{u8|hif8}]; MSCATTER(GlobalTensor(x, (40, 32)), Tile(Vec, {u8|hif8}, 8, 32), "
+        "Tile(Vec, i32, 8, 32), mode=Coalesce.Elem)",
+        what="Element type int8 uint8 int16 uint16 int32 uint32 half bf16 float.",
+        evidence="static_assert",
+    )(c.check(c.data_type(c.A23_TYPES))),
+    rule(
+        "SCATTER-A5-01",
+        "x: Ptr[{e4m3|e8m0}]; MSCATTER(GlobalTensor(x, (40, 32)), Tile(Vec, {e4m3|e8m0}, 8, 32), "
+        "Tile(Vec, i32, 8, 32), mode=Coalesce.Elem)",
+        what="Element type of the A2/A3 set, hif8, e4m3 or e5m2.",
+        evidence="static_assert",
+    )(c.check(c.data_type(c.A5_TYPES))),
+    rule(
+        "SCATTER-CPU-02",
+        "x: Ptr[{i64|e4m3}]; MSCATTER(GlobalTensor(x, (40, 32)), Tile(Vec, {i64|e4m3}, 8, 32), "
+        "Tile(Vec, i32, 8, 32), mode=Coalesce.Elem)",
+        evidence="simulator",
+    )(c.check(_cpu_type)),
     rule(
         "SCATTER-COM-03",
-        "an f32 tile and an f32 table",
-        "an f32 tile and an i8 table",
+        "x: Ptr[{f32|i8}]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), Tile(Vec, i32, 8, 16), "
+        "mode=Coalesce.Elem)",
         decision="Types of one size are stored bit for bit on cpu; atomics compute in the table's type.",
+        evidence="static_assert",
+        on="cpu",
     )(c.check(c.same_types)),
     rule(
         "SCATTER-COM-02",
-        "MSCATTER with mode=Elem",
-        "MSCATTER(table, src, idx)",
+        "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), "
+        "Tile(Vec, i32, 8, 16){, mode=Coalesce.Elem|})",
         what="Without a mode the libraries differ by target; it means Elem without atomics.",
         source="move-gather-scatter 11.4, 12 D2",
         decision="One index column for several data columns is read as one index per row (assembly SC-9).",
+        evidence="document",
+        on="cpu",
     )(c.check(c.bare)),
     rule(
         "SCATTER-COM-04",
-        "index 99 of 100",
-        "index 100 of 100, or a table without rows",
+        "x: Ptr[f32]; MSCATTER(GlobalTensor(x, ({40|0}, 16)), Tile(Vec, f32, 8, 16), Tile(Vec, i32, 1, 8), "
+        "mode=Coalesce.Row)",
         why="The indices are checked when the instruction runs.",
         source="move-gather-scatter 11.2",
+        evidence="device",
+        on="cpu",
     )(c.check(c.no_capacity)),
     define(
         "SCATTER-COM-05",
@@ -122,65 +148,105 @@ RULES = (
         accepted="colliding indices with conflict=Last",
         rejected="colliding indices with conflict=Default on a5",
     ),
-    rule("SCATTER-CPU-01", "atomic=Max", "atomic=Max with conflict=Last")(c.check(_last_and_atomic)),
+    rule(
+        "SCATTER-CPU-01",
+        "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), Tile(Vec, i32, 8, 16), "
+        "mode=Coalesce.Elem, atomic=ScatterAtomicOp.Max{|, conflict=ScatterConflict.Last})",
+        evidence="static_assert",
+    )(c.check(_last_and_atomic)),
     rule(
         "SCATTER-CPU-03",
-        "an 8x16 index tile for 7x13 elements",
-        "a 4x16 index tile for 7x13 elements",
+        "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), Tile(Vec, i32, {8|4}, 16), "
+        "mode=Coalesce.Elem)",
         what="The index tile has an element for every element or row that is scattered.",
         source="derived: the library reads past the index tile",
+        evidence="simulator",
     )(c.ub_check(c.covered)),
     rule(
         "SCATTER-A23-02",
-        "row-major vec tiles",
-        "an 8x1 column-major index tile",
+        "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile({Vec|Mat}, f32, 8, 16), "
+        "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
         what="Source and indices are vec tiles, the indices row-major without boxes.",
+        evidence="static_assert",
     )(c.check(lambda p: c.vec_only(p) or (c.plain_index(p, p.idx) if isinstance(p.idx, TileInfo) else None))),
     rule(
         "SCATTER-A23-03",
-        "an Nz tile and an NZ table",
-        "an Nz tile and an ND table",
+        "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (4, 3, 16, 8), layout=Layout.NZ), "
+        "Tile(Vec, f32, 16, {32|24}, ColMajor, valid_row=8, valid_col=16, slayout=SLayout.RowMajor), "
+        "Tile(Vec, i32, 1, 8), mode=Coalesce.Row)",
         what="A row-major tile goes to an ND table, an Nz tile of fractal 512 to an NZ table of its boxes.",
         decision="A row of the table that is wider than the tile would be read past its end: refused.",
+        evidence="static_assert",
     )(c.ub_check(lambda p, idx: c.paired_layout(p, idx) or c.nz_shape(p, idx))),
-    rule("SCATTER-A23-04", "8 columns of f32", "4 columns of f32")(c.check(c.whole_blocks)),
-    rule("SCATTER-A23-05", "Add on bf16", "Max on i32")(c.check(_a23_atomic)),
+    rule(
+        "SCATTER-A23-04",
+        "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, {16|4}), "
+        "Tile(Vec, i32, 8, {16|4}), mode=Coalesce.Elem)",
+        evidence="static_assert",
+    )(c.check(c.whole_blocks)),
+    rule(
+        "SCATTER-A23-05",
+        "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), Tile(Vec, i32, 8, 16), "
+        "mode=Coalesce.Elem, atomic=ScatterAtomicOp.{Add|Max})",
+        evidence="static_assert",
+    )(c.check(_a23_atomic)),
     rule(
         "SCATTER-A23-06",
-        "valid 1x8 for 8 rows",
-        "3x8 indices for 3x7 elements",
+        "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), "
+        "Tile(Vec, i32, 1, 8{|, valid_col=7}), mode=Coalesce.Row)",
         what="One row of indices with one per row (Row), or the valid region of the source (Elem).",
+        evidence="static_assert",
     )(c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=False) or c.one_index_per_element(p, idx))),
-    rule("SCATTER-A23-07", "no conflict written", "conflict=Last")(c.check(_conflict)),
+    rule(
+        "SCATTER-A23-07",
+        "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), Tile(Vec, i32, 8, 16), "
+        "mode=Coalesce.Elem{|, conflict=ScatterConflict.Default})",
+        evidence="static_assert",
+    )(c.check(_conflict)),
     rule(
         "SCATTER-A5-06",
-        "row-major vec tiles",
-        "an Nz source",
+        "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), "
+        "Tile({Vec|Mat}, i32, 8, 16), mode=Coalesce.Elem)",
         what="Source and indices are vec tiles without boxes.",
         source="as GATHER-A5-02 and GATHER-A5-08",
+        evidence="device",
     )(c.check(lambda p: c.vec_only(p) or (c.plain_tiles(p, p.idx) if isinstance(p.idx, TileInfo) else None))),
-    rule("SCATTER-A5-02", "Max on u32", "Min on bf16")(c.check(_a5_atomic)),
+    rule(
+        "SCATTER-A5-02",
+        "x: Ptr[bf16]; MSCATTER(GlobalTensor(x, (40, 32)), Tile(Vec, bf16, 8, 32), Tile(Vec, i32, 8, 32), "
+        "mode=Coalesce.Elem, atomic=ScatterAtomicOp.{Add|Min})",
+        evidence="static_assert",
+    )(c.check(_a5_atomic)),
     rule(
         "SCATTER-A5-03",
-        "valid 6x1 for 6 rows",
-        "valid 1x5 for 6 rows",
+        "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, {16|32})), Tile(Vec, f32, 8, 16), Tile(Vec, i32, 1, 8), "
+        "mode=Coalesce.Row)",
         what=(
             "Row: one index for each valid row, in one row or column; rows of the table as long as those of the source."
         ),
+        evidence="static_assert",
     )(c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=True) or c.row_length(p))),
     rule(
         "SCATTER-A5-04",
-        "5x12 and 5x12",
-        "5x16 and 5x12",
+        "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), Tile(Vec, i32, 8, {16|8}), "
+        "mode=Coalesce.Elem)",
         what="Elem: index tile and source have the same valid region; compared sizes are both static or both dynamic.",
+        evidence="static_assert",
     )(c.ub_check(lambda p, idx: c.one_index_per_element(p, idx) or c.mixed_dynamic(p, idx))),
-    rule("SCATTER-A5-05", "shape 18x16, strides 16 and 1", "shape 18x16, strides 24 and 1")(c.check(c.packed_table)),
+    rule(
+        "SCATTER-A5-05",
+        "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16){|, (24, 1)}), Tile(Vec, f32, 8, 16), "
+        "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
+        evidence="device",
+    )(c.check(c.packed_table)),
     rule(
         "SCATTER-ROW-01",
-        "an 8x1 column-major index tile",
-        "valid 8x1 of a row-major 8x8 index tile",
+        "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), "
+        "Tile(Vec, i32, 8, {1, ColMajor|8, valid_col=1}), mode=Coalesce.Row)",
         targets=("cpu", "a5"),
         source="move-gather-scatter 11.3",
+        evidence="legal",
+        on="cpu",
     )(c.ub_check(c.apart)),
     *text_rules("SC"),
 )

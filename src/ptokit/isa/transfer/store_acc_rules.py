@@ -11,14 +11,34 @@ A3 = (
     rule("STORE-A3-10", "an NZ view", "a DN view", what="Accumulators are stored to ND, NZ, NC1HWC0 and NDC1HWC0.")(
         check.only_to(Layout.ND, Layout.NZ, Layout.NC1HWC0, Layout.NDC1HWC0)
     ),
-    rule("STORE-A3-11", "f32", "f16")(check.wrong_source),
-    rule("STORE-A3-12", "f32 to bf16", "i32 to i8")(check.cast_type),
-    rule("STORE-A3-13", "f32 to f16", "f32 to i32")(check.cast_pair),
-    rule("STORE-A3-14", "i32 to f16", "f32 to f16")(check.quant_a3),
+    rule(
+        "STORE-A3-11",
+        "x: Ptr[{i8|f16}]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc({f32|f16}, 32, 32){, 70369801142272|})",
+        evidence="static_assert",
+    )(check.wrong_source),
+    rule(
+        "STORE-A3-12",
+        "x: Ptr[u8]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc(f32, 32, 32){, 1056964608|})",
+        evidence="static_assert",
+    )(check.cast_type),
+    rule(
+        "STORE-A3-13",
+        "x: Ptr[{i8|f16}]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc({f32|i32}, 32, 32){, 70369801142272|})",
+        evidence="document ptokit",
+    )(check.cast_pair),
+    rule(
+        "STORE-A3-14",
+        "x: Ptr[{i8|f16}]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc(f32, 32, 32), 70369801142272)",
+        evidence="static_assert",
+    )(check.quant_a3),
     rule("STORE-A3-15", "4080", "4096")(check.too_many_columns),
     rule("STORE-A3-16", "8192x16 to ND", "8208x16 to ND")(check.too_many_rows),
     rule("STORE-A3-17", "4095", "4096")(check.valid_columns),
-    rule("STORE-A3-18", "g = (1, 1, 1, 96, 64)", "g = (1, 1, 2, 48, 64)")(check.a3_nd),
+    rule(
+        "STORE-A3-18",
+        "x: Ptr[{i8|f16}]; TSTORE(GlobalTensor(x, ({32|2, 16}, 32)), TileAcc(f32, 32, 32){, 70369801142272|})",
+        evidence="device assertion",
+    )(check.a3_nd),
     rule("STORE-A3-19", "bf16 g = (1, 3, 1, 16, 16)", "bf16 g = (1, 6, 1, 16, 8)")(check.a3_nz),
     rule("STORE-A3-20", "f16 g = (1, 2, 4, 4, 16) and valid 16x32", "f16 g = (1, 4, 4, 4, 8)")(check.nc1hwc0),
     rule("STORE-A3-21", "f16 g = (1, 1, 2, 4, 4) and valid 16x32", "f16 g = (1, 1, 1, 4, 4) and valid 16x32")(
@@ -30,16 +50,28 @@ A3 = (
         "scaling, 1x32 i64",
         decision="In `.pto` text i64 is taken too: its integers have no sign.",
     )(check.fp_tile),
-    rule("STORE-A3-D1", "ND t = (4096, 4096, 4096, 64, 1)", "ND t4 = 4")(check.a3_assumed),
+    rule(
+        "STORE-A3-D1",
+        "x: Ptr[f32]; TSTORE(GlobalTensor(x, (16, 16){|, (64, 4)}), Tile(Vec, f32, 16, 16))",
+        evidence="device",
+    )(check.a3_assumed),
     rule("STORE-A3-D2", "g = (1, 2, 4, 4, 16)", "g = (2, 2, 4, 4, 16)", why="The device puts C1 outside N.")(
         check.a3_single
     ),
-    rule("STORE-A3-D3", "bit 46 set for i8", "bit 46 clear for i8")(check.wrong_words),
+    rule(
+        "STORE-A3-D3",
+        "x: Ptr[{i8|u8}]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc(f32, 32, 32), 70369801142272)",
+        evidence="device",
+    )(check.wrong_words),
 )
 
 
 A5 = (
-    rule("STORE-A5-08", "i32", "f16")(check.wrong_source),
+    rule(
+        "STORE-A5-08",
+        "x: Ptr[{u8|f16}]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc({f32|f16}, 32, 32){, 1056964608|})",
+        evidence="static_assert",
+    )(check.wrong_source),
     rule("STORE-A5-09", "an NHWC view", "a DN view", what="Accumulators are stored to ND, NZ, NHWC, NCHW and NCDHW.")(
         check.only_to(Layout.ND, Layout.NZ, Layout.NHWC, Layout.NCHW, Layout.NCDHW)
     ),
@@ -48,15 +80,28 @@ A5 = (
         lambda o: check.too_many_columns(o),
         lambda o: check.too_many_rows(o),
     ),
-    rule("STORE-A5-11", "f32 to bf16", "f32 to u8")(check.cast_type),
-    rule("STORE-A5-12", "i32 to i32", "i32 to f16")(check.cast_pair),
-    rule("STORE-A5-13", "f32 to e4m3", "f32 to e5m2")(check.quant_a5),
+    rule(
+        "STORE-A5-11",
+        "x: Ptr[u8]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc(f32, 32, 32){, 1056964608|})",
+        evidence="static_assert",
+    )(check.cast_type),
+    rule(
+        "STORE-A5-12",
+        "x: Ptr[{u8|f16}]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc({f32|i32}, 32, 32){, 1056964608|})",
+        evidence="document ptokit",
+    )(check.cast_pair),
+    rule(
+        "STORE-A5-13",
+        "x: Ptr[{u8|e5m2}]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc(f32, 32, 32), {1056964608|70369801142272})",
+        evidence="static_assert",
+    )(check.quant_a5),
     rule("STORE-A5-14", "bf16 g = (1, 3, 2, 16, 16)", "bf16 g = (1, 6, 2, 16, 8)")(check.to_nz),
     rule(
         "STORE-A5-15",
-        "NCHW g = (1, 1, 32, 4, 4) and valid 16x32",
-        "NCHW g = (1, 1, 16, 4, 4) and valid 16x32",
+        "x: Ptr[f16]; TSTORE(GlobalTensor(x, (1, 1, {1, 4, 32)), Tile(Vec, f16, 4|16, 4, 8), "
+        "layout=Layout.NCHW), TileAcc(f32, 32}, 32))",
         decision="The header leaves the depth of NCDHW out and stores the first plane; whole volumes are taken too.",
+        evidence="device assertion",
     )(check.images),
     rule(
         "STORE-A5-21",
@@ -66,12 +111,19 @@ A5 = (
     )(check.fp_tile),
     rule(
         "STORE-A5-D1",
-        "g = (1, 1, 1, 96, 48)",
-        "g = (1, 1, 2, 48, 48)",
+        "x: Ptr[f32]; TSTORE(GlobalTensor(x, ({4|16}, 16{|), (64, 4})), Tile(Vec, f32, {4|16}, 16))",
         decision="NZ strides are required to be packed as on a2a3: the device computes the pitch from the shape.",
+        evidence="device",
     )(check.a5_assumed),
-    rule("STORE-A5-D2", "NHWC g = (1, 1, 4, 4, 32) with t = (512, 512, 128, 32, 1)", "NCHW g = (1, 2, 16, 4, 4)")(
-        check.contiguous_rows
-    ),
-    rule("STORE-A5-D3", "bit 46 clear for u8", "bit 46 set for u8")(check.wrong_words),
+    rule(
+        "STORE-A5-D2",
+        "x: Ptr[f16]; TSTORE(GlobalTensor(x, (1, {1, 1, 4, 32)), Tile(Vec, f16, 4|2, 32, 4, 4), "
+        "layout=Layout.NCHW), TileAcc(f32, 32}, 32))",
+        evidence="device",
+    )(check.contiguous_rows),
+    rule(
+        "STORE-A5-D3",
+        "x: Ptr[{u8|i8}]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc(f32, 32, 32), 1056964608)",
+        evidence="device",
+    )(check.wrong_words),
 )

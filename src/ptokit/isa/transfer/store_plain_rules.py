@@ -87,7 +87,11 @@ def assumed_plain(o: Site) -> Message:
     return wrong_stride(o.dst, {4: 1} if kind is ND else {3: 1}, f"{kind.name} to {kind.name}")
 
 
-@rule("STORE-A3-D4", "f16 rows of 48, pitch 64", "rows with stride 0, which overwrite each other")
+@rule(
+    "STORE-A3-D4",
+    "x: Ptr[f32]; TSTORE(GlobalTensor(x, (16, 16){|, (0, 1)}), Tile(Vec, f32, 16, 16))",
+    evidence="device",
+)
 def STORE_A3_D4(o: Site) -> Message:
     """From Vec and Mat: gaps between runs are not negative; from Mat every pitch is a multiple of 32 bytes."""
     kind = engine(o)
@@ -111,7 +115,11 @@ def STORE_A5_05(o: Site) -> Message:
     return f"the tile has {what} of {size} bytes; a store to {layout.name} needs multiples of 32"
 
 
-@rule("STORE-A5-06", "valid 5x31 and g = (1, 1, 1, 5, 31)", "valid 5x31 and g = (1, 1, 1, 5, 32)")
+@rule(
+    "STORE-A5-06",
+    "x: Ptr[f32]; TSTORE(GlobalTensor(x, ({4|15}, 16)), Tile(Vec, f32, {4|16}, 16))",
+    evidence="device assertion",
+)
 def STORE_A5_06(o: Site) -> Message:
     """From an ND or DN tile: the view has the shape of the valid region."""
     kind = engine(o)
@@ -146,27 +154,52 @@ atomic_types = shared(
 
 
 A3 = (
-    rule("STORE-A3-01", "a mat tile", "a left tile")(
+    rule(
+        "STORE-A3-01",
+        "x: Ptr[{f32|f16}]; TSTORE(GlobalTensor(x, (16, 16)), Tile({Mat|Left}, {f32|f16}, 16, 16))",
+        evidence="static_assert",
+    )(
         "Stores come from Vec, Mat and Acc.",
         "src.loc is Acc if not plain(o)",
         "{src} is a {src.loc.text} tile; stores come from vec, mat and acc tiles",
     ),
-    rule("STORE-A3-03", "u8", "e5m2")(
+    rule(
+        "STORE-A3-03",
+        "x: Ptr[{bf16|e5m2}]; TSTORE(GlobalTensor(x, (4, 32)), Tile(Vec, {bf16|e5m2}, 4, 32))",
+        evidence="static_assert",
+    )(
         "From Vec and Mat: integers of 8 to 64 bits, f16, bf16, f32 (of the view's element size: LS-COM-04).",
         "src.dtype in BASE if plain(o)",
         "the tile has element type {src.dtype}; a2a3 stores {names(BASE)}",
     ),
-    rule("STORE-A3-04", "a 1x64 ND tile to DN", "a 32x64 DN tile to ND")(_pair),
+    rule(
+        "STORE-A3-04",
+        "x: Ptr[f32]; TSTORE(GlobalTensor(x, (16, 16)), Tile(Vec, f32, 16, 16{|, ColMajor}))",
+        evidence="static_assert",
+    )(_pair),
     rule("STORE-A3-05", "u64 ND to ND", "u64 Nz to NZ")(_wide),
-    rule("STORE-A3-06", "valid 4x95 and g = (1, 1, 1, 4, 95)", "valid 4x95 and g = (1, 1, 1, 4, 96)")(
+    rule(
+        "STORE-A3-06",
+        "x: Ptr[f32]; TSTORE(GlobalTensor(x, ({16|15}, 16)), Tile(Vec, f32, 16, 16))",
+        evidence="device assertion",
+    )(
         "From an ND tile: Cv = g4, Rv = g0*g1*g2*g3, g3 < 4096.",
         lambda o: too_many(o.dst, 3, 4096) or _differs(o, ND) if engine(o) is ND else None,
     ),
-    rule("STORE-A3-07", "valid 16x3 and g = (1, 1, 1, 16, 3)", "valid 16x3 and g = (1, 1, 1, 16, 4)")(
+    rule(
+        "STORE-A3-07",
+        "x: Ptr[f16]; TSTORE(GlobalTensor(x, (16, {3|4}), (1, 16), layout=Layout.DN), Tile(Vec, f16, 16, 3, ColMajor))",
+        evidence="device assertion",
+    )(
         "From a DN tile: Rv = g3, Cv = g0*g1*g2*g4, g4 < 4096.",
         lambda o: too_many(o.dst, 4, 4096) or _differs(o, DN) if engine(o) is DN else None,
     ),
-    rule("STORE-A3-08", "i8 g = (1, 2, 3, 16, 32) and valid 48x64", "i8 g = (1, 4, 3, 16, 16) and valid 48x64")(
+    rule(
+        "STORE-A3-08",
+        "x: Ptr[i8]; TSTORE(GlobalTensor(x, ({2|4}, 3, 16, {32|16}), layout=Layout.NZ), "
+        "Tile(Vec, i8, 48, 64, ColMajor, slayout=SLayout.RowMajor))",
+        evidence="static_assert device",
+    )(
         "From an Nz tile: g3 = 16, g4 = 32 bytes of elements, Rv = g2*g3, Cv = g0*g1*g4, g1 < 4096.",
         "if engine(o) is NZ",
         lambda o: broken_block(o.dst, o.dst.dtype.c0),
@@ -174,8 +207,18 @@ A3 = (
         lambda o: too_many(o.dst, 1, 4096),
     ),
     STORE_A3_09,
-    rule("STORE-A3-22", "atomic_add on i16", "atomic_add on u16")(atomic_types),
-    rule("STORE-A3-25", "atomic_add", "atomic_max")(
+    rule(
+        "STORE-A3-22",
+        "x: Ptr[{f32|u16}]; TSTORE(GlobalTensor(x, (4, 16)), "
+        "Tile(Vec, {f32|u16}, 4, 16){|, atomic=AtomicType.AtomicAdd})",
+        evidence="static_assert",
+    )(atomic_types),
+    rule(
+        "STORE-A3-25",
+        "x: Ptr[{i8|f32}]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc(f32, 32, 32), "
+        "{70369801142272|atomic=AtomicType.AtomicMax})",
+        evidence="static_assert",
+    )(
         "There is no atomic maximum or minimum on a2a3.",
         "atomic not in (AtomicType.AtomicMax, AtomicType.AtomicMin)",
         "atomicType={atomic.text}; a2a3 has atomic_add only",
@@ -185,25 +228,47 @@ A3 = (
 
 
 A5 = (
-    rule("STORE-A5-01", "a vec tile", "a mat tile")(
+    rule(
+        "STORE-A5-01",
+        "x: Ptr[f32]; TSTORE(GlobalTensor(x, ({4|16}, 16)), Tile({Vec|Mat}, f32, {4|16}, 16))",
+        evidence="static_assert",
+    )(
         "Stores come from Vec and Acc.",
         "src.loc in (Vec, Acc)",
         "{src} is a {src.loc.text} tile; stores come from vec and acc tiles on a5",
     ),
-    rule("STORE-A5-03", "hif8", "int4")(
+    rule(
+        "STORE-A5-03",
+        "x: Ptr[{bf16|int4}]; TSTORE(GlobalTensor(x, (4, 32)), Tile(Vec, {bf16|int4}, 4, 32))",
+        evidence="static_assert",
+    )(
         "From Vec: integers of 8 to 64 bits, f16, bf16, f32, FP8, e8m0, HiFloat8, FP4.",
         "src.dtype in STORED_A5 if src.loc is Vec",
         "the tile has element type {src.dtype}; a5 stores {names(STORED_A5)}",
     ),
-    rule("STORE-A5-04", "a 64x1 DN tile to ND", "a 32x64 DN tile to ND")(
+    rule(
+        "STORE-A5-04",
+        "x: Ptr[f32]; TSTORE(GlobalTensor(x, (16, {128|16})), Tile(Vec, f32, 16, {128|16}, {addr=16384|ColMajor}))",
+        evidence="static_assert",
+    )(
         "From Vec: ND to ND, DN to DN, Nz to NZ; tiles of one row or one column to any of them.",
         lambda o: _pair(o) if o.src.loc is TileType.Vec else None,
     ),
     STORE_A5_05,
     STORE_A5_06,
     STORE_A5_07,
-    rule("STORE-A5-16", "atomic_add on i16", "atomic_add on u16")(atomic_types),
-    rule("STORE-A5-18", "atomic_max from an acc tile", "atomic_max from a vec tile")(
+    rule(
+        "STORE-A5-16",
+        "x: Ptr[{f32|u16}]; TSTORE(GlobalTensor(x, (4, 16)), "
+        "Tile(Vec, {f32|u16}, 4, 16){|, atomic=AtomicType.AtomicAdd})",
+        evidence="static_assert",
+    )(atomic_types),
+    rule(
+        "STORE-A5-18",
+        "x: Ptr[f32]; TSTORE(GlobalTensor(x, ({4|16}, 16)), "
+        "Tile(Vec, f32, {4|16}, 16){|, atomic=AtomicType.AtomicMax})",
+        evidence="document",
+    )(
         """Atomic maximum and minimum come from accumulators.
 
         What is known: the manual has them on a5, and there from accumulators only; a device suite stores an accumulator

@@ -39,9 +39,7 @@ _PLAIN_RESULTS = ("i32", "f32", "f16", "bf16")
 
 
 def _rule(id: str, *example: str, **more: Any) -> RuleDecorator:
-    return assembler_rule(
-        id, *example, **{"source": "assembly 13.5" if id[0] == "S" else "assembly 13.4", **more}
-    )
+    return assembler_rule(id, *example, **{"source": "assembly 13.5" if id[0] == "S" else "assembly 13.4", **more})
 
 
 _MORE_TYPES = "The instruction takes more types than the assembler; text that uses them is run, with a warning."

@@ -211,7 +211,9 @@ def partial_line(view: ViewInfo, dim: int) -> Message:
 
 
 @rule(
-    "LS-COM-03", "valid 16x32 and view (1, 1, 1, 16, 32)", "a view with a dimension of size 0 and a tile valid in 16x32"
+    "LS-COM-03",
+    "x: Ptr[f32]; TPREFETCH(Tile(Vec, f32, 4, 8), GlobalTensor(x, ({4|0}, 8)))",
+    evidence="device assertion",
 )
 def LS_COM_03(o: Site) -> Message:
     """Transfers move Rv x Cv elements; the valid region and all dimensions of the view are positive.
@@ -238,7 +240,9 @@ def converts(o: Site) -> bool:
     return not is_load(o) and (o.src.loc is TileType.Acc or o.has("quant") or o.has("fp"))
 
 
-@rule("LS-COM-04", "an i8 tile and a u8 view", "an f32 tile and an f16 view")
+@rule(
+    "LS-COM-04", "x: Ptr[f32]; TSTORE(GlobalTensor(x, (8, 32)), Tile(Vec, {f32|f16}, 8, 32))", evidence="static_assert"
+)
 def LS_COM_04(o: Site) -> Message:
     """Elements of tile and view have the same size in loads and in stores from Vec and Mat.
 
@@ -255,7 +259,11 @@ def LS_COM_04(o: Site) -> Message:
     return message, Change(hint, tile.dtype.name, view.dtype.name, of=tile_name(o))
 
 
-@rule("LS-COM-05", "stride 0 of a row that is read again and again, on cpu and a5", "stride -16")
+@rule(
+    "LS-COM-05",
+    "x: Ptr[f32]; TPREFETCH(Tile(Vec, f32, 4, 8), GlobalTensor(x, (4, 8), ({20|-8}, 1)))",
+    evidence="device",
+)
 def LS_COM_05(o: Site) -> Message:
     """Transfers stay inside the declared tensor, and strides go forward.
 
@@ -269,7 +277,10 @@ def LS_COM_05(o: Site) -> Message:
 
 
 @rule(
-    "LS-COM-09", "valid 16x32 and view (1, 1, 2, 8, 32)", "valid 4x16 and an ND view (1, 1, 1, 8, 8)", targets=("cpu",)
+    "LS-COM-09",
+    "x: Ptr[f32]; TSTORE(GlobalTensor(x, ({16, 16|8, 32})), Tile(Vec, f32, 16, 16))",
+    targets=("cpu",),
+    evidence="device",
 )
 def LS_COM_09(o: Site) -> Message:
     """The view has the shape of the valid region (where no rule of the target says it more precisely).

@@ -28,8 +28,13 @@ define(
     "PTR-A5-02",
     "An access lies inside the unified buffer, or inside the argument it points to.",
     source=SOURCE,
-    accepted="vlds at byte 0x3FF00 of UB on a5",
-    rejected="vlds at byte 0x3FF20 of UB on a5: 256 bytes leave it",
+    example="""
+        # ptokit run
+        p = castptr({0x3DF00|0x3FF20}, f32)
+        with vecscope():
+            v = vlds(p, 0)
+    """,
+    evidence="device",
 )
 
 
@@ -40,7 +45,11 @@ def registers(o: Site) -> Iterator[tuple[str, VregInfo]]:
             yield name, info
 
 
-@rule("VEC-A5-07", "pto.vmul of 64xf32", "pto.vmul of 256xi8")
+@rule(
+    "VEC-A5-07",
+    "vbitsort(castptr(0x2000, u32), castptr(0x0, {f16|i32}), castptr(0x1000, u32), {3|1})",
+    evidence="ptokit",
+)
 def VEC_07(o: Site) -> Message:
     """The element type is one that the instruction has: of its registers, or of its pointers if it has none."""
     allowed = (A5 if o.extended else o.target).of(o.instr.types)
@@ -57,7 +66,15 @@ def mask_bits(info: VregInfo) -> int:
     return min(32, info.dtype.bits)
 
 
-@rule("VEC-A5-05", "a !pto.mask<b32> for lanes of f32", "a !pto.mask<b16> for lanes of f32")
+@rule(
+    "VEC-A5-05",
+    "pto.vecscope {\n"
+    '%r = pto.vcmp %a, %b, %m, "lt" : !pto.vreg<128xi16>, !pto.vreg<128xi16>, !pto.mask<b16> -> '
+    "!pto.mask<{b16|b32}>\n"
+    "}",
+    evidence="ptokit",
+    on="cpu",
+)
 def VEC_05(o: Site) -> Message:
     """A predicate has the granularity of the lanes it selects.
 
@@ -81,11 +98,7 @@ def other_mask(bits: int) -> str:
     return f"make the mask with an instruction for b{bits}, pto.plt_b{bits} or pto.pset_b{bits}"
 
 
-@rule(
-    "VEC-A5-06",
-    "pto.vadd of two registers of 64xf32 that gives a third",
-    "pto.vadd of 64xf32 and 64xi32",
-)
+@rule("VEC-A5-06", "ub.vabs(castptr(0x0, {f32|f16}), castptr(0x1000, f32), 1, 1, 1, 8, 8)", evidence="ptokit")
 def VEC_06(o: Site) -> Message:
     """Operands and results have the types that the instruction takes together."""
     first: VregInfo | None = None
@@ -102,8 +115,13 @@ VEC_03 = define(
     "The address of a vector access is a multiple of what its distribution mode asks for.",
     source="vector-path 1.4, 8",
     decision="BRC_Bw needs w bytes and E2B_Bw 8 w, as library code uses them; a manual page says 32 for all modes.",
-    accepted="vlds NORM at a multiple of 32 bytes; BRC_B32 at a multiple of 4",
-    rejected="vlds NORM at byte 16",
+    example="""
+        # ptokit run
+        p = castptr(0, f32)
+        with vecscope():
+            v = vlds(p, {8|4})
+    """,
+    evidence="device",
 )
 SAME = VEC_06
 MASKED = VEC_05

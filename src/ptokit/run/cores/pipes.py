@@ -47,8 +47,21 @@ define(
     scope=Scope.RUN,
     source="compute-layout-irregular 3.2",
     why="Each half belongs to one vector core; the other half would never be pushed, or never popped.",
-    rejected="split = 1 in a launch with --vector-cores 1",
-    accepted="split = 1 in a launch with two vector cores, or split = 0",
+    example="""
+        # ptokit run --vector-cores {2|1}
+        pipe = TPipe(0, Direction.DIR_V2C, 1024, 2, v2c_consumer_buf=0)
+        with vector_section():
+            t = Tile(Vec, f16, 16, 16, addr=0)
+            u = Tile(Vec, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor, addr=1024)
+            TEXPANDS(t, 1.0)
+            TMOV(u, t)
+            set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0)
+            wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0)
+            TPUSH(pipe, u, TileSplitAxis.TILE_LEFT_RIGHT)
+        with cube_section():
+            TPOP(pipe, Tile(Mat, f16, 16, 32, ColMajor, slayout=SLayout.RowMajor), TileSplitAxis.TILE_LEFT_RIGHT)
+            TFREE(pipe, TileSplitAxis.TILE_LEFT_RIGHT)
+    """,
 )
 define(
     "PIPE-SLOT",
@@ -56,8 +69,21 @@ define(
     scope=Scope.RUN,
     source="compute-layout-irregular 3.2 (PIPE-COM-01), 3.3 (RSV-01)",
     why="The library writes the tile at number * slot_size, whatever lies behind.",
-    rejected="a tile of 2048 bytes in a pipe with slot_size = 1024",
-    accepted="a tile of 1024 bytes",
+    example="""
+        # ptokit run
+        pipe = TPipe(0, Direction.DIR_V2C, {512|256}, 2, v2c_consumer_buf=0)
+        with vector_section():
+            t = Tile(Vec, f16, 16, 16, addr=0)
+            u = Tile(Vec, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor, addr=1024)
+            TEXPANDS(t, 1.0)
+            TMOV(u, t)
+            set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0)
+            wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0)
+            TPUSH(pipe, u)
+        with cube_section():
+            TPOP(pipe, Tile(Mat, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor))
+            TFREE(pipe)
+    """,
 )
 
 

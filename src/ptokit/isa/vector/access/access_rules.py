@@ -15,8 +15,8 @@ VEC_04 = define(
     "VEC-A5-04",
     "A mode token is one that the instruction has: of distribution, of pointer update.",
     source=SOURCE,
-    accepted='pto.vlds %p[%i] {dist = "BRC_B32"}',
-    rejected='pto.vsts %v, %p[%i] {dist = "BRC_B32"}',
+    example="sprclr(register='{AR|}')",
+    evidence="assembler ptokit",
 )
 
 

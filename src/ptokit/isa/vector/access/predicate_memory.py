@@ -37,8 +37,13 @@ PRD_03 = define(
     "PRD-A5-03",
     "A predicate in memory lies at a multiple of 8 bytes.",
     source=SOURCE,
-    accepted="plds at byte 8",
-    rejected="plds at byte 4",
+    example="""
+        # ptokit run
+        p = castptr({8|4}, u32)
+        with vecscope():
+            m = plds(p, 0, "NORM")
+    """,
+    evidence="device",
 )
 
 

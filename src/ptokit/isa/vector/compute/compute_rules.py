@@ -105,7 +105,16 @@ def follows(table: str, result: str = "dst") -> Rule:
     return replace(VEC_06, check=check)
 
 
-@rule("VEC-A5-08", "vintlvv2 on cpu", "vintlvv2 on a5")
+@rule(
+    "VEC-A5-08",
+    """
+        pto.vecscope {
+        %r = pto.{vintlvv2|vselrv2} %a, %b{, "LOWER"|} : !pto.vreg<64xf32>, !pto.vreg<64xf32> -> !pto.vreg<64xf32>
+        }
+    """,
+    evidence="ptokit",
+    on="cpu",
+)
 def VEC_08(o: Site) -> Message:
     """The target has the operation or distribution mode, and what it does is published."""
     if o.target.of(o.instr.types):

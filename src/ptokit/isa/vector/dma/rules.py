@@ -32,7 +32,7 @@ def _ub_pointers(o: Site) -> list[tuple[str, PtrInfo]]:
     return [(n, i) for n, i in found if i.space == "ub"]
 
 
-@rule("DMA-A5-01", "a copy to byte 64 of UB", "a copy to byte 16 of UB")
+@rule("DMA-A5-01", "p: Ptr[f32]; copy_ubuf_to_gm(castptr({0x20|0x10}, f32), p, 0, 1, 32, 0, 32, 32)", evidence="device")
 def DMA_01(o: Site) -> Message:
     """A DMA copy starts at a multiple of 32 bytes of the unified buffer."""
     for name, info in _ub_pointers(o):
@@ -56,16 +56,16 @@ DMA_02 = define(
     "Rows of a DMA copy start at multiples of 32 bytes of the unified buffer.",
     source=SOURCE,
     decision="Strides of loops count when a copy uses them, not when they are set.",
-    accepted="two rows at a UB stride of 256 bytes",
-    rejected="two rows at a UB stride of 100 bytes",
+    example="p: Ptr[f32]; copy_ubuf_to_gm(castptr(0x0, f32), p, 0, 2, 64, 0, 64, {64|100})",
+    evidence="device",
 )
 DMA_03 = define(
     "DMA-A5-03",
     "The numbers of a copy fit their fields: 16 bits for rows and bytes of a row, 21 for strides in UB and loop "
     "counts, 40 for strides in global memory, 8 for padding, 16 for gaps.",
     source=SOURCE,
-    accepted="65535 rows",
-    rejected="65536 rows, or a negative stride",
+    example="set_loop1_stride_outtoub({1000, 320|0, 2097152})",
+    evidence="device",
 )
 
 
@@ -120,7 +120,7 @@ def loop_counts(o: Site) -> tuple[Size, Size]:
     return unpacked(first) if isinstance(first, int) else (UNKNOWN, UNKNOWN)
 
 
-@rule("DMA-A5-05", "n_burst 1", "n_burst 0")
+@rule("DMA-A5-05", "set_loop_size_ubtoout({1|0}, 1)", evidence="document")
 def DMA_05(o: Site) -> Message:
     """A copy moves something: rows, bytes of a row and loop counts are not 0."""
     counts = [(name, value(o, name)) for name in ("n_burst", "len_burst") if o.has_operand(name)]
@@ -132,7 +132,12 @@ def DMA_05(o: Site) -> Message:
     return None
 
 
-@rule("DMA-A5-07", "64 bytes from 0 to 64", "64 bytes from 0 to 32", targets=("a2a3", "a5"))
+@rule(
+    "DMA-A5-07",
+    "copy_ubuf_to_ubuf(castptr(0x0, f32), castptr({0x40|0x20}, f32), 0, 1, 64, 64, 64)",
+    targets=("a2a3", "a5"),
+    evidence="device",
+)
 def DMA_07(o: Site) -> Message:
     """Source and destination of a copy within the unified buffer do not overlap.
 
@@ -181,7 +186,11 @@ def DMA_08(o: Site) -> Message:
     return None
 
 
-@rule("DMA-A5-10", "rows of 64 bytes at strides of 96", "rows of 40 bytes")
+@rule(
+    "DMA-A5-10",
+    "copy_ubuf_to_ubuf(castptr(0x0, f32), castptr({0x40|0x200}, f32), 0, 1, {64|40}, 64, 64)",
+    evidence="device",
+)
 def DMA_10(o: Site) -> Message:
     """A copy within the unified buffer moves blocks of 32 bytes: length and strides are multiples of 32."""
     for name in ("len_burst", "src_stride", "dst_stride"):
@@ -196,9 +205,7 @@ _GM, _UB, _PADDING, _GAP = (FIELDS[name] for name in ("gm stride", "ub stride", 
 _SHAPE = (
     DMA_01,
     rule(
-        "DMA-A5-04",
-        "rows of 128 bytes at a destination stride of 128",
-        "rows of 128 bytes at a destination stride of 96",
+        "DMA-A5-04", "p: Ptr[f32]; copy_ubuf_to_gm(castptr(0x0, f32), p, 0, 2, 64, 0, {64|32}, 64)", evidence="device"
     )(
         "Rows do not overlap where they are written: the destination stride is at least the length of a row.",
         "value(o, 'dst_stride') >= value(o, 'len_burst') if value(o, 'n_burst') > 1 and value(o, 'len_burst') > 0",
