@@ -160,12 +160,12 @@ class Inputs(Files):
         """A command line; its files are in the folder."""
         rng, names = self.rng, list(self.commands)
         self.odd = rng.random() < 0.4
-        frequent = {"campaign": 8, "run": 30, "sanitize": 30, "explain": 4, "isa": 6, "layout": 6}
+        frequent = {"campaign": 8, "run": 30, "sanitize": 30, "explain": 4, "isa": 6, "layout": 6, "targets": 3}
         name = rng.choices(names, [frequent.get(name, 12) for name in names])[0]
         self.write(name)
         words = name.split()
         parameters = list(self.commands[name].params)
-        if isinstance(parameters[0], TyperArgument) and name not in ("isa", "explain", "layout"):
+        if isinstance(parameters[0], TyperArgument) and name not in ("isa", "explain", "layout", "targets"):
             files = self.inputs(name) if rng.random() < 0.99 else []
             words += files[: rng.choice([2, 2, 2, 1])]
             if name in ("run", "sanitize", "diff") and files and Path(files[0]).name in ("k.pto", "k.py"):

@@ -41,7 +41,7 @@ def tile(body: str) -> str:
 
 @pytest.mark.parametrize(
     ("space", "size"),
-    zip((space.name for space in TileType), (128, 512, 32, 32, 64, 1, 7, 0, 0), strict=False),
+    [*zip((space.name for space in TileType), (128, 512, 32, 32, 64, 1, 7, 0, 0), strict=False)],
 )
 def test_capacities(space: str, size: int) -> None:
     assert KIRIN9030.capacity[TileType[space]] == size * KIB

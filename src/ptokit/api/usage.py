@@ -20,19 +20,25 @@ def find_target(name: str | Target | None) -> Target | None:
     try:
         return target_named(name)
     except KeyError:
-        raise UsageError(f"{name!r} is not one of {TARGET_CHOICES}.", "target") from None
+        raise UsageError(f"{name!r} is not one of {TARGET_CHOICES}.{guess(name, TARGETS)}", "target") from None
+
+
+def guess(name: str, known: Iterable[str]) -> str:
+    """`` Did you mean kirin9030?`` where `name` looks like one of those that there are."""
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
+    return f" Did you mean {close[0]}?" if close else ""
 
 
 def one_of(value: str, words: Iterable[str], parameter: str) -> str:
     """`value`, which must be one of `words`. Raises `UsageError`."""
     known = list(words)
     if value not in known:
-        raise UsageError(f"{value!r} is not one of {', '.join(known)}.", parameter)
+        raise UsageError(f"{value!r} is not one of {', '.join(known)}.{guess(value, known)}", parameter)
     return value
 
 
 def unknown(kind: str, name: str, known: Iterable[str], everything: str, parameter: str) -> UsageError:
     """The error for a `name` that there is not, with names that look like it and `everything`, what lists all."""
     close = difflib.get_close_matches(name.upper(), list(known), n=3, cutoff=0.6)
-    guess = f"\nDid you mean {' or '.join(close)}?" if close else ""
-    return UsageError(f"there is no {kind} {name!r}.{guess}\n'{everything}' lists all.", parameter)
+    meant = f"\nDid you mean {' or '.join(close)}?" if close else ""
+    return UsageError(f"there is no {kind} {name!r}.{meant}\n'{everything}' lists all.", parameter)

@@ -20,7 +20,16 @@ from .diff_command import DIFF_EPILOG, diff
 from .docs_command import DOCS_EPILOG, docs
 from .exits import EXIT_ERRORS, EXIT_INTERNAL, EXIT_INTERRUPTED
 from .lsp_command import LSP_EPILOG, lsp
-from .reference_commands import EXPLAIN_EPILOG, ISA_EPILOG, LAYOUT_EPILOG, explain, isa, layout
+from .reference_commands import (
+    EXPLAIN_EPILOG,
+    ISA_EPILOG,
+    LAYOUT_EPILOG,
+    TARGETS_EPILOG,
+    explain,
+    isa,
+    layout,
+    targets,
+)
 from .run_command import RUN_EPILOG, run
 from .sanitize_command import SANITIZE_EPILOG, sanitize
 from .text_commands import CONVERT_EPILOG, FMT_EPILOG, convert, fmt
@@ -59,7 +68,8 @@ def _global(
 for command, epilog in (
     *((run, RUN_EPILOG), (diff, DIFF_EPILOG), (sanitize, SANITIZE_EPILOG), (check, CHECK_EPILOG)),
     *((fmt, FMT_EPILOG), (convert, CONVERT_EPILOG)),
-    *((isa, ISA_EPILOG), (explain, EXPLAIN_EPILOG), (layout, LAYOUT_EPILOG), (docs, DOCS_EPILOG)),
+    *((isa, ISA_EPILOG), (explain, EXPLAIN_EPILOG), (targets, TARGETS_EPILOG)),
+    *((layout, LAYOUT_EPILOG), (docs, DOCS_EPILOG)),
     *((kernels, KERNELS_EPILOG), (replay, REPLAY_EPILOG)),
     *((conformance, CONFORMANCE_EPILOG), (campaign, CAMPAIGN_EPILOG), (lsp, LSP_EPILOG)),
 ):

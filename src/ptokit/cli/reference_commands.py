@@ -9,7 +9,9 @@ import typer
 from ptokit.api.errors import UsageError
 
 from .completion import instructions, rules
+from .completion import targets as known_targets
 from .exits import EXIT_ERRORS
+from .options import ReportFormat
 
 ISA_EPILOG = """Examples:
 
@@ -85,6 +87,34 @@ def explain(
 def _one_of(name: str | None, search: str | None) -> None:
     if name is not None and search is not None:
         raise UsageError("a name and --search go not together: the one shows a page, the other a list.", "search")
+
+
+TARGETS_EPILOG = """Examples:
+
+\b
+  ptokit targets                  all targets side by side
+  ptokit targets a5 kirin9030     what differs: sizes, types, instructions
+                                  that only one has, rules that bind only there
+  ptokit targets --format json | jq '.a6.lacking'"""
+
+
+def targets(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TARGET...", help="All by default; of two, what differs.", autocompletion=known_targets),
+    ] = None,
+    format: Annotated[ReportFormat, typer.Option(help="How to print it.")] = ReportFormat.TEXT,
+) -> None:
+    """Show the targets side by side, or what differs between two."""
+    from ptokit.api.target_page import targets
+
+    from .console import say, show_parts
+
+    page = targets(*(names or ()))
+    if format is ReportFormat.JSON:
+        say(page.json())
+        return
+    show_parts(page.parts())
 
 
 LAYOUT_EPILOG = """Examples:

@@ -10,9 +10,10 @@ from ptokit.api.families import by_family, instructions_by_family
 from ptokit.api.instruction import InstructionPage, isa
 from ptokit.api.parts import Words
 from ptokit.api.rule import RulePage, explain
+from ptokit.api.target_page import side_by_side
 from ptokit.diagnostics import CATALOGUE, catalogue
 from ptokit.isa.table import TABLE
-from ptokit.targets import TARGETS, Target
+from ptokit.targets import TARGETS
 from ptokit.types.dtypes import DTYPES
 
 from .citations import citations, section, sections
@@ -33,7 +34,7 @@ def pages(docs: Path) -> Iterator[tuple[str, str]]:
         yield f"{FOLDER}/rules/{rule.id}.md", _rule(rule, link)
     yield f"{FOLDER}/instructions.md", _all_instructions()
     yield f"{FOLDER}/rules.md", _all_rules()
-    yield f"{FOLDER}/targets.md", _targets()
+    yield f"{FOLDER}/targets.md", _targets(Links(link.instructions, link.rules, docs, "..", "."))
     yield f"{FOLDER}/types.md", _types()
 
 
@@ -96,42 +97,14 @@ def _all_rules() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _targets() -> str:
-    targets = list(TARGETS.values())
-    some = targets[0]
-    bytes_of = [
-        (space.name, *(f"{t.capacity[space]:,}" if t.capacity[space] else "none" for t in targets))
-        for space in some.capacity
-    ]
-    facts = {
-        "name": [t.title for t in targets],
-        "UB that user code may use": [f"{t.user_ub or t.capacity[next(iter(t.capacity))]:,} bytes" for t in targets],
-        "addresses of tiles": [f"multiples of {t.alignment} bytes" for t in targets],
-        "block layout of TileLeft": [t.left_blayout.name for t in targets],
-        "vector registers": [_yes(t.vector_registers) for t in targets],
-        "pipes between cores lead from buffer to buffer": [_yes(t.pipes_are_local) for t in targets],
-        "pipes that complete in order (`--order profile`)": [", ".join(sorted(t.in_order)) for t in targets],
-        "element types of loads and stores": [_names(t) for t in targets],
-    }
-    names = [t.name for t in targets]
-    return "\n\n".join(
-        [
-            "# Targets",
-            "A target is chosen for every check and run; there is no default. `a2` and `a3` mean `a2a3`.",
-            table(("", *names), [(word, *values) for word, values in facts.items()]),
-            "## Buffers, in bytes",
-            table(("tile type", *names), bytes_of),
-            "Vec tiles lie in UB, Mat tiles in L1, Left, Right and Acc tiles in L0A, L0B and L0C.\n",
-        ]
+def _targets(link: Links) -> str:
+    page = side_by_side(list(TARGETS.values()))
+    intro = (
+        "A target is chosen for every check and run; there is no default. `a2` and `a3` mean `a2a3`. A target that is "
+        "like another one has its rules and tables, but for what it says itself. `ptokit targets` prints this page, "
+        "`ptokit targets a2a3 a5` what differs between two."
     )
-
-
-def _yes(fact: bool) -> str:
-    return "yes" if fact else "no"
-
-
-def _names(target: Target) -> str:
-    return " ".join(name for name, dtype in DTYPES.items() if dtype in target.dtypes)
+    return f"# Targets\n\n{intro}\n\n{markdown(page.parts(), link)}"
 
 
 def _types() -> str:

@@ -59,7 +59,8 @@ KIRIN9030 = replace(
         TileType.ScaleRight: 0,
     },
     dtypes=A5.dtypes - DEVICE_8BIT_AND_4BIT - {DTYPES["bf16"]},
-    vendor_ub=0,  # no public file says that the vendor keeps some
+    vendor_ub=0,  # no public file says what is kept from users
+    thread_ub=0,
     hf32_bits=None,
     accumulators=("f16", "i32"),
     assembled=False,
