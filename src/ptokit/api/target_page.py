@@ -115,18 +115,18 @@ def _of_tiles(instr: Instr) -> bool:
 
 
 @cache
-def _isa_rules() -> list[tuple[Rule, list[Instr]]]:
-    """Rules of the instruction set, with the instructions that they bind."""
-    users: dict[str, list[Instr]] = {}
+def _isa_rules() -> list[tuple[Rule, list[tuple[Instr, Rule]]]]:
+    """Rules of the instruction set, with the instructions that they bind and their variants there."""
+    users: dict[str, list[tuple[Instr, Rule]]] = {}
     for instr in TABLE.values():
         for rule in all_rules(instr):
-            users.setdefault(rule.id, []).append(instr)
+            users.setdefault(rule.id, []).append((instr, rule))
     return [(rule, users.get(rule.id, [])) for rule in catalogue() if rule.scope in (Scope.ISA, Scope.SYNC)]
 
 
-def _binds(rule: Rule, target: Target, users: Sequence[Instr]) -> bool:
+def _binds(rule: Rule, target: Target, users: Sequence[tuple[Instr, Rule]]) -> bool:
     """True if a rule binds on a target, which has an instruction that it is about."""
-    return target.obeys(rule) and (not users or any(has(instr, target) for instr in users))
+    return target.obeys(rule) if not users else any(target.obeys(own) and has(instr, target) for instr, own in users)
 
 
 @dataclass(frozen=True)
