@@ -7,6 +7,7 @@ _SPACE = " \t\n"
 
 def rewritten(source: str) -> str:
     """A source with ``::ptokit::launch(kernel, blocks, l2, stream)(arguments)`` for its launches; lines stay."""
+    source = source.replace("[aicore]", "        ")  # an attribute of the device's compiler
     at = source.rfind("<<<")
     while at >= 0:
         source = _launch(source, at)

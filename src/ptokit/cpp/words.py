@@ -37,6 +37,7 @@ OF_CPP: dict[str, Enumerators] = {
     "ScatterAxis": {"SCATTER_ROW": (0, MaskAxis.Row), "SCATTER_COL": (1, MaskAxis.Col)},
     "HistByte": _BYTES,
     "TFillPadMode": {"Normal": (0, ""), "InPlace": (1, "_INPLACE"), "Expand": (2, "_EXPAND")},
+    "TileLayoutCustom": {name: (k, None) for k, name in enumerate(("ND", "DN", "NZ", "ZN", "ZZ", "NONE"))},
     "TCopyMode": {"SHALLOW_COPY": (0, None), "DEEP_COPY": (1, None)},
     **{f"{name}Algorithm": _PRECISION for name in "Pow Div Sqrt Rsqrt Recip Exp Log Fmod FmodS Rem RemS".split()},
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 from ptokit import lang
 from ptokit.ir import Block, Op, Value
-from ptokit.isa.table import TABLE
+from ptokit.isa.table import TABLE, Instr, Kind
 from ptokit.lang.intrinsics import intrinsic
 from ptokit.lang.scalar import Scalar
 from ptokit.lang.tensors import GlobalTensor, Pointer
@@ -114,10 +114,28 @@ class Told:
         name = self.name + "".join(value for enumeration, value in options if enumeration == "TFillPadMode")
         if name not in TABLE:
             raise Unliftable(OPERANDS, f"ptokit has no instruction {name}")
+        args = self._as_elements(TABLE[name], args)
         adapted = _ADAPTED.get(name)
         args = adapted(args) if adapted is not None else args
         made = getattr(lang, name)(*args)
         return made.value if isinstance(made, Scalar) else None
+
+    def _as_elements(self, instr: Instr, args: list[Any]) -> list[Any]:
+        """Numbers that are computed with elements in their type, as C++ converts them to that of its parameter."""
+        element = next((arg.dtype for arg in args if isinstance(arg, Tile)), None)
+        stated = [o for o in instr.operands if o.kind is Kind.SCALAR and o.name in ("scalar", "value", "start")]
+        if element is None or not stated:
+            return args
+        whole = f"i{element.bits}" if element.is_integer else element.text
+        wanted = ScalarType(stated[0].number_type or whole)
+        out = []
+        for arg in args:
+            if isinstance(arg, Scalar) and arg.type != wanted and (arg.type.is_float or wanted.is_float):
+                arg = lang.cast(arg, wanted)
+            elif isinstance(arg, float) and wanted.is_integer:
+                arg = int(arg)
+            out.append(arg)
+        return out
 
     def _option(self, enumeration: str, operand: Operand) -> Any:
         number = self.numbers.number(operand)

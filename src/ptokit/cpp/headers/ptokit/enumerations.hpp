@@ -143,6 +143,9 @@ enum class HistByte : int32_t {
 enum class TFillPadMode : int32_t {
     Normal = 0, InPlace = 1, Expand = 2,
 };
+enum class TileLayoutCustom : int32_t {
+    ND = 0, DN = 1, NZ = 2, ZN = 3, ZZ = 4, NONE = 5,
+};
 enum class TCopyMode : int32_t {
     SHALLOW_COPY = 0, DEEP_COPY = 1,
 };
@@ -556,6 +559,10 @@ constexpr const char* enum_name<HistByte>() {
 template <>
 constexpr const char* enum_name<TFillPadMode>() {
     return "TFillPadMode";
+}
+template <>
+constexpr const char* enum_name<TileLayoutCustom>() {
+    return "TileLayoutCustom";
 }
 template <>
 constexpr const char* enum_name<TCopyMode>() {

@@ -29,8 +29,6 @@
 #define __global__ __attribute__((used, noinline, annotate("ptokit.kernel")))
 #define __launch_bounds__(...)
 #define __check_sync_alias__
-#define cce
-#define aicore
 #define PTO_INLINE inline __attribute__((always_inline))
 #define AICORE
 #define PTO_INST PTO_INLINE

@@ -124,7 +124,19 @@ PTO_INLINE RecordEvent told(const char* name, P&... p) {
     template <class A, class B, class C, class D, auto... V, class... P> \
     PTO_INLINE RecordEvent FUNCTION(P&&... p) { return told<V...>(NAME, p...); } \
     template <class A, class B, class C, class D, class E, auto... V, class... P> \
-    PTO_INLINE RecordEvent FUNCTION(P&&... p) { return told<V...>(NAME, p...); }
+    PTO_INLINE RecordEvent FUNCTION(P&&... p) { return told<V...>(NAME, p...); } \
+    template <class A, class B, class C, class D, class E, class F, auto... V, class... P> \
+    PTO_INLINE RecordEvent FUNCTION(P&&... p) { return told<V...>(NAME, p...); } \
+    template <auto U, class A, auto... V, class... P> \
+    PTO_INLINE RecordEvent FUNCTION(P&&... p) { return told<U, V...>(NAME, p...); } \
+    template <auto U, class A, class B, auto... V, class... P> \
+    PTO_INLINE RecordEvent FUNCTION(P&&... p) { return told<U, V...>(NAME, p...); } \
+    template <auto U, class A, class B, class C, auto... V, class... P> \
+    PTO_INLINE RecordEvent FUNCTION(P&&... p) { return told<U, V...>(NAME, p...); } \
+    template <auto U, class A, class B, class C, class D, auto... V, class... P> \
+    PTO_INLINE RecordEvent FUNCTION(P&&... p) { return told<U, V...>(NAME, p...); } \
+    template <auto U, class A, class B, class C, class D, class E, auto... V, class... P> \
+    PTO_INLINE RecordEvent FUNCTION(P&&... p) { return told<U, V...>(NAME, p...); }
 #define PTOKIT_INSTRUCTION(NAME) \
     PTOKIT_FORMS(NAME, #NAME) \
     PTOKIT_FORMS(NAME##_IMPL, #NAME)

@@ -12,6 +12,8 @@ struct int4b_t {
 constexpr int C0_SIZE_BYTE = 32, FRACTAL_NZ_ROW = 16, CUBE_BLOCK_SIZE = 512, BLOCK_BYTE_SIZE = 32, REPEAT_BYTE = 256,
               REPEAT_MAX = 255, BLOCK_LEN = 16, BLOCK_MAX_PER_REPEAT = 8;
 constexpr uint32_t TMP_UB_SIZE = 8 * 1024, TMP_UB_OFFSET = 184 * 1024, SHIFT_BLOCK_LEN = 4, SHIFT_BLOCK_BYTE = 5;
+constexpr uint16_t SYNC_AIC_FLAG = 11, SYNC_AIV_FLAG = 12, SYNC_AIC_AIV_FLAG = 13, SYNC_AIV_ONLY_ALL = 14,
+                   SYNC_FLAG_ID_MAX = 16;
 struct TileConfig {
     static constexpr int alignedSize = 32, fixedRowSize = 16, fixedColSize = 16, fixedMxRowSize = 16, fixedMxColSize = 2,
                          fractalABSize = 512, fractalCSize = 1024, fractalMxSize = 32;
