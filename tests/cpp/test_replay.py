@@ -1,0 +1,79 @@
+"""A suite with its own host program, data and comparison, which decide what passes."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ptokit.cpp.replay import SuiteReport, replay
+from ptokit.diagnostics import DiagnosticError
+from ptokit.targets import target
+
+SUITE = Path(__file__).parent / "suite"
+pytestmark = [
+    pytest.mark.usefixtures("compiler"),
+    pytest.mark.skipif(sys.platform != "linux", reason="host programs are built on Linux only"),
+]
+
+
+@pytest.fixture(scope="module")
+def report() -> SuiteReport:
+    return replay(SUITE, target("a2a3"), sanitize=True)
+
+
+def test_the_suite_decides(report: SuiteReport) -> None:
+    outcomes = {test.name.removeprefix("ScaleTest."): test.outcome for test in report.tests}
+    assert outcomes == {
+        "floats": "passed",
+        "few_rows": "passed",
+        "integers": "passed",
+        "wrong_golden": "failed",
+        "refused": "refused",
+        "crash": "crashed",
+    }
+    assert (report.passed, report.stated, report.ok, report.failure) == (3, 6, False, "")
+
+
+def test_refusals_name_rule_and_line(report: SuiteReport) -> None:
+    (refused,) = [test for test in report.tests if test.outcome == "refused"]
+    assert "scale_kernel.cpp:13" in refused.reason
+    assert "i64" in refused.reason
+
+
+def test_clean_launches_break_no_rule(report: SuiteReport) -> None:
+    assert all(not test.rules for test in report.tests)
+
+
+def test_without_launches_tests_fail(tmp_path: Path) -> None:
+    """The comparison judges: a suite that launches nothing passes no test."""
+    folder = shutil.copytree(SUITE, tmp_path / "suite")
+    kernel = folder / "scale_kernel.cpp"
+    text = kernel.read_text()
+    kernel.write_text(text.replace("scale<T, N><<<1, nullptr, stream>>>(out, x, factor, rows);", ""))
+    found = replay(folder, target("a2a3"), names=["ScaleTest.floats", "ScaleTest.integers"])
+    assert [test.outcome for test in found.tests] == ["failed", "failed"]
+
+
+def test_command_counts_tests(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ptokit", "replay", str(SUITE), "-t", "a2a3", "--test"]
+    done = subprocess.run([*command, "ScaleTest.floats"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "suite on a2a3: 1 of 1 tests passed\n")
+    none = subprocess.run([*command, "ScaleTest.nothing"], capture_output=True, text=True)
+    assert (none.returncode, none.stdout) == (1, "suite on a2a3: 0 of 0 tests passed\n")
+
+
+def test_folder_that_is_no_suite(tmp_path: Path) -> None:
+    with pytest.raises(DiagnosticError, match="CPP-REPLAY"):
+        replay(tmp_path, target("a5"))
+
+
+def test_suite_that_does_not_build(tmp_path: Path) -> None:
+    folder = shutil.copytree(SUITE, tmp_path / "suite")
+    (folder / "main.cpp").write_text("int broken(\n")
+    found = replay(folder, target("a5"))
+    assert (found.tests, found.ok) == ([], False)
+    assert found.failure.startswith("CPP-COMPILE")
