@@ -45,7 +45,7 @@ def kernel_begin(source: str, end: int) -> int:
             if not depth:
                 break
         at = _before_space(source, at)
-    while at and (source[at - 1].isalnum() or source[at - 1] in "_:"):
+    while at and (source[at - 1].isalnum() or source[at - 1] in "_:#"):
         at -= 1
     return at
 
