@@ -207,10 +207,19 @@ class _Suite:
 
     def _host(self) -> Path:
         """The host program, compiled: kernels too, since their names are asked for; what they tell nobody hears."""
-        command = _host_compiler()
         common = ["-std=c++17", "-w", "-O0", "-DPTOKIT_HOST", *macros(self.target, "vector"), "-I", str(HEADERS)]
         common += [f"-I{each}" for each in self.include]
         common += ["-include", str(HEADERS / "ptokit" / "language.hpp")]
+        first: DiagnosticError | None = None
+        for command in _host_compilers():
+            try:
+                return self._built(command, common)
+            except DiagnosticError as error:
+                first = first or error
+        assert first is not None
+        raise first
+
+    def _built(self, command: list[str], common: list[str]) -> Path:
         objects = [str(self.suite / "main.cpp"), str(HEADERS / "ptokit" / "host.cpp")]
         for kernel in self.kernels:
             done = self._compiled([*command, "-E", *common, str(kernel)])
@@ -279,17 +288,15 @@ def _core(suite: Path) -> str:
     return _CORES[named[1]] if named else ""
 
 
-def _host_compiler() -> list[str]:
-    """The compiler of host programs: the system's, or the one of kernels."""
+def _host_compilers() -> list[list[str]]:
+    """The compilers of host programs: what is stated; else the system's, then that of kernels."""
     stated = os.environ.get("PTOKIT_HOST_CXX")
     if stated:
-        return stated.split()
-    for name in ("g++", "clang++", "c++"):
-        where = shutil.which(name)
-        if where:
-            return [where]
-    found = find_compiler()
-    return [found.command[0], "c++", "-fno-sanitize=undefined"] if found.command[-1] == "clang" else [*found.command]
+        return [stated.split()]
+    found = [[where] for where in (shutil.which("g++") or shutil.which("c++"),) if where]
+    kernels = find_compiler()
+    zig = kernels.command[-1] == "clang"
+    return [*found, [kernels.command[0], "c++", "-fno-sanitize=undefined"] if zig else [*kernels.command]]
 
 
 def _value(text: str, param: Param, memory: np.ndarray) -> Any:

@@ -17,6 +17,9 @@ from ptokit.types.in_python import in_python
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import PartitionView, Ptr, TensorView, Type
 
+CPP_FILES = (".cpp", ".cce", ".cc", ".cxx", ".hpp", ".h", ".inl", ".tpp")
+"""What the names of files with code of C++ end with."""
+
 _UNNAMED = {TileSpec: "a tile", TensorView: "a tensor", PartitionView: "a slice", Ptr: "a pointer"}
 
 
@@ -132,6 +135,11 @@ class Op:
     def in_python(self) -> bool:
         """True for an operation of a kernel in Python."""
         return self.arguments is not None
+
+    @property
+    def in_cpp(self) -> bool:
+        """True for an operation of a kernel in C++."""
+        return self.arguments is None and (self.location.file or "").endswith(CPP_FILES)
 
     def place(self, operands: Sequence[str]) -> Location:
         """Where the first of these arguments of a call in Python stands, if the source tells; else the call."""

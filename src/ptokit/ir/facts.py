@@ -394,8 +394,8 @@ _SECTIONS = {"pto.section.cube": "cube_section", "pto.section.vector": "vector_s
 
 
 def shown_op(op: Op) -> str:
-    """What findings call an operation: ``pto.tpush``; in Python as kernels name it, ``TPUSH``."""
-    if not op.in_python:
+    """What findings call an operation: ``pto.tpush``; in Python and C++ as kernels name it, ``TPUSH``."""
+    if not (op.in_python or op.in_cpp):
         return op.name
     instr = instr_of(op)
     return _SECTIONS.get(op.name) or (op.name.removeprefix("pto.") if instr is None else instr.name)

@@ -19,7 +19,7 @@ from .changes import Change, barrier, flag
 from .fixes import Fix, Step
 from .lines import indent
 from .python_text import python_text
-from .spelling import barrier_code, flag_code
+from .spelling import as_statement, barrier_code, flag_code
 from .statements import LOOPS, Statement, Structure
 
 Number = Callable[[int, int, Loops], int | None]
@@ -308,6 +308,7 @@ class Candidates:
 
     def _line(self, code: str, anchor: Anchor) -> Edit:
         statement = anchor.statement
+        code = as_statement(code, statement.ops[0])
         return Edit(statement.file, anchor.line, indent(statement.file, statement.first) + code)
 
     def _without(self, statement: Statement) -> Edit:
@@ -319,6 +320,8 @@ class Candidates:
 
     def _rewritten(self, statement: Statement, number: Id, code: str) -> Edit | None:
         """The statement with another id; what else its lines hold stays."""
+        if statement.ops[0].in_cpp:
+            return None
         lines = file_lines(statement.file)[statement.first - 1 : statement.last]
         count = len(lines)
         if statement.python:

@@ -16,7 +16,7 @@ from ..simulation.core import Core
 from ..simulation.events import FlagKey, Work
 from .fixes import Fix, Step
 from .lines import first_line, indent, last_line
-from .spelling import barrier_code, flag_code
+from .spelling import as_statement, barrier_code, flag_code
 from .statements import Structure
 
 COMPOSITE_PIPES = frozenset((Pipe.S, Pipe.V, Pipe.MTE2, Pipe.MTE3))
@@ -96,7 +96,7 @@ class Insertion:
 
     def _edit(self, line: int, code: str, like: Op) -> Edit:
         file = like.location.file or ""
-        return Edit(file, line, indent(file, first_line(like)) + code)
+        return Edit(file, line, indent(file, first_line(like)) + as_statement(code, like))
 
     def _last(self, op: Op) -> int:
         return last_line(op, self.structure.following(op))

@@ -1,4 +1,4 @@
-"""How flags and barriers are written, in `.pto` text and in Python."""
+"""How flags and barriers are written, in `.pto` text, in Python and in C++."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def flag_text(key: FlagKey, like: Op) -> str:
     pipes, number = key[:2], key[2]
     if like.in_python:
         return f"{_pipes(_text(like), pipes)}, {number}"
-    return f"{pipes[0].text}, {pipes[1].text}, EVENT_ID{number}"
+    return _in_cpp(key)
 
 
 def flag_code(verb: str, flag: tuple[Pipe, Pipe, int | str], like: Op) -> str:
@@ -23,6 +23,8 @@ def flag_code(verb: str, flag: tuple[Pipe, Pipe, int | str], like: Op) -> str:
     if like.in_python:
         text = _text(like)
         return f"{text.package}.{verb}_flag({_pipes(text, pipes)}, {number})"
+    if like.in_cpp:
+        return f"{verb}_flag({_in_cpp(flag)})"
     p, q = (f"<{pipe.text}>" for pipe in pipes)
     if isinstance(number, str):
         return f"pto.{verb}_flag_dyn[{p}, {q}, {number}]"
@@ -34,7 +36,17 @@ def barrier_code(pipe: Pipe, like: Op) -> str:
     if like.in_python:
         package = _text(like).package
         return f"{package}.pipe_barrier({package}.{pipe.text})"
-    return f"pto.barrier <{pipe.text}>"
+    return f"pipe_barrier({pipe.text})" if like.in_cpp else f"pto.barrier <{pipe.text}>"
+
+
+def as_statement(code: str, like: Op) -> str:
+    """A set, wait or barrier as a statement of its own."""
+    return f"{code};" if like.in_cpp else code
+
+
+def _in_cpp(flag: tuple[Pipe, Pipe, int | str]) -> str:
+    number = f"EVENT_ID{flag[2]}" if isinstance(flag[2], int) else flag[2]
+    return f"{flag[0].text}, {flag[1].text}, {number}"
 
 
 def _text(op: Op) -> PythonText:

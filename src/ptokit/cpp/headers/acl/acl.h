@@ -3,7 +3,7 @@
 #include <pto/pto-inst.hpp>
 #include <cstdlib>
 
-typedef half aclFloat16;
+typedef uint16_t aclFloat16;  // the bits
 typedef int aclError;
 typedef int rtError_t;
 typedef void* aclrtStream;
@@ -23,8 +23,8 @@ extern "C" void* ptokit_device_memory(size_t bytes);
 inline aclError aclInit(const char*) { return ACL_SUCCESS; }
 inline aclError aclFinalize() { return ACL_SUCCESS; }
 inline const char* aclGetRecentErrMsg() { return ""; }
-inline float aclFloat16ToFloat(aclFloat16 x) { return float(x); }
-inline aclFloat16 aclFloatToFloat16(float x) { return aclFloat16(x); }
+inline float aclFloat16ToFloat(aclFloat16 x) { return float(__builtin_bit_cast(half, x)); }
+inline aclFloat16 aclFloatToFloat16(float x) { return __builtin_bit_cast(aclFloat16, half(x)); }
 inline aclError aclrtSetDevice(int) { return ACL_SUCCESS; }
 inline aclError aclrtResetDevice(int) { return ACL_SUCCESS; }
 inline aclError aclrtCreateStream(aclrtStream* stream) {

@@ -99,20 +99,15 @@ inline int run(int argc, char** argv) {
     return 0;
 }
 }  // namespace testing
-#define TEST_F(SUITE, NAME) \
-    class SUITE##_##NAME##_Test : public SUITE { \
+#define PTOKIT_TEST(BASE, SUITE, NAME) \
+    class SUITE##_##NAME##_Test : public BASE { \
         void TestBody() override; \
     }; \
     static const int SUITE##_##NAME##_added = \
         ::testing::add(#SUITE, #NAME, [] { return (::testing::Test*)new SUITE##_##NAME##_Test; }); \
     void SUITE##_##NAME##_Test::TestBody()
-#define TEST(SUITE, NAME) \
-    class SUITE##_##NAME##_Test : public ::testing::Test { \
-        void TestBody() override; \
-    }; \
-    static const int SUITE##_##NAME##_added = \
-        ::testing::add(#SUITE, #NAME, [] { return (::testing::Test*)new SUITE##_##NAME##_Test; }); \
-    void SUITE##_##NAME##_Test::TestBody()
+#define TEST_F(SUITE, NAME) PTOKIT_TEST(SUITE, SUITE, NAME)
+#define TEST(SUITE, NAME) PTOKIT_TEST(::testing::Test, SUITE, NAME)
 #define PTOKIT_EXPECT(X) \
     if (X) \
         ; \
