@@ -41,7 +41,8 @@ class RulePage:
     ``what`` must hold on the ``targets``; ``about``: who states it; ``used_by``: names of instructions; ``said_by``:
     rules that say the same; ``evidence``: what stands behind it; ``source``: where it is from; ``decision``: the
     reading chosen where sources leave it open. ``accepted``, ``refused``: programs for the target ``shown_for``;
-    ``said``: what is said of the refused one, where the page is asked for by its id; ``unshown``: why there are none.
+    ``said``: what is said of the refused one, where the page is asked for by its id; ``reported_as``: rules that
+    findings name instead.
     The page of an instruction has its name for an id, and its reading.
     """
 
@@ -60,7 +61,7 @@ class RulePage:
     accepted: str = ""
     refused: str = ""
     said: tuple[str, ...] = ()
-    unshown: str = ""
+    reported_as: str = ""
 
     @property
     def page(self) -> str:
@@ -77,6 +78,7 @@ class RulePage:
             "about": self.about,
             "used by": ", ".join(self.used_by[:_FEW]) + more,
             "said by": ", ".join(self.said_by),
+            "found as": ", ".join(self.reported_as.split()),
             "evidence": ", ".join(self.evidence),
             "source": self.source,
             "to read": "; ".join(pages_of(self.source)),
@@ -96,8 +98,6 @@ class RulePage:
                 yield from (Words(), Words(strong=f"{title}{on}"))
                 yield from (Words(line, first=" " * 4, code=True) for line in program.splitlines())
                 yield from (Words(f"→ {line}", indent=4) for line in said)
-        if self.unshown:
-            yield from (Words(), Words(strong="No example"), Words(self.unshown, indent=4))
         letters = symbols((self.what, self.why, self.decision))
         if letters:
             yield Words()
@@ -151,11 +151,11 @@ def page_of(rule: Rule, users: Sequence[str] | None = None, *, said: bool = Fals
         source=rule.source,
         why=rule.why,
         decision=rule.decision,
-        shown_for=rule.example_target if rule.example else "",
+        shown_for=rule.example_target if rule.example and not rule.unrun else "",
         accepted=rule.accepted,
         refused=rule.refused,
-        said=_said(rule) if said and rule.example else (),
-        unshown=rule.unshown,
+        said=_said(rule) if said and rule.example and not rule.unrun else (),
+        reported_as=rule.reported_as,
     )
 
 

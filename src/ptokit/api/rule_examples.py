@@ -79,6 +79,9 @@ def _command(text: str, rule: Rule) -> tuple[str, dict[str, Any]]:
 
 def _of(program: Any, command: str, options: dict[str, Any], target: str) -> list[Diagnostic]:
     given = options.pop("given", {})
+    if command == "convert":
+        ptokit.convert(program, options["to"])
+        return []
     if command == "check":
         return list(ptokit.check(program, target=target, **options).diagnostics)
     read = ptokit.read(program, name="example.pto" if isinstance(program, str) else None, target=target)
@@ -88,7 +91,7 @@ def _of(program: Any, command: str, options: dict[str, Any], target: str) -> lis
     if command == "sanitize":
         return list(ptokit.sanitize(read, args, target=target, **options).diagnostics)
     if command != "run":
-        raise UsageError(f"an example is for check, run or sanitize, not {command}", "example")
+        raise UsageError(f"an example is for check, convert, run or sanitize, not {command}", "example")
     ran = ptokit.run(read, args, target=target, **options)
     return [*ran.diagnostics, *ran.races]
 

@@ -10,8 +10,10 @@ UNUSED_IGNORE = define(
     why="What it hid has been mended, or it stands in the wrong line or names the wrong rule; it would hide the next "
     "mistake there.",
     source="docs/cli.md, In CI",
-    accepted="pto.tadd ins(...) outs(...)   // ptokit: ignore[EW-04] until the f16 path is there",
-    rejected="return                        // ptokit: ignore[EW-04]",
+    example="// ptokit check\n"
+    "%t = pto.alloc_tile : !pto.tile_buf<vec, 16x16xf32>\n"
+    "pto.tadd ins(%t, %u : !pto.tile_buf<vec, 16x16xf32>, !pto.tile_buf<vec, 16x16xf{16|32}>) "
+    "outs(%t : !pto.tile_buf<vec, 16x16xf32>)  // ptokit: ignore[EW-04] until there is a mixed TADD",
 )
 IGNORE_FORM = define(
     "IGNORE-FORM",
@@ -20,8 +22,10 @@ IGNORE_FORM = define(
     scope=Scope.RUN,
     why="One that names none would hide every mistake in its line.",
     source="docs/cli.md, In CI",
-    accepted="// ptokit: ignore[EW-04, UB] reason",
-    rejected="// ptokit: ignore",
+    example="// ptokit check\n"
+    "%t = pto.alloc_tile : !pto.tile_buf<vec, 16x16xf32>\n"
+    "pto.tadd ins(%t, %u : !pto.tile_buf<vec, 16x16xf32>, !pto.tile_buf<vec, 16x16xf{16|32}>) "
+    "outs(%t : !pto.tile_buf<vec, 16x16xf32>)  // ptokit: ignore{[EW-04] until there is a mixed TADD|}",
 )
 SETTINGS = define(
     "CLI-07",

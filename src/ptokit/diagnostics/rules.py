@@ -64,7 +64,8 @@ class Rule:
     source: str = ""
     example: str = ""  # a program with ``{accepted|refused}`` where it matters, see `accepted`
     on: str = ""  # the target of the example, where that is not `example_target`'s choice
-    unshown: str = ""  # why there is no example
+    unrun: str = ""  # why the example is not run by a test: it is about files, other machines, or nothing breaks it
+    reported_as: str = ""  # rules that findings name instead, whose examples hold for this one
     prose: tuple[str, str] = ("", "")
     decision: str = ""  # where public facts leave something open: the reading ptokit chose
     enforced: bool = True

@@ -13,11 +13,37 @@ def _text(id: str, what: str, **more: Any) -> str:
 
 
 FILE = _text("TEXT-FILE", "The file cannot be read.")
-BINARY = _text("TEXT-BINARY", "The file is not text: it has NUL bytes or is not UTF-8.")
+BINARY = _text(
+    "TEXT-BINARY",
+    "The file is not text: it has NUL bytes or is not UTF-8.",
+    example="  func.func @f(%p: !pto.ptr<f32>, %n: index, %c: i1, %x: f32, %i: i32, %l: i64, %t: !pto.tile_buf<vec, "
+    "16x16xf32>, %u: !pto.tile_buf<vec, 16x16xf32>, %v: !pto.partition_tensor_view<16x16xf32>, %tv: "
+    "!pto.tensor_view<?x16xf32>) {\n"
+    "{|°ì)"
+    "\n"
+    "}return\n"
+    "}",
+)
 SIZE = _text("TEXT-SIZE", "The text is larger than 32 MiB.", why="Reading it would need gigabytes of memory.")
 LIMIT = _text("TEXT-LIMIT", "Reading stopped after 1000 errors.")
-STRING = _text("TEXT-STRING", "A string is not closed on its line.", rejected='"a5', accepted='"a5"')
-CHARACTER = _text("TEXT-CHARACTER", "A character that no token begins with.", rejected="`", source="assembly 1")
+STRING = _text(
+    "TEXT-STRING",
+    "A string is not closed on its line.",
+    example="""
+        module attributes {pto.target_arch = "a5{"|}} {
+        }
+    """,
+)
+CHARACTER = _text(
+    "TEXT-CHARACTER",
+    "A character that no token begins with.",
+    example="""
+        func.func @example() {
+          {|`}return
+        }
+    """,
+    source="assembly 1",
+)
 NUMBER = _text(
     "TEXT-NUMBER",
     "A number does not fit its type, or 64 bits.",
@@ -26,14 +52,36 @@ NUMBER = _text(
 KERNEL = _text(
     "TEXT-KERNEL",
     "A Python kernel that is printed has a form as text which reads back.",
-    rejected="k.to_pto()     of a kernel with 300 nested loops",
-    accepted="k.to_pto()     of one with 3",
+    example="""
+        @kernel(target="a5")
+        def example():
+            {TileLeft(f16, 16, 16)|Tile(Left, f16, 16, 16, slayout=SLayout.RowMajor)}
+        example.to_pto()
+    """,
     why="A text that nothing reads would be found out late. A launch needs none, on other processes neither.",
 )
-UNEXPECTED = _text("TEXT-UNEXPECTED", "The grammar wants another token here.", source="assembly 2, 7-11")
-UNCLOSED = _text("TEXT-UNCLOSED", "A bracket, region or type is not closed.", rejected="!pto.ptr<f32")
+UNEXPECTED = _text(
+    "TEXT-UNEXPECTED",
+    "The grammar wants another token here.",
+    source="assembly 2, 7-11",
+    example="%c = arith.constant {1|=} : i32",
+)
+UNCLOSED = _text(
+    "TEXT-UNCLOSED",
+    "A bracket, region or type is not closed.",
+    example="""
+        func.func @example(%x: !pto.ptr<f32{>|}) {
+          return
+        }
+    """,
+)
 NESTING = _text("TEXT-NESTING", "Brackets or regions are nested more than 200 deep.")
-TYPE = _text("TEXT-TYPE", "Unknown or malformed type.", rejected="!pto.tensor_view<4xq32>", source="assembly 3")
+TYPE = _text(
+    "TEXT-TYPE",
+    "Unknown or malformed type.",
+    example="%t = pto.alloc_tile : !pto.tile_buf<vec, 16x16x{f32|q32}>",
+    source="assembly 3",
+)
 ATTRIBUTE = _text(
     "TEXT-ATTRIBUTE",
     "An attribute of the wrong kind, or written twice.",
@@ -61,9 +109,18 @@ ARCH = _text(
     accepted='module attributes {pto.target_arch = "a5"}',
     source="assembly 2.1",
 )
-UNKNOWN_OP = _text("TEXT-UNKNOWN-OP", "There is no such operation.", rejected="pto.tadq", accepted="pto.tadd")
+UNKNOWN_OP = _text(
+    "TEXT-UNKNOWN-OP",
+    "There is no such operation.",
+    example="pto.{tabs|tabz} ins(%a : !pto.tile_buf<vec, 16x16xf32>) outs(%b : !pto.tile_buf<vec, 16x16xf32>)",
+)
 UNIMPLEMENTED = _text("TEXT-UNIMPLEMENTED", "A known operation or form that ptokit does not implement yet.")
-OPERANDS = _text("TEXT-OPERANDS", "The number or kinds of operands do not fit the operation.", source="assembly 6")
+OPERANDS = _text(
+    "TEXT-OPERANDS",
+    "The number or kinds of operands do not fit the operation.",
+    source="assembly 6",
+    example='"pto.tabs"(%a{, %b|}) : (!pto.tile_buf<vec, 16x16xf32>{, !pto.tile_buf<vec, 16x16xf32>|}) -> ()',
+)
 RESULTS = _text(
     "TEXT-RESULTS", "The number of result names differs from the number of results.", example="{return|%x:2 =}"
 )
@@ -71,82 +128,135 @@ TERMINATOR = _text(
     "TEXT-TERMINATOR",
     "A block lacks its terminator, has one in the middle, or one of another operation.",
     source="assembly 2",
+    example="""
+        func.func @example(%c: i1) {
+          {|return
+          }return
+        }
+    """,
 )
-YIELD = _text("TEXT-YIELD", "What a block returns or yields differs from what its operation declares.")
+YIELD = _text(
+    "TEXT-YIELD",
+    "What a block returns or yields differs from what its operation declares.",
+    example="""
+        func.func @example(){ -> i32|} {
+          %c = arith.constant 1 : i32
+          return %c : i32
+        }
+    """,
+)
 CASE = _text(
     "TEXT-CASE",
     "Two cases of scf.index_switch have the same number.",
-    rejected="case 1 { ... } case 1 { ... }",
-    accepted="case 1 { ... } case 2 { ... }",
+    example="""
+        scf.index_switch %n
+        case 1 {
+        }
+        case {2|1} {
+        }
+        default {
+        }
+    """,
     source="assembly 11",
 )
 LABEL = _text(
     "TEXT-LABEL",
     "A branch names no block of its region, or its first block; or two blocks of a region have one name.",
-    rejected="cf.br ^bb7",
-    accepted="cf.br ^bb1",
+    example="""
+        "func.func"() <{function_type = () -> (), sym_name = "f"}> ({
+        {|"cf.br"()[^a] : () -> ()
+        }}) : () -> ()
+    """,
     source="assembly 2",
 )
 BLOCKS = _text(
     "TEXT-BLOCKS",
     "A region that is a single block has several, or its arguments are named twice.",
     why="Only functions and scf.execute_region have blocks that branches lead to.",
-    rejected="scf.if %c { cf.br ^bb1 ^bb1: scf.yield }",
-    accepted="scf.execute_region { cf.br ^bb1 ^bb1: scf.yield }",
+    example="""
+        func.func @example(%c: i1) {
+          {scf.execute_region|scf.if %c} {
+            cf.br ^bb1
+          ^bb1:
+            scf.yield
+          }
+          return
+        }
+    """,
     source="assembly 2, 11",
 )
 BRANCH = _text(
     "TEXT-BRANCH",
     "What a branch passes differs in number or type from the arguments of the block.",
-    rejected="cf.br ^bb1(%i : index) to ^bb1(%k: i32):",
-    accepted="cf.br ^bb1(%i : i32) to ^bb1(%k: i32):",
+    example="""
+        func.func @example(%i: i32, %j: index) {
+          cf.br ^bb1({%i : i32|%j : index})
+        ^bb1(%k: i32):
+          return
+        }
+    """,
     source="assembly 2",
 )
 DOMINANCE = _text(
     "TEXT-DOMINANCE",
     "A value is used where its definition has not been passed on every way.",
     why="The definition stands in a block that some way to the use leaves out.",
-    rejected="a value of ^bb1 in a block that ^bb1 and ^bb2 lead to",
-    accepted="an argument of that block, which both pass",
+    example="""
+        func.func @example(%c: i1) {
+        {  %v = arith.constant 1 : i32
+        |}  cf.cond_br %c, ^bb1, ^bb2
+        ^bb1:
+        {|  %v = arith.constant 1 : i32
+        }  cf.br ^bb2
+        ^bb2:
+          %w = arith.addi %v, %v : i32
+          return
+        }
+    """,
     source="assembly 2, 16.11",
 )
-CALL = _text("TEXT-CALL", "A call names no function of the file, or differs from its signature.")
+CALL = _text(
+    "TEXT-CALL",
+    "A call names no function of the file, or differs from its signature.",
+    example="""
+        func.func @f() {
+        {|func.call @gg() : () -> ()
+        }return
+        }
+    """,
+)
 TOPLEVEL = _text("TEXT-TOPLEVEL", "Only one module and functions stand at the top level.", source="assembly 2")
 
 TY_1 = _text(
     "TY-1",
     "tile_buf: unknown loc, blayout or slayout name.",
-    rejected="!pto.tile_buf<ub, 16x16xf32>",
-    accepted="!pto.tile_buf<vec, 16x16xf32>",
+    example="func.func @f(%a: !pto.tile_buf<{vec|ub}, 16x16xf32>) { return }",
     source="assembly 13.1",
 )
 TY_2 = _text(
     "TY-2",
     "tile_buf: pad neither 0..3 nor 4294967296 plus 32 custom bits, compact not in 0..2, negative rows or cols.",
-    rejected="!pto.tile_buf<vec, 16x16xf32, pad=4>",
-    accepted="!pto.tile_buf<vec, 16x16xf32, pad=3>",
+    example="%t = pto.alloc_tile : !pto.tile_buf<vec, 16x16xf32, pad={3|4}>",
     why="Custom values are an extension: kernels of Python that use them can be printed and read again.",
     source="assembly 13.1",
 )
 TY_3 = _text(
     "TY-3",
     "tile_buf: fractal not 16, 32, 512 or 1024.",
-    rejected="!pto.tile_buf<vec, 16x16xf32, fractal=256>",
-    accepted="!pto.tile_buf<acc, 16x16xf32, fractal=1024>",
+    example="%t = pto.alloc_tile : !pto.tile_buf<vec, 16x16xf32, fractal={512|256}>",
     source="assembly 13.1",
 )
 TY_4 = _text(
     "TY-4",
     "tile_buf, long form: a key is missing, out of order or unknown.",
-    rejected="!pto.tile_buf<loc=vec, dtype=f32, cols=16, rows=16, ...>",
-    accepted="!pto.tile_buf<loc=vec, dtype=f32, rows=16, cols=16, ...>",
+    example="%t = pto.alloc_tile : !pto.tile_buf<loc=vec, dtype=f32, {rows=16, cols=16|cols=16, rows=16}, v_row=16, "
+    "v_col=16, blayout=row_major, slayout=none_box, fractal=512, pad=0>",
     source="assembly 13.1",
 )
 TY_5 = _text(
     "TY-5",
     "tile_buf, short form: not exactly two static dimensions, an unknown or repeated option, valid without two sizes.",
-    rejected="!pto.tile_buf<vec, 16xf32>",
-    accepted="!pto.tile_buf<vec, 1x16xf32, valid=1x?>",
+    example="%t = pto.alloc_tile : !pto.tile_buf<vec, {16x16|16}xf32>",
     source="assembly 13.1",
 )
 TY_6 = _text(
@@ -158,8 +268,7 @@ TY_6 = _text(
 TY_7 = _text(
     "TY-7",
     "ptr with a second parameter that is not a memory.",
-    rejected="!pto.ptr<f32, l9>",
-    accepted="!pto.ptr<f32>, !pto.ptr<f32, gm>, !pto.ptr<f32, ub>",
+    example="%y = pto.addptr %x, %i : !pto.ptr<f32, {ub|l9}> -> !pto.ptr<f32, {ub|l9}>",
     why="A pointer points to global memory, or to the on-chip buffer that it names.",
     source="assembly 13.1; PTOAS e32488c9",
 )
@@ -172,15 +281,16 @@ VMI_1 = _text(
 TY_8 = _text(
     "TY-8",
     "Enumeration attribute with an unknown value.",
-    rejected="#pto.layout<xy>",
-    accepted="#pto.layout<nd>",
+    example="pto.barrier <PIPE_{V|Q}>",
     source="assembly 13.1",
 )
 TY_9 = _text(
     "TY-9",
     "A value is used with another type than it was defined with, is not defined, or is defined twice.",
-    rejected="arith.addi %a, %b : index, where %a is of type i32",
-    accepted="arith.addi %a, %b : i32",
+    example="""
+        %c = arith.constant 1 : i32
+        %d = arith.addi %c, %c : {i32|index}
+    """,
     source="assembly 13.1",
 )
 VEC_A5_01 = _text(

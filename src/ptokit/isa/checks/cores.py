@@ -79,8 +79,11 @@ def _to_l1(o: Site, pipe: Pipe) -> bool:
 
 PIPE_CORE = rule(
     "PIPE-CORE",
-    "tmatmul in a function with kernel_kind<cube>",
-    "tmatmul in a function with kernel_kind<vector>",
+    """
+        with {vector|cube}_section():
+            t = Tile(Vec, f32, 16, 16)
+            TEXPANDS(t, 1.0)
+    """,
     what="An instruction is issued on a core that has its pipe.",
     scope=Scope.SYNC,
     why="Cube and vector cores are different cores; the code of one does not run on the other.",

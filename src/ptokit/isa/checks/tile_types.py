@@ -51,7 +51,7 @@ def inner_box(spec: TileSpec) -> Box:
     return spec.box
 
 
-@_tile("TILE-01", "16x32, valid 9x32", "16x32, valid 17x32")
+@_tile("TILE-01", "%t = pto.alloc_tile : !pto.tile_buf<vec, 16x16xf32, valid={8x16|17x16}>", evidence="static_assert")
 def TILE_01(o: TileSite) -> Message:
     """Rows and columns of a tile are positive, and its valid region lies inside it."""
     s = o.spec
@@ -99,7 +99,14 @@ def _line(what: str, count: int, o: TileSite) -> Message:
     )
 
 
-@_tile("TILE-08", "valid=?x32, set to 0 at run time before anything is moved", "valid=0x32")
+@_tile(
+    "TILE-08",
+    """
+        %c0 = arith.constant {1|0} : index
+        %t = pto.alloc_tile valid_row = %c0 valid_col = %c32 : !pto.tile_buf<vec, 4x32xf32, valid=?x?>
+    """,
+    evidence="static_assert",
+)
 def TILE_08(o: TileSite) -> Message:
     """Static valid sizes are positive.
 
@@ -174,7 +181,15 @@ def TILE_05(o: TileSite) -> Message:
     return _line("cols", o.spec.cols, o) if o.spec.row_major else None
 
 
-@_tile("TILE-06", "64x3 f16 col_major", "58x3 f16 col_major")
+@_tile(
+    "TILE-06",
+    "func.func @k(%i: i32, %n: index, %h: f16, %w: i16, %f: f32) { %a = pto.alloc_tile : !pto.tile_buf<vec, "
+    "16x16xf32> %b = pto.alloc_tile : !pto.tile_buf<vec, {8x16xf32|1x16xf32}, blayout=col_major> %d = "
+    "pto.alloc_tile : !pto.tile_buf<vec, 16x16xf32>\n"
+    "  return\n"
+    "}",
+    evidence="static_assert",
+)
 def TILE_06(o: TileSite) -> Message:
     """A column of a column-major tile without boxes is a multiple of 32 bytes."""
     return None if o.spec.row_major else _line("rows", o.spec.rows, o)

@@ -73,7 +73,10 @@ def _forms(o: Site) -> Message:
 
 
 REXP_AS_02 = _of("verifyTRowExpandReduceLikeOp")(
-    "REXP-AS-02", "16x64 and 16x1 into 16x64", "16x64 and 8x1 into 16x64", covered_by=("REXP-COM-11",)
+    "REXP-AS-02",
+    "pto.trowexpandmax ins(%t, %a : !pto.tile_buf<vec, 16x64xf32>, !pto.tile_buf<vec, {16x1xf32|8x1xf32}, "
+    "blayout=col_major>) outs(%t : !pto.tile_buf<vec, 16x64xf32>)",
+    covered_by=("REXP-COM-11",),
 )(
     "trowexpandmax, trowexpandmin, trowexpandexpdif: one source is the matrix, in rows and with dst's valid "
     "region, the other has a value or a block for each row. A dst of 0x0 valid elements says that there is "
@@ -94,8 +97,8 @@ def _column_vector(o: Site) -> bool:
 
 @_of("verifyTRowExpandImplicitTmpContract")(
     "REXP-AS-03",
-    "a tmp of 512 bytes for 16 rows",
-    "a tmp of 256 bytes for 16 rows",
+    "pto.trowexpandmax ins(%a, %b, %c : !pto.tile_buf<vec, 16x64xf32>, !pto.tile_buf<vec, 16x1xf32, "
+    "blayout=col_major>, !pto.tile_buf<{vec|mat}, 1x128xf32>) outs(%d : !pto.tile_buf<vec, 16x64xf32>)",
     targets=("a2a3",),
     covered_by=("REXP-A3-11",),
 )

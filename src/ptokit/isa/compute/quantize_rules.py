@@ -218,8 +218,9 @@ MX_RULES = (
 
 @assembler_rule(
     "TQ-2",
-    "columns of scales, a tmp like src",
-    "scales in rows on a2a3",
+    "pto.tquant ins(%a, %b : !pto.tile_buf<vec, 16x32xf32>, !pto.tile_buf<vec, 32x1xf32, valid=16x1, "
+    "blayout=col_major>) outs(%c : !pto.tile_buf<vec, 16x32xi8, valid={16x32|8x32}>) {quant_type = "
+    "#pto<quant_type INT8_SYM>}",
     source="PTOAS 2026-08 PTO.cpp TQuantOp",
     covered_by=("QNT-COM-01", "QNT-COM-02"),
 )

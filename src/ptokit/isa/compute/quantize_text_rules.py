@@ -18,8 +18,9 @@ _NAMES = ("src", "dst", "exp", "max", "scaling")
 
 @assembler_rule(
     "MXQ-1",
-    "quant_type = MXFP8: f32 into i8, exponents i8, max and scaling f32",
-    "max of f16 for a source of f32",
+    "pto.tquant.mx ins(%a : !pto.tile_buf<vec, 16x64xf32>) "
+    "outs(%b, %c, %d, %e : !pto.tile_buf<vec, 16x64xi8>, !pto.tile_buf<vec, 1x32xui8>, !pto.tile_buf<vec, "
+    "1x32xf32>, !pto.tile_buf<vec, 1x64xf32, valid=1x32>) {quant_type = #pto<quant_type {MXFP8|INT8_SYM}>}",
     targets=("a5",),
     source="PTOAS 2026-08 PTO.cpp TQuantMxOp",
 )
@@ -60,8 +61,10 @@ def _sizes(t: TileInfo) -> tuple[int, int, int, int]:
 
 @assembler_rule(
     "MXQ-2",
-    "16x64 into 16x64, exponents 16x2",
-    "exponents 16x4",
+    "pto.tquant.mx ins(%a : !pto.tile_buf<vec, 16x64xf32>) "
+    "outs(%b, %c, %d, %e : !pto.tile_buf<vec, 16x64xi8>, !pto.tile_buf<vec, {1x32xui8|1x64xui8}>, "
+    "!pto.tile_buf<vec, 1x32xf32>, !pto.tile_buf<vec, 1x64xf32, valid=1x32>) {quant_type = #pto<quant_type "
+    "MXFP8>}",
     targets=("a5",),
     source="PTOAS 2026-08 PTO.cpp TQuantMxOp",
 )

@@ -102,9 +102,10 @@ _cpu_row_sum = first(
 
 @assembler_rule(
     "RRED-AS-01",
-    "a vec tmp of 32 bytes and src's type",
-    "a tmp of another type on a2a3",
+    "pto.trowprod ins(%a, %b : !pto.tile_buf<vec, 16x64xf32>, !pto.tile_buf<vec, {16x64xf32|16x64xf16}>) "
+    "outs(%c : !pto.tile_buf<vec, 16x1xf32, blayout=col_major>)",
     source="PTOAS 2026-08 PTO.cpp verifyTRowReductionWithTmpCommon",
+    on="a2a3",
 )
 def RRED_AS_01(o: Site) -> Message:
     """The tmp of a row reduction lies in vec; on a2a3 it has src's type and at least 32 bytes."""

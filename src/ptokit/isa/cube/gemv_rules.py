@@ -41,9 +41,13 @@ PRODUCT = (
     LOCATIONS,
     TYPES,
     GEMV_SIZES,
-    _rule("GEMV-COM-02", "1x256xf16", "16x256xf16", why="It is stored as a plain vector, on every target.")(
-        row_of_blocks
-    ),
+    _rule(
+        "GEMV-COM-02",
+        "TGEMV(TileAcc(f32, {1, 32), TileLeft(f16, 1, 256), TileRight(f16, 256, 32|16, 16, valid_row=1), "
+        "TileLeft(f16, 16, 64, valid_row=1), TileRight(f16, 64, 16}))",
+        why="It is stored as a plain vector, on every target.",
+        evidence="static_assert",
+    )(row_of_blocks),
     LAYOUT,
 )
 ACCUMULATE = (*PRODUCT, SAME_ACC)

@@ -123,7 +123,14 @@ def ADDRESSES(o: Site) -> Message:
     return None
 
 
-ONE_ROW = _rule("MXM-A5-08", "1x512xe4m3", "16x64xe4m3", targets=_A5)(
+ONE_ROW = _rule(
+    "MXM-A5-08",
+    "TGEMV_MX(TileAcc(f32, {1, 32), TileLeft(e4m3, 1, 512, valid_col=64), "
+    "TileLeftScale(e8m0, 1, 16|16, 32), TileLeft(e4m3, 16, 64), TileLeftScale(e8m0, 16, 2}), "
+    "TileRight(e5m2, 64, 32), TileRightScale(e8m0, 2, 32))",
+    targets=_A5,
+    evidence="static_assert",
+)(
     "The left tile of tgemv.mx is one row of whole fractals of 512 bytes.",
     "lhs.vr == 1",
     "the left tile has {lhs.vr} valid rows; tgemv.mx takes one",
@@ -132,9 +139,11 @@ ONE_ROW = _rule("MXM-A5-08", "1x512xe4m3", "16x64xe4m3", targets=_A5)(
 
 SAME_ACC = _rule(
     "MXM-A5-07",
-    "tmatmul.mx.acc ins(%c, ..) outs(%c)",
-    "tmatmul.mx.acc ins(%c0, ..) outs(%c1)",
+    "{t = TileAcc(f32, 16, 32); TMATMUL_MX_ACC(t, t|TMATMUL_MX_ACC(TileAcc(f32, 16, 32), "
+    "TileAcc(f32, 16, 32)}, TileLeft(e4m3, 16, 64), TileLeftScale(e8m0, 16, 2), TileRight(e5m2, 64, 32), "
+    "TileRightScale(e8m0, 2, 32))",
     what="The scaled product accumulates in place: the input accumulator is the result tile.",
+    evidence="device",
 )(other_accumulator)
 ABSENT = _rule(
     "MXM-A3-01",

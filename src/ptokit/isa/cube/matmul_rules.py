@@ -190,11 +190,12 @@ PADDING = define(
 )
 SAME_ACC = rule(
     "MAT-NPU-01",
-    "tmatmul.acc ins(%c, %l, %r) outs(%c)",
-    "tmatmul.acc ins(%c0, %l, %r) outs(%c1)",
+    "{t = TileAcc(f32, 32, 64); TMATMUL_ACC(t, t|TMATMUL_ACC(TileAcc(f32, 32, 64), "
+    "TileAcc(f32, 32, 64)}, TileLeft(f16, 32, 48), TileRight(f16, 48, 64))",
     what="TMATMUL_ACC accumulates in place: the input accumulator is the result tile.",
     targets=("a2a3", "a5"),
     why="A2/A3 and A5 ignore the input operand and add to the result's buffer.",
+    evidence="device",
 )(other_accumulator)
 
 ONE_ROW = rule(

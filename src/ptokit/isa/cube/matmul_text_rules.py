@@ -74,7 +74,14 @@ def MM_2(o: Site) -> Message:
     return None
 
 
-@_rule("MM-3", "f32 = f16 x f16", "f16 = f16 x f16", covered_by=("MAT-COM-02",))
+@_rule(
+    "MM-3",
+    "pto.tmatmul ins(%a, %b : !pto.tile_buf<left, 32x64xf16, slayout=row_major>, !pto.tile_buf<right, "
+    "{64x16xf16|64x16xbf16}, slayout=col_major>) "
+    "outs(%c : !pto.tile_buf<acc, 32x16xf32, blayout=col_major, slayout=row_major, fractal=1024>)",
+    covered_by=("MAT-COM-02",),
+    on="a2a3",
+)
 def MM_3(o: Site) -> Message:
     """dst = lhs x rhs is i32 of 8-bit integers, or f32 of one float type: f16, bf16, f32, on a5 also 8 bits.
 
@@ -111,9 +118,11 @@ _scaled_bias = first(_bias, "bias.dtype.name == 'f32'", "{bias} has element type
 
 @_rule(
     "GV-1",
-    "lhs valid=1x64, rhs valid=64x16, dst valid=1x16",
-    "lhs valid=16x64",
+    "pto.tgemv ins(%a, %b : !pto.tile_buf<left, 16x64xf16, valid=1x64, slayout=row_major>, "
+    "!pto.tile_buf<right, 64x16xf16, slayout=col_major>) "
+    "outs(%c : !pto.tile_buf<acc, {1x16xf32|16x16xf32}, blayout=col_major, slayout=row_major, fractal=1024>)",
     covered_by=("GEMV-COM-01", "GEMV-COM-02"),
+    on="a2a3",
 )
 def GV_1(o: Site) -> Message:
     """lhs and dst of a row product have one valid row; inner and outer valid sizes agree."""
@@ -218,15 +227,24 @@ MX_BIAS = _rule(
 
 MM_1 = _rule(
     "MM-1",
-    "32x64 times 64x16 into 32x16",
-    "32x64 times 32x16",
+    "pto.tmatmul ins(%a, %b : !pto.tile_buf<left, 32x48xf16, blayout=col_major, slayout=row_major>, "
+    "!pto.tile_buf<right, 48x64xf16, slayout=col_major>) "
+    "outs(%c : !pto.tile_buf<acc, 32x64xf32, valid={32x64|16x64}, blayout=col_major, slayout=row_major, "
+    "fractal=1024>)",
     what=(
         "A product goes from left (MxK) and right (KxN) to acc (MxN), by valid regions where types state them; m, k "
         "and n are at most 4095, and in scaled products at least 1."
     ),
     covered_by=("MAT-COM-01", "MAT-COM-03", "MAT-COM-04"),
 )(_product)
-MM_4 = _rule("MM-4", "f32 bias of an f32 product", "f16 bias of an f32 product", covered_by=("MAT-COM-08",))(_bias)
+MM_4 = _rule(
+    "MM-4",
+    "pto.tmatmul.bias ins(%a, %b, %c : !pto.tile_buf<left, 32x64xf16, slayout=row_major>, "
+    "!pto.tile_buf<right, 64x16xf16, slayout=col_major>, !pto.tile_buf<{bias|vec}, 1x16xf32>) "
+    "outs(%d : !pto.tile_buf<acc, 32x16xf32, blayout=col_major, slayout=row_major, fractal=1024>)",
+    covered_by=("MAT-COM-08",),
+    on="a2a3",
+)(_bias)
 MX_3 = replace(MM_3, check=_scaled_triple, targets=("a5",))
 MX_4 = replace(MM_4, check=_scaled_bias)
 

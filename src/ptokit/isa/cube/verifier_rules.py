@@ -94,7 +94,11 @@ def CUB_04(o: Site) -> Message:
 _FP4 = frozenset(("e2m1x2", "e1m2x2"))
 
 
-@verified("CUB-05", "pto.load_cbuf_to_ca_s4 of !pto.f4E2M1x2", "pto.load_cbuf_to_ca of !pto.f4E2M1x2; _s4 of ui8")
+@verified(
+    "CUB-05",
+    "pto.load_cbuf_to_ca %s, %d, %n0, %n1, %n2, %n3, %n4, %n5 : !pto.ptr<{f16|!pto.f4E2M1x2}, l1>, "
+    "!pto.ptr<{f16|!pto.f4E2M1x2}, l0a>, i64, i64, i64, i64, i64, i64",
+)
 def CUB_05(o: Site) -> Message:
     """Pairs of 4-bit floats are loaded as such, from and to elements of one type, and nothing else is."""
     pairs = o.instr.text.endswith("_s4")

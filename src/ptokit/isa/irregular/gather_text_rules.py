@@ -41,9 +41,11 @@ def _along(o: Site, small: str, large: str) -> Message:
 
 @_of("TGatherOp")(
     "TGATHER-AS-02",
-    "i32 indices and tmp",
-    "i16 indices on a2a3",
+    "%a = pto.alloc_tile : !pto.tile_buf<vec, 1x32xi32{|, valid=1x16}>\n"
+    "pto.tgather ins(%b, %c, %a : !pto.tile_buf<vec, 1x64xf32>, !pto.tile_buf<vec, 1x32xi32>, "
+    "!pto.tile_buf<vec, 1x32xi32{|, valid=1x16}>) outs(%d : !pto.tile_buf<vec, 1x32xf32>)",
     covered_by=("TGATH-COM-01", "TGATH-A23-01", "TGATH-A5-01"),
+    on="a2a3",
 )
 def TGATHER_AS_02(o: Site) -> Message:
     """tgather by index: one element type that the target gathers; indices of 32 bits, on a5 also of 16; dst and indices
@@ -153,8 +155,8 @@ def TSCATTER_AS_01(o: Site) -> Message:
 
 @_of("THistogramOp")(
     "HIST-AS-01",
-    "byte = 1 of ui16",
-    "byte = 2 of ui16",
+    "pto.thistogram ins(%a, %b : !pto.tile_buf<vec, 32x32xui16>, !pto.tile_buf<vec, 32x1xui8, "
+    "blayout=col_major>) outs(%c : !pto.tile_buf<vec, 32x256xui32>) {isMSB = false, byte = {0|1} : i32}",
     targets=("a5",),
     covered_by=("HIST-01", "HIST-02", "HIST-03", "HIST-04"),
 )

@@ -103,7 +103,13 @@ def CC_2(o: Site) -> Message:
     return None
 
 
-RN_1 = _rule("RN-1", "rounds = 7", "rounds = 8", covered_by=("RAND-01", "RAND-02", "RAND-03"), targets=("a5",))(
+RN_1 = _rule(
+    "RN-1",
+    "pto.trandom ins(%i, %i, %i, %i, %i, %i {rounds = 7 : i32} : i32, i32, i32, i32, i32, i32) "
+    "outs(%d : !pto.tile_buf<vec, {16x16xi32|16x16xf32}>)",
+    covered_by=("RAND-01", "RAND-02", "RAND-03"),
+    targets=("a5",),
+)(
     """trandom: 7 or 10 rounds into a row_major tile of 32-bit integers.
 
     On a2a3 there is none: A5-1.

@@ -66,7 +66,13 @@ def _merged(o: Site) -> Message:
     return None
 
 
-@_of("TSort32Op")("SORT-AS-01", "f32 with i32 indices", "i16 indices", covered_by=("SORT-COM-01",))
+@_of("TSort32Op")(
+    "SORT-AS-01",
+    "pto.tsort32 ins(%a, %b, %c : !pto.tile_buf<vec, {1x8xf32|1x64xf32}>, !pto.tile_buf<vec, 1x64xui32>, "
+    "!pto.tile_buf<vec, 1x32xf32>) outs(%d : !pto.tile_buf<vec, 1x128xf32>)",
+    covered_by=("SORT-COM-01",),
+    on="a2a3",
+)
 def SORT_AS_01(o: Site) -> Message:
     """tsort32: row-major vec tiles, f16 or f32, and indices of 32 bits; on a2a3 a tmp has src's size."""
     wrong = vec_rows(o, "src", "dst", "idx", "tmp") or differ(o, "src", "dst") or not_of(o, F, "src")

@@ -65,7 +65,12 @@ SORT_RULES = (
         what="dst does not overlap the sources.",
         evidence="device",
     )(overlapping),
-    _sort("SORT-A23-01", "256 groups", "510 groups")(
+    _sort(
+        "SORT-A23-01",
+        "TSORT32(Tile(Vec, {f32, 16, 128), Tile(Vec, f32, 16, 64), Tile(Vec, u32, 16, 64|f16, 1, 65280), "
+        "Tile(Vec, f16, 1, 16320), Tile(Vec, u32, 1, 16320}))",
+        evidence="legal",
+    )(
         """A row has no multiple of 255 groups above 255 on a2a3.
 
         Decision: The executor sorts them.

@@ -91,7 +91,13 @@ def dual_split(o: Site) -> Message:
     return f"{o.src.vc} columns are split in two; they must be a multiple of {step}" if o.src.vc % step != 0 else None
 
 
-@_rule("PAIR-03", "valid=16x32 in 16x32", "row_plus_one, valid=16x32 in 16x32")
+@_rule(
+    "PAIR-03",
+    "TEXTRACT2(Tile(Vec, f16, 16, 32, ColMajor, slayout=SLayout.RowMajor{|, "
+    "compact=CompactMode.RowPlusOne}), Tile(Vec, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor), "
+    "Tile(Vec, f16, 32, 64), 0, 0, 16, 48)",
+    evidence="static_assert",
+)
 def EXTR_PAIR_03(o: Site) -> Message:
     """Two windows on a5: types that go between vec tiles, and room for column blocks of whole boxes."""
     if o.src.dtype not in VEC_TYPES:

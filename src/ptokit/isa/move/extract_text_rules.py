@@ -192,7 +192,13 @@ EXTRACT_TEXT_RULES = (
     EX_3,
 )
 INSERT_TEXT_RULES = (
-    _rule("IN-1", "16x16 at (16, 0) of 32x16", "16x16 at (24, 0) of 32x16")(
+    _rule(
+        "IN-1",
+        "%x = arith.constant {0|-16} : index\n"
+        "pto.tinsert ins(%a, %c0, %x : !pto.tile_buf<vec, 4x32xf16>, index, index) "
+        "outs(%b : !pto.tile_buf<vec, 6x64xf16>)",
+        on="a2a3",
+    )(
         "tinsert: indices of type index, src's valid region inside dst.",
         _indices,
         lambda o: outside(position(o), (o.src.vr, o.src.vc), (o.dst.rows, o.dst.cols)),

@@ -40,7 +40,11 @@ def MO_2(o: Site) -> Message:
     return f"{o:fp} and a scalar are both given" if o.fp is not None and o.quant is not None else None
 
 
-@_rule("MO-5", "acc to vec", "acc to mat")
+@_rule(
+    "MO-5",
+    "pto.tmov ins(%a : !pto.tile_buf<{acc|vec}, 8x8xf32>) "
+    "outs(%b : !pto.tile_buf<vec, 8x8xf32>) {accToVecMode = #pto<acc_to_vec_mode single_mode_vec1>}",
+)
 def MO_5(o: Site) -> Message:
     """accToVecMode goes with acc to vec."""
     if o.mode is not None and pair(o) != (Acc, Vec):
@@ -48,7 +52,13 @@ def MO_5(o: Site) -> Message:
     return None
 
 
-@_rule("MO-7", "fp scaling", "fp vec")
+@_rule(
+    "MO-7",
+    "%a = pto.alloc_tile : !pto.tile_buf<scaling, 1x32xui64>\n"
+    "pto.tmov ins(%b : !pto.tile_buf<{acc|vec}, 32x32xf32, blayout=col_major, slayout=row_major>, %a : "
+    "!pto.tile_buf<scaling, 1x32xui64>) outs(%c : !pto.tile_buf<mat, 32x32xf32, blayout=col_major, "
+    "slayout=row_major>)",
+)
 def MO_7(o: Site) -> Message:
     """fp is a scaling tile, for an acc source of 32-bit elements."""
     fp: TileInfo | None = o.fp
@@ -68,8 +78,8 @@ def to_zz(o: Site) -> bool:
 
 @_rule(
     "MO-12",
-    "three vec tiles of ui8",
-    "grpAxis without a third tile",
+    "pto.tmov ins(%s, %t : !pto.tile_buf<vec, 16x32xui8, valid=16x32>, !pto.tile_buf<vec, "
+    "{1x96xui8|1x64xui8}>) outs(%d : !pto.tile_buf<vec, 16x32xui8, valid=16x32, slayout=row_major>)",
     source="PTOAS 2026-08 PTO.cpp TMovOp",
 )
 def MO_12(o: Site) -> Message:
@@ -147,24 +157,48 @@ ASSEMBLER_RULES = (
         "(src.rows, src.cols) == (dst.rows, dst.cols) if src.loc is Mat or target.is_a(A2A3)",
         "{src} is {src.rows}x{src.cols}, {dst} is {dst.rows}x{dst.cols}",
     ),
-    _rule("MO-4", "acc to vec", "left to vec")(
+    _rule(
+        "MO-4",
+        "pto.tmov ins(%a : !pto.tile_buf<{vec|left}, 8x16xf16>) outs(%b : !pto.tile_buf<vec, 8x16xf16>)",
+        on="a2a3",
+    )(
         "tmov goes mat to left, right, bias, scaling; vec to vec; acc to mat, vec; on a5 also vec to mat.",
         "target.is_a(A5) and pair(o) == (Vec, Mat) if pair(o) not in _PAIRS",
         "the assembler does not move {arrow(o)}",
     ),
     MO_5,
-    _rule("MO-6", "acc to mat", "vec to vec")(
+    _rule(
+        "MO-6",
+        """
+            %c0_i64 = arith.constant 0 : i64
+            pto.tmov ins(%a : !pto.tile_buf<{acc|vec}, 8x32xi8>, %c0_i64 : i64) outs(%b : !pto.tile_buf<vec, 8x32xi8>)
+        """,
+        on="a2a3",
+    )(
         "reluPreMode and a scalar go with an acc source.",
         "not relu(o) and quant is None if src.loc is not Acc",
         "{'reluPreMode' if relu(o) else 'a scalar'} with a {src.loc.text} source",
     ),
     MO_7,
-    _rule("MO-8", "single_mode_vec0", "dual_mode_split_m")(
+    _rule(
+        "MO-8",
+        "%a = pto.alloc_tile : !pto.tile_buf<scaling, 1x32xui64>\n"
+        "pto.tmov ins(%b : !pto.tile_buf<acc, 32x32xi32, blayout=col_major, slayout=row_major, fractal=1024>, %a "
+        ": !pto.tile_buf<scaling, 1x32xui64>) outs(%c : !pto.tile_buf<vec, 32x32xi8>) {accToVecMode = "
+        "#pto<acc_to_vec_mode {single_mode_vec0|dual_mode_split_m}>}",
+        on="a2a3",
+    )(
         "fp and a scalar go with single modes.",
         "fp is None and quant is None if dual(o)",
         "{mode.text} together with {f'{o:fp}' if fp is not None else 'a scalar'}",
     ),
-    _rule("MO-9", "Nz", "Zz")(
+    _rule(
+        "MO-9",
+        "pto.tmov ins(%a : !pto.tile_buf<acc, 32x32xf32, slayout=row_major, fractal=1024>) "
+        "outs(%b : !pto.tile_buf<mat, 32x32xf16, blayout=col_major, slayout=row_major>){| {reluPreMode = "
+        "#pto<relu_pre_mode normal_relu>}}",
+        on="a2a3",
+    )(
         "An acc source with fp or ReLU is col_major, row_major.",
         "src.layout_name == 'Nz' if src.loc is Acc and (optional(o, 'fp') is not None or relu(o))",
         "{src} is blayout={src.blayout.text}, slayout={src.slayout.text}; not col_major, row_major",
@@ -188,7 +222,12 @@ ASSEMBLER_RULES = (
     )(_fractal),
 )
 ASSEMBLER_FP_RULES = (
-    _rule("MF-1", "fp scaling", "fp vec")(
+    _rule(
+        "MF-1",
+        "pto.tmov.fp ins(%a, %b : !pto.tile_buf<mat, {32x32xf32|32x32xi8}, blayout=col_major, "
+        "slayout=row_major>, !pto.tile_buf<scaling, 1x32xui64>) "
+        "outs(%c : !pto.tile_buf<left, 32x32xi8, blayout=col_major, slayout=row_major>)",
+    )(
         "tmov.fp: src of 32-bit elements and Nz, fp a scaling tile.",
         "src.dtype.name in ('f32', 'i32', 'u32')",
         "{src} has element type {src.dtype}, not f32 or a 32-bit integer",

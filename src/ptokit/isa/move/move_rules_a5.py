@@ -83,7 +83,13 @@ def _common(o: Site) -> bool:
     return pair(o) in OPERAND_PAIRS or pair(o) == (Vec, Mat)
 
 
-@_rule("05", "Zz to Zz", "Nn to a left scale")
+@_rule(
+    "05",
+    "TMOV({TileLeft(f16, 32, 32), Tile(Mat, f16, 32, 32, ColMajor, "
+    "slayout=SLayout.RowMajor|TileLeftScale(e8m0, 48, 16), "
+    "Tile(Mat, e8m0, 48, 16, ColMajor, slayout=SLayout.ColMajor, fractal=32}))",
+    evidence="static_assert",
+)
 def TMOV_A5_05(o: Site) -> Message:
     """Scales keep type and layout: left Zz, right Nn."""
     if o.src.loc is not Mat or home(o.dst) not in MX_SCALES:
@@ -331,7 +337,12 @@ A5_RULES = (
         "dst.layout_name != 'DN'",
         "{mode.name} does not write a DN tile",
     ),
-    _rule("A5", "SingleModeVec1", "DualModeSplitN")(
+    _rule(
+        "A5",
+        "TMOV(Tile({Mat|Vec}, i8, 32, 32{, ColMajor, slayout=SLayout.RowMajor|}), TileAcc(i32, 32, 32), "
+        "Tile(Scaling, u64, 1, 32), {70368744177664|mode=AccToVecMode.DualModeSplitM})",
+        evidence="static_assert",
+    )(
         "Quantisation goes with single modes.",
         "form(o) == 'cast' if dual(o) and src.loc is Acc",
         "{mode.name} does not quantise; single_mode_vec0 and single_mode_vec1 do",

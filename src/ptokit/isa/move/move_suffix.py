@@ -45,7 +45,7 @@ SUFFIX = define(
     "The suffix of a tmov spelling agrees with the buffers of its tiles.",
     scope=Scope.TEXT,
     source="assembly 5; move-gather-scatter 8",
-    accepted="tmov.m2l from a mat to a left tile",
-    rejected="tmov.m2l from a mat to a right tile",
+    example="pto.tmov.v2v ins(%s : !pto.tile_buf<vec, 16x16xf16, blayout=col_major, slayout=row_major>) "
+    "outs(%d : !pto.tile_buf<{vec|mat}, 16x16xf16, blayout=col_major, slayout=row_major>)",
     why="The reader of `.pto` text reports it: a program no longer knows how a move was spelled.",
 )

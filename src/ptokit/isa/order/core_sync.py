@@ -44,8 +44,10 @@ _SIGNS = dict(zip((CmpMode.EQ, CmpMode.NE, CmpMode.LT, CmpMode.GT, CmpMode.GE, C
 
 @rule(
     "SYS-04",
-    "SYNCALL(core_type=SyncCoreType.AIVOnly) in a vector section",
-    "SYNCALL(core_type=SyncCoreType.AICOnly) in a vector section",
+    """
+        with vector_section():
+            SYNCALL(SyncAllMode.Hard, core_type=SyncCoreType.{AIVOnly|AICOnly})
+    """,
     scope=Scope.SYNC,
 )
 def SYS_04(o: Site) -> str | None:

@@ -214,7 +214,7 @@ BF_1 = _text(
     evidence="ptokit",
 )(bad_token)
 
-SY_1 = _text("SY-1", rejected="sync.set <PIPE_FIX>,", accepted="sync.set <PIPE_FIX>, 0")(
+SY_1 = _text("SY-1", example="pto.sync.set <PIPE_FIX>, {3|}", evidence="ptokit")(
     "sync.set and sync.wait have one event id, a number or a register.",
     "given = (event is not None, o.attrs.get('event_id') is not None)",
     "given != (True, True)",

@@ -96,7 +96,16 @@ def THR_05(o: Site) -> Message:
 _ATOMIC = ("f16", "bf16", "f32", "vector<2xf16>", "vector<2xbf16>")
 
 
-THR_08 = verified("THR-08", "pto.shuffle_up %v, %n {width = 32} of i32", "{width = 8}; of i16")(
+THR_08 = verified(
+    "THR-08",
+    """
+        func.func @f(%i: index, %x: i32, %n: i32) attributes {pto.simt_entry} {
+        %v = pto.shuffle_up %x, %n {width = {16|8} : i32} : i32, i32 -> i32
+        return
+        }
+    """,
+    evidence="ptokit",
+)(
     "Lanes exchange numbers of 32 or 64 bits, f16 or two of it, in groups of 16 or 32.",
     "o.attrs.get('width') in (None, 16, 32)",
     "width is {o.attrs.get('width')}",
@@ -132,7 +141,16 @@ def THR_10(o: Site) -> Message:
     return refused(source, result, rounding, saturation == "sat", bool(o.attrs.get("signedness")))
 
 
-@verified("THR-11", "pto.keep %x {slot = 8} : i64", "pto.keep %x {slot = 7} : i64")
+@verified(
+    "THR-11",
+    """
+        func.func @f(%i: index, %x: i64) attributes {pto.simt_entry} {
+        pto.keep %x {slot = {14|7} : i64} : i64
+        return
+        }
+    """,
+    evidence="ptokit",
+)
 def THR_11(o: Site) -> Message:
     """Values are kept in slots from 0 to 122; those of 64 bits take two, of which the first is even."""
     slot = o.attrs.get("slot")

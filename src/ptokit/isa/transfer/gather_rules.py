@@ -124,7 +124,12 @@ RULES = (
         evidence="device",
         on="a2a3",
     )(c.check(_overlap)),
-    rule("GATHER-CPU-01", "a 1x8 row-major index tile", "an Nz index tile")(c.ub_check(_boxed_index)),
+    rule(
+        "GATHER-CPU-01",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, {1, 8|16, 8, ColMajor, valid_row=1, slayout=SLayout.RowMajor}), mode=Coalesce.Row)",
+        evidence="static_assert",
+    )(c.ub_check(_boxed_index)),
     rule(
         "GATHER-CPU-02",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "

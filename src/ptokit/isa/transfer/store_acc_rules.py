@@ -8,9 +8,13 @@ from . import store_acc_checks as check
 from .transfer_rules import rule
 
 A3 = (
-    rule("STORE-A3-10", "an NZ view", "a DN view", what="Accumulators are stored to ND, NZ, NC1HWC0 and NDC1HWC0.")(
-        check.only_to(Layout.ND, Layout.NZ, Layout.NC1HWC0, Layout.NDC1HWC0)
-    ),
+    rule(
+        "STORE-A3-10",
+        "x: Ptr[{i8|f16}]; TSTORE(GlobalTensor(x, (1, 1, 1, 32, 32){|, (1024, 1024, 1024, 1, 32), "
+        "layout=Layout.DN}), TileAcc(f32, 32, 32){, 70369801142272|})",
+        what="Accumulators are stored to ND, NZ, NC1HWC0 and NDC1HWC0.",
+        evidence="static_assert",
+    )(check.only_to(Layout.ND, Layout.NZ, Layout.NC1HWC0, Layout.NDC1HWC0)),
     rule(
         "STORE-A3-11",
         "x: Ptr[{i8|f16}]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc({f32|f16}, 32, 32){, 70369801142272|})",
@@ -95,7 +99,12 @@ A5 = (
         "x: Ptr[{u8|e5m2}]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc(f32, 32, 32), {1056964608|70369801142272})",
         evidence="static_assert",
     )(check.quant_a5),
-    rule("STORE-A5-14", "bf16 g = (1, 3, 2, 16, 16)", "bf16 g = (1, 6, 2, 16, 8)")(check.to_nz),
+    rule(
+        "STORE-A5-14",
+        "x: Ptr[{f16]; TSTORE(GlobalTensor(x, (1, 1, 1, 16, 32)), Tile(Vec, f16, 16|i32]; "
+        "TSTORE(GlobalTensor(x, (1, 4, 2, 16, 8), layout=Layout.NZ), TileAcc(i32, 32}, 32))",
+        evidence="static_assert device",
+    )(check.to_nz),
     rule(
         "STORE-A5-15",
         "x: Ptr[f16]; TSTORE(GlobalTensor(x, (1, 1, {1, 4, 32)), Tile(Vec, f16, 4|16, 4, 8), "

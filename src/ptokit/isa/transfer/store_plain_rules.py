@@ -69,7 +69,11 @@ def _wide(o: Site) -> Message:
     )
 
 
-@rule("STORE-A3-09", "i8 rows of 96", "i8 rows of 84")
+@rule(
+    "STORE-A3-09",
+    "x: Ptr[i8]; TSTORE(GlobalTensor(x, ({3, 64)), Tile(Vec, i8, 3, 64|6, 84)), Tile(Mat, i8, 6, 96, valid_col=84}))",
+    evidence="device assertion",
+)
 def STORE_A3_09(o: Site) -> Message:
     """From Mat: rows (DN: columns) of the view are multiples of 32 bytes."""
     kind = engine(o)
@@ -177,7 +181,12 @@ A3 = (
         "x: Ptr[f32]; TSTORE(GlobalTensor(x, (16, 16)), Tile(Vec, f32, 16, 16{|, ColMajor}))",
         evidence="static_assert",
     )(_pair),
-    rule("STORE-A3-05", "u64 ND to ND", "u64 Nz to NZ")(_wide),
+    rule(
+        "STORE-A3-05",
+        "x: Ptr[u64]; TSTORE(GlobalTensor(x, ({1, 1, 1, 4, 16)), Tile(Vec, u64, 4, 16|2, 1, 16, 4), "
+        "layout=Layout.NZ), Tile(Vec, u64, 16, 8, ColMajor, slayout=SLayout.RowMajor}))",
+        evidence="static_assert",
+    )(_wide),
     rule(
         "STORE-A3-06",
         "x: Ptr[f32]; TSTORE(GlobalTensor(x, ({16|15}, 16)), Tile(Vec, f32, 16, 16))",

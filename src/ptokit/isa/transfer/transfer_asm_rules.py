@@ -115,10 +115,11 @@ def _is_plain(o: Site) -> bool:
 
 @_rule(
     "ST-9",
-    "ui8",
-    "f8E4M3FN",
+    "pto.tstore ins(%t : !pto.tile_buf<vec, {16x32xi8|16x32xf8E4M3FN}>) "
+    "outs(%v : !pto.partition_tensor_view<16x32xf8E4M3FN>)",
     covered_by=("STORE-A3-03",),
     decision=_ANY_SIGN + " The instruction takes more types on a5; text that uses them is run, with a warning.",
+    on="a2a3",
 )
 def ST_9(o: Site) -> Message:
     """The element type of a vec tile to store (on a2a3 also mat) is an integer of 8 to 64 bits, f16, bf16 or f32."""
@@ -181,29 +182,51 @@ for _id in ("LD-4", "ST-4"):
 
 LOAD = (
     _rule("LD-3", "1x16", "0x16", covered_by=_POSITIVE)(_empty_view),
-    _rule("LD-5", "ui8", "f8E4M3FN", targets=("a2a3",), covered_by=("LOAD-A3-01",), decision=_ANY_SIGN)(
+    _rule(
+        "LD-5",
+        "pto.tload ins(%v : !pto.partition_tensor_view<16x32xf8E4M3FN>) "
+        "outs(%t : !pto.tile_buf<vec, {16x32xi8|16x32xf8E4M3FN}>)",
+        targets=("a2a3",),
+        covered_by=("LOAD-A3-01",),
+        decision=_ANY_SIGN,
+    )(
         "The element type of a loaded tile is an integer of 8 to 64 bits, f16, bf16 or f32.",
         "dst.dtype in MOVED",
         "the tile has element type {dst.dtype}; the assembler loads {names(MOVED)}",
     ),
-    _rule("LD-6", "mat", "left", what="Loads go to vec and mat.", targets=("a2a3",), covered_by=("LOAD-A3-02",))(
-        _in(_VEC, _MAT)
-    ),
-    _rule("LD-7", "i16, f16", "i8, f16", covered_by=("LS-COM-04",))(_sizes),
+    _rule(
+        "LD-6",
+        "pto.tload ins(%v : !pto.partition_tensor_view<16x16xf32>) "
+        "outs(%t : !pto.tile_buf<{vec|acc}, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>)",
+        what="Loads go to vec and mat.",
+        targets=("a2a3",),
+        covered_by=("LOAD-A3-02",),
+    )(_in(_VEC, _MAT)),
+    _rule(
+        "LD-7",
+        "pto.tload ins(%v : !pto.partition_tensor_view<16x16xf32>) "
+        "outs(%t : !pto.tile_buf<vec, {16x16xf32|16x16xf16}>)",
+        covered_by=("LS-COM-04",),
+    )(_sizes),
     _rule("LD-8", "i64", "f4E2M1FN", targets=("a5",), decision=_MORE_TYPES)(
         "Elements have 1, 2, 4 or 8 bytes.",
         "dst.dtype.bits in (8, 16, 32, 64)",
         "elements of {dst.dtype} have {dst.dtype.bits} bits",
     ),
-    _rule("LD-9", "pad=1", "pad=2", targets=("a5",), covered_by=("LOAD-A5-02",))(
+    _rule(
+        "LD-9",
+        "pto.tload ins(%v : !pto.partition_tensor_view<16x16xi64>) outs(%t : !pto.tile_buf<vec, 16x16xi64, pad={1|2}>)",
+        targets=("a5",),
+        covered_by=("LOAD-A5-02",),
+    )(
         "A tile of 64-bit integers has pad null or zero.",
         "dst.spec.pad in _ZERO_PADS if dst.dtype.name in ('i64', 'u64')",
         "a tile of {dst.dtype} with pad={dst.spec.pad}; null and zero are possible",
     ),
     _rule(
         "LD-10",
-        "ND",
-        "row_major, boxes in rows",
+        "pto.tload ins(%v : !pto.partition_tensor_view<16x16xf32>) "
+        "outs(%t : !pto.tile_buf<{mat|vec}, 16x16xf32, slayout=row_major>)",
         what="A vec tile to load has layout ND, DN or Nz.",
         targets=("a5",),
         source=f"{_PTO} TLoadOp",
@@ -215,7 +238,9 @@ LOAD = (
 STORE = (
     _rule("ST-3", "1x16", "0x16", covered_by=_POSITIVE)(_empty_view),
     _rule(
-        "ST-5", "valid=8x16 to a view of 4x32", "valid=8x16 to a view of 16x16", covered_by=tuple(_SHAPE_RULES.split())
+        "ST-5",
+        "pto.tstore ins(%t : !pto.tile_buf<vec, 16x16xf32>) outs(%v : !pto.partition_tensor_view<{8x32xf32|8x16xf32}>)",
+        covered_by=tuple(_SHAPE_RULES.split()),
     )(
         """View and valid region have as many elements, where their types give all sizes.
 
@@ -226,7 +251,11 @@ STORE = (
         "and DYNAMIC not in written_dims(dst)",
         "the valid region has {prod(written_valid(src))} elements, the view {there}",
     ),
-    _rule("ST-6", "vec", "left", covered_by=("STORE-A3-01", "STORE-A5-01"))(
+    _rule(
+        "ST-6",
+        "pto.tstore ins(%t : !pto.tile_buf<{vec|mat}, 16x16xf16>) outs(%v : !pto.partition_tensor_view<16x16xf16>)",
+        covered_by=("STORE-A3-01", "STORE-A5-01"),
+    )(
         "Stores come from vec and acc, on a2a3 also from mat.",
         lambda o: _in(_VEC, _MAT, _ACC)(o) if o.target.is_a(A2A3) else _in(_VEC, _ACC)(o),
     ),
@@ -235,17 +264,32 @@ STORE = (
         "_is_acc(o) if quant",
         "a quantisation word with a {src.loc.text} tile",
     ),
-    _rule("ST-8", "acc", "vec", covered_by=("LS-COM-08",))(
+    _rule(
+        "ST-8",
+        "pto.tstore ins(%t : !pto.tile_buf<{acc|vec}, 16x16xf32>) "
+        "outs(%v : !pto.partition_tensor_view<16x16xf32>){reluPreMode = #pto<relu_pre_mode normal_relu>}",
+        covered_by=("LS-COM-08",),
+    )(
         "reluPreMode goes with acc.",
         "_is_acc(o) if relu is not ReluPreMode.NoRelu",
         "reluPreMode with a {src.loc.text} tile",
     ),
     ST_9,
-    _rule("ST-10", "i16, f16", "i8, f16", covered_by=("LS-COM-04",))(
+    _rule(
+        "ST-10",
+        "pto.tstore ins(%t : !pto.tile_buf<vec, 16x16xf16>) "
+        "outs(%v : !pto.partition_tensor_view<{16x16xf16|16x16xf32}>)",
+        covered_by=("LS-COM-04",),
+    )(
         "A vec tile (on a2a3 also mat) and its view have elements of one size.",
         lambda o: _sizes(o) if _is_plain(o) else None,
     ),
-    _rule("ST-11", "f32", "f16", covered_by=("STORE-A3-11", "STORE-A5-08"))(
+    _rule(
+        "ST-11",
+        "pto.tstore ins(%t : !pto.tile_buf<{vec|acc}, 16x16xf16, blayout=col_major, slayout=row_major, "
+        "fractal=1024>) outs(%v : !pto.partition_tensor_view<16x16xf16>)",
+        covered_by=("STORE-A3-11", "STORE-A5-08"),
+    )(
         "An accumulator is i32 or f32.",
         "src.dtype.name in _ACC_TYPES if src.loc is Acc",
         "the accumulator has element type {src.dtype}, not i32 or f32",
@@ -259,16 +303,27 @@ STORE = (
         decision=_MORE_TYPES,
         targets=("a5",),
     )(_quantised),
-    _rule("ST-14", "f32 to f16", "f32 to i8", covered_by=("STORE-A3-12", "STORE-A5-11"))(
+    _rule(
+        "ST-14",
+        "pto.tstore ins(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>) "
+        "outs(%v : !pto.partition_tensor_view<{16x16xf32|16x16xi8}>)",
+        covered_by=("STORE-A3-12", "STORE-A5-11"),
+    )(
         "Without a quantisation word an accumulator goes to i32, f32, f16 or bf16.",
         "dst.dtype.name in _PLAIN_RESULTS if src.loc is Acc and quant is None",
         "{src.dtype} to {dst.dtype} without a quantisation word; it goes to {', '.join(_PLAIN_RESULTS)}",
     ),
-    _rule("ST-15", "4080", "4096", targets=("a2a3",), covered_by=("STORE-A3-15", "STORE-A3-17"))(_columns),
+    _rule(
+        "ST-15",
+        "pto.tstore ins(%t : !pto.tile_buf<{vec|acc}, 16x4096xf32, blayout=col_major, slayout=row_major, "
+        "fractal=1024>) outs(%v : !pto.partition_tensor_view<16x4096xf32>)",
+        targets=("a2a3",),
+        covered_by=("STORE-A3-15", "STORE-A3-17"),
+    )(_columns),
     _rule(
         "ST-16",
-        "ND",
-        "16 rows, row_major, boxes in rows",
+        "pto.tstore ins(%t : !pto.tile_buf<{acc|vec}, 16x16xf32, slayout=row_major>) "
+        "outs(%v : !pto.partition_tensor_view<16x16xf32>)",
         what="A vec tile to store has layout ND, DN or Nz, or one row or column.",
         targets=("a5",),
         source=f"{_PTO} TStoreOp",
@@ -278,27 +333,36 @@ STORE = (
 STORE_FP = (
     _rule(
         "SF-2",
-        "1x16",
-        "0x16",
+        "pto.tstore_fp ins(%t, %fp : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, "
+        "fractal=1024>, !pto.tile_buf<scaling, 1x16xui64>) "
+        "outs(%v : !pto.partition_tensor_view<{1x16xi8|0x16xi8}>)",
         what="tstore_fp takes a partition_tensor_view (or memref); no dimension of it is 0.",
         always=True,
         covered_by=_POSITIVE,
     )(_of_tiles(_empty_view)),
-    _rule("SF-3", "acc", "vec", what="tstore_fp stores acc.", always=True, covered_by=("LS-COM-07",))(
-        _of_tiles(_in(_ACC))
-    ),
+    _rule(
+        "SF-3",
+        "pto.tstore_fp ins(%t, %fp : !pto.tile_buf<{acc|vec}, 16x16xf32>, !pto.tile_buf<scaling, 1x16xui64>) "
+        "outs(%v : !pto.partition_tensor_view<16x16xi8>)",
+        what="tstore_fp stores acc.",
+        always=True,
+        covered_by=("LS-COM-07",),
+    )(_of_tiles(_in(_ACC))),
     _rule(
         "SF-4",
-        "i32",
-        "f16",
+        "pto.tstore_fp ins(%t, %fp : !pto.tile_buf<acc, {16x16xf32|16x16xf16}, blayout=col_major, "
+        "slayout=row_major, fractal=1024>, !pto.tile_buf<scaling, 1x16xui64>) "
+        "outs(%v : !pto.partition_tensor_view<16x16xi8>)",
         what="The accumulator is f32 or a 32-bit integer.",
         always=True,
         covered_by=("STORE-A3-11", "STORE-A5-08"),
+        on="a2a3",
     )(_of_tiles(_word_sized)),
     _rule(
         "SF-5",
-        "4080",
-        "4096",
+        "pto.tstore_fp ins(%t, %fp : !pto.tile_buf<acc, {16x16xf32|16x4096xf32}, blayout=col_major, "
+        "slayout=row_major, fractal=1024>, !pto.tile_buf<scaling, 1x16xui64>) "
+        "outs(%v : !pto.partition_tensor_view<16x4096xi8>)",
         what="An accumulator has 1..4095 columns, and no more valid ones.",
         targets=("a2a3",),
         always=True,
@@ -314,10 +378,22 @@ PREFETCH = (
         always=True,
         covered_by=_POSITIVE,
     )(_empty_view),
-    _rule("PF-3", "vec", "left", what="Prefetch goes to vec and mat.", always=True, covered_by=("PREF-02",))(
-        _in(_VEC, _MAT)
-    ),
-    _rule("PF-4", "i16, f16", "i8, f16", always=True, covered_by=("PREF-03",))(_sizes),
+    _rule(
+        "PF-3",
+        "pto.tprefetch ins(%v : !pto.partition_tensor_view<16x16xf32>) "
+        "outs(%t : !pto.tile_buf<{vec|acc}, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>)",
+        what="Prefetch goes to vec and mat.",
+        always=True,
+        covered_by=("PREF-02",),
+    )(_in(_VEC, _MAT)),
+    _rule(
+        "PF-4",
+        "pto.tprefetch ins(%v : !pto.partition_tensor_view<16x16xi32>) "
+        "outs(%t : !pto.tile_buf<vec, {16x16xf32|16x16xf16}>)",
+        always=True,
+        covered_by=("PREF-03",),
+        on="a2a3",
+    )(_sizes),
     _rule("PF-5", "i8 on a2a3", "hif8 on a2a3", source=f"{_PTO} TPrefetchOp")(_prefetched),
 )
 

@@ -36,9 +36,10 @@ def same(names: str) -> Rule:
     return bound(MIC_01, same_shape(names))
 
 
-MIC_02 = verified("MIC-02", "pto.vaddc of 64xi32", "pto.vaddc of 128xi16", "VEC-A5-07")(
-    "The element type is one that the operation is defined for."
-)
+MIC_02 = verified(
+    "MIC-02",
+    "%d = pto.vcpadd %a, %m : !pto.vreg<{64xf32|64xi32}>, !pto.mask<b32> -> !pto.vreg<{64xf32|64xi32}>",
+)("The element type is one that the operation is defined for.")
 
 
 def of(names: str, allowed: str) -> Rule:
@@ -48,9 +49,11 @@ def of(names: str, allowed: str) -> Rule:
 
 _STORED_ONLY = frozenset("e4m3 e5m2 e8m0 hif8 hif8x2 bf16x2 e2m1x2 e1m2x2".split())
 
-MIC_03 = verified("MIC-03", "pto.vcvt of 256xf8E4M3FN to 64xf32", "pto.vadd of 256xf8E4M3FN", "VEC-A5-07")(
-    "8-bit floats and pairs are loaded, stored, moved and converted; nothing computes with them."
-)
+MIC_03 = verified(
+    "MIC-03",
+    "%d = pto.vadd %a, %b, %m : !pto.vreg<{256xi8|256xf8E4M3FN}>, !pto.vreg<{256xi8|256xf8E4M3FN}>, "
+    "!pto.mask<b8> -> !pto.vreg<{256xi8|256xf8E4M3FN}>",
+)("8-bit floats and pairs are loaded, stored, moved and converted; nothing computes with them.")
 
 
 def computed(name: str) -> Rule:
@@ -65,7 +68,7 @@ def computed(name: str) -> Rule:
     return bound(MIC_03, check)
 
 
-MIC_04 = verified("MIC-04", "pto.vadds of 64xui32 and an i32", "pto.vadds of 64xi32 and a ui32", "VEC-A5-06")(
+MIC_04 = verified("MIC-04", "%d = pto.vbr %x : {f32|f16} -> !pto.vreg<64xf32>")(
     "A number that meets lanes has their type, or is an integer of their width that leaves its sign open."
 )
 
@@ -75,9 +78,9 @@ def meets(name: str, data: str) -> Rule:
     return bound(MIC_04, number_like(name, data, open_sign=True))
 
 
-MIC_05 = verified(
-    "MIC-05", "pto.vgather2 from ui16 with a predicate of b16", "pto.vgather2 from ui16 with b32", "VEC-A5-05"
-)("A predicate has the granularity that the operation works with.")
+MIC_05 = verified("MIC-05", '%d = pto.vtrc %a, %m, "R" : !pto.vreg<64xf32>, !pto.mask<{b32|b16}> -> !pto.vreg<64xf32>')(
+    "A predicate has the granularity that the operation works with."
+)
 
 
 def granular(bits: Callable[[Site], int | None]) -> Rule:
@@ -100,7 +103,7 @@ def _of_lanes(name: str) -> Rule:
 # ------------------------------------------------------------------------ memory
 
 
-@verified("MIC-06", "%v, %q = pto.vlds %p[%i] with %q of the type of %p", "%q points to elements of another type")
+@verified("MIC-06", "%v, %q = pto.vlds %p[%i] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>, !pto.ptr<{f32|f16}, ub>")
 def MIC_06(o: Site) -> Message:
     """The pointer that an access gives back has the type of the pointer it was given."""
     moved = [o.operands.get(result.name) for result in o.instr.produces if result.kind == "ptr"]
@@ -114,7 +117,7 @@ def MIC_06(o: Site) -> Message:
     return None
 
 
-@verified("MIC-07", "pto.vlds of a !pto.ptr<f32, ub>", "pto.vlds of a !pto.ptr<f32, gm>", "PTR-A5-01")
+@verified("MIC-07", "%v = pto.vlds %p[%i] : !pto.ptr<f32, {vec|gm}> -> !pto.vreg<64xf32>")
 def MIC_07(o: Site) -> Message:
     """Registers and predicates are loaded from the unified buffer and stored to it."""
     for operand in o.instr.operands:
@@ -139,9 +142,7 @@ _PACKED_MODES = {
 
 @verified(
     "MIC-09",
-    "pto.vgather2 from ui8 to 128xui16 at 128xui16",
-    "pto.vgather2 from ui8 to 128xi16; at 128xsi16",
-    "VEC-A5-11",
+    "%d = pto.vgather2 %p, %o, %m : !pto.ptr<{i8|ui8}, ub>, !pto.vreg<128xui16>, !pto.mask<b16> -> !pto.vreg<128xi16>",
 )
 def MIC_09(o: Site) -> Message:
     """Gathered lanes are those of memory, bytes in 16 bits; offsets are integers of that width without a sign."""
@@ -162,9 +163,7 @@ def MIC_09(o: Site) -> Message:
 
 @verified(
     "MIC-10",
-    "pto.vscatter of 256xui8 at 128xui16 with a predicate of b16",
-    "pto.vscatter of 256xui8 at 256xui8",
-    "VEC-A5-11",
+    "pto.vscatter %v, %p, %o, %m : !pto.vreg<64xf32>, !pto.ptr<{f32|i32}, ub>, !pto.vreg<64xi32>, !pto.mask<b32>",
 )
 def MIC_10(o: Site) -> Message:
     """Lanes of 32 bits are scattered at offsets of 32 bits, others at 16: bytes, of which every second goes, too."""
@@ -182,7 +181,10 @@ def MIC_10(o: Site) -> Message:
 # ----------------------------------------------------------------------- shifts …
 
 
-@verified("MIC-11", "pto.vshl of 64xui32 by 64xsi32", "pto.vshl of 64xui32 by 64xui32")
+@verified(
+    "MIC-11",
+    "%d = pto.vshr %a, %b, %m : !pto.vreg<64xi32>, !pto.vreg<{64xsi32|64xi32}>, !pto.mask<b32> -> !pto.vreg<64xi32>",
+)
 def MIC_11(o: Site) -> Message:
     """Lanes are shifted by signed integers of their width.
 
@@ -212,7 +214,7 @@ def MIC_13(o: Site) -> Message:
     return None
 
 
-@verified("MIC-14", "pto.vpack of 64xi32 to 128xui16", "pto.vpack of 64xi32 to 128xi16", "VEC-A5-06")
+@verified("MIC-14", '%d = pto.vpack %a, "LOWER" : !pto.vreg<64xi32> -> !pto.vreg<{128xu16|128xi16}>')
 def MIC_14(o: Site) -> Message:
     """Packing halves integers of 16 or 32 bits, to unsigned ones; unpacking doubles them."""
     source = next(vectors(o, ["src0", "src"]), None)
@@ -227,7 +229,7 @@ def MIC_14(o: Site) -> Message:
     return f"elements of {element(source)} are not {'' if packs else 'un'}packed to {element(result)}"
 
 
-@verified("MIC-15", "pto.vcadd of 128xi16 to 64xi32", "pto.vcadd of 128xi16 to 128xi16", "VEC-A5-06")
+@verified("MIC-15", "%d = pto.vcadd %a, %m : !pto.vreg<128xui16>, !pto.mask<b16> -> !pto.vreg<{64xu32|64xi32}>")
 def MIC_15(o: Site) -> Message:
     """The sum of integers of 8 or 16 bits is twice as wide, of the same sign."""
     for source in vectors(o, ["src"]):
@@ -241,7 +243,10 @@ def MIC_15(o: Site) -> Message:
     return None
 
 
-@verified("MIC-16", "pto.vcbmax with a predicate of b32 in and out", "with b32 in and b16 out", "VEC-A5-05")
+@verified(
+    "MIC-16",
+    "%v, %f = pto.vcbmax %a, %m : !pto.vreg<64xf32>, !pto.mask<b32> -> !pto.vreg<64xf32>, !pto.mask<{b32|b16}>",
+)
 def MIC_16(o: Site) -> Message:
     """The predicate of what was found has the type of the one that was given."""
     given, found = o.operands.get("mask"), o.operands.get("found")

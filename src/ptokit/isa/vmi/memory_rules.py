@@ -55,9 +55,12 @@ def access(data: str, *, packs: bool = False, anywhere: bool = False) -> tuple[R
     return (_memory(data, packs=packs), *([] if anywhere else [VMI_18]))
 
 
-VMI_20 = vmi_rule("VMI-20", "pto.vmi.vgather of 64xf32 at 64xui32", "pto.vmi.vgather of 64xf32 at 64xsi32, at 64xui16")(
-    "Offsets are integers of 16 or 32 bits without a sign; those of 16 bits gather elements of ui16."
-)
+VMI_20 = vmi_rule(
+    "VMI-20",
+    "pto.vmi.vscatter %v, %p, %o, %m : !pto.vmi.vreg<64xf32>, !pto.ptr<f32, ub>, "
+    "!pto.vmi.vreg<{64xi16|64xi8}>, !pto.vmi.mask<64xpred>",
+    evidence="ptokit",
+)("Offsets are integers of 16 or 32 bits without a sign; those of 16 bits gather elements of ui16.")
 
 
 def offsets(name: str, result: str = "") -> Rule:

@@ -6,6 +6,7 @@ Each rule is bound with the names of the operands and results that it is about: 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ptokit.diagnostics import Rule, RuleDecorator
 
@@ -19,10 +20,10 @@ from .layouts import Layout, layout_of
 Logical = VectorInfo | LanesInfo
 
 
-def vmi_rule(id: str, *example: str, around: bool = False) -> RuleDecorator:
+def vmi_rule(id: str, *example: str, **more: Any) -> RuleDecorator:
     """A rule of the assembler's verifiers of logical vectors, which they also apply to lowered memory."""
     source = "PTOAS e32488c9, VMI.cpp"
-    return assembler_rule(id, *example, source=source, always=True, around=around)
+    return assembler_rule(id, *example, source=source, always=True, **more)
 
 
 def vectors(o: Site, names: Sequence[str]) -> Iterator[VectorInfo]:
@@ -78,8 +79,9 @@ def layouts_differ(found: Sequence[Logical], same: bool) -> Message:
 
 VMI_05 = vmi_rule(
     "VMI-05",
-    "a predicate of 64xb32 for lanes of 64xf32; 64xpred for any 64 lanes",
-    "a predicate of 64xb16 for lanes of 64xf32",
+    '%r = pto.vmi.cmpf "olt", %a, %b : !pto.vmi.vreg<64xf32>, !pto.vmi.vreg<64xf32> -> '
+    "!pto.vmi.mask<{64xpred|32xpred}>",
+    evidence="ptokit",
 )("A predicate has the number of lanes, the granularity and the layout of the vector that it selects lanes of.")
 
 
@@ -107,9 +109,11 @@ def _unfit(mask: LanesInfo, vector: VectorInfo) -> Message:
     return None
 
 
-VMI_06 = vmi_rule("VMI-06", "pto.vmi.vand of two predicates of 64xpred", "pto.vmi.vand of 64xpred and 128xpred")(
-    "Predicates of one operation have the same number of lanes, granularity and layout."
-)
+VMI_06 = vmi_rule(
+    "VMI-06",
+    "%r = pto.vmi.vand %a, %b : !pto.vmi.mask<64xpred>, !pto.vmi.mask<{64xpred|128xpred}> -> !pto.vmi.mask<64xpred>",
+    evidence="ptokit",
+)("Predicates of one operation have the same number of lanes, granularity and layout.")
 
 
 def same_predicates(names: str) -> Rule:

@@ -48,7 +48,11 @@ VMI_17 = vmi_rule(
 )
 
 
-@vmi_rule("VMI-22", "dense<1.0> : tensor<64xf32> for 64xf32", "dense<1.0> : tensor<32xf32> for 64xf32; 1.0 : f32")
+@vmi_rule(
+    "VMI-22",
+    '%r = "pto.vmi.constant"() {value = dense<1.0> : tensor<32xf32>} : () -> !pto.vmi.vreg<{32xf32|64xf32}>',
+    evidence="ptokit",
+)
 def VMI_22(o: Site) -> Message:
     """A constant is a dense value with the lanes and elements of its vector; of a predicate, of i1."""
     result, text = o.operands.get("result"), str(o.attrs.get("value", ""))
@@ -97,8 +101,8 @@ def VMI_24(o: Site) -> Message:
 
 @vmi_rule(
     "VMI-25",
-    "{num_groups = 8, group_size = 16} for 128xpred",
-    "{num_groups = 8, group_size = 8} for 128xpred",
+    "%r = pto.vmi.create_group_mask %n {num_groups = 8, group_size = {16|8}} : index -> !pto.vmi.mask<128xpred>",
+    evidence="ptokit",
 )
 def VMI_25(o: Site) -> Message:
     """A predicate of groups has their lanes."""
@@ -162,9 +166,10 @@ def _lists(o: Site) -> Mapping[str, tuple[Info, ...]]:
 
 @vmi_rule(
     "VMI-28",
-    "pto.vmi.channel_split of 128xf32 to two of 64xf32",
-    "pto.vmi.channel_split of 128xf32 to two of 32xf32; to one",
+    '%r = "pto.vmi.channel_merge"(%a, %b) : (!pto.vmi.vreg<64xf32>, !pto.vmi.vreg<{64xf32|64xf16}>) -> '
+    "!pto.vmi.vreg<128xf32>",
     around=True,
+    evidence="ptokit",
 )
 def VMI_28(o: Site) -> Message:
     """Channels are two or more vectors of one type, and the vector of all of them has their lanes one by one."""
@@ -190,9 +195,11 @@ def _channels(o: Site) -> tuple[VectorInfo | None, list[VectorInfo]]:
 
 @vmi_rule(
     "VMI-29",
-    "two channels with the layout contiguous of a vector with deinterleaved = 2",
-    "two channels of a vector with deinterleaved = 4",
+    '%r = "pto.vmi.channel_merge"(%a, %b) : (!pto.vmi.vreg<64xf32, #pto.vmi.layout<contiguous>>, '
+    "!pto.vmi.vreg<64xf32, #pto.vmi.layout<contiguous>>) -> "
+    "!pto.vmi.vreg<128xf32, #pto.vmi.layout<deinterleaved = {2|4}>>",
     around=True,
+    evidence="ptokit",
 )
 def VMI_29(o: Site) -> Message:
     """Channels that have layouts are contiguous; the vector of 2 or 4 is so, or deinterleaved by their number."""
@@ -214,9 +221,9 @@ def VMI_29(o: Site) -> Message:
 
 @vmi_rule(
     "VMI-30",
-    "128xf32 with the layout contiguous as two !pto.vreg<64xf32>",
-    "128xf32 with the layout contiguous as one !pto.vreg<64xf32>; 128xf32 without a layout",
+    '%r = "pto.vmi.pack"(%a) : (!pto.mask<{b32|b16}>) -> !pto.vmi.mask<64xb32, #pto.vmi.layout<contiguous>>',
     around=True,
+    evidence="ptokit",
 )
 def VMI_30(o: Site) -> Message:
     """A logical vector or predicate with a layout is made of the registers that this layout fills."""
@@ -253,8 +260,9 @@ def VMI_31(o: Site) -> Message:
 
 @vmi_rule(
     "VMI-32",
-    "pto.vmi.vdhist of 256xui8 into 256xui16",
-    "pto.vmi.vdhist of 256xsi8; into 64xui16",
+    "%r = pto.vmi.vdhist %acc, %s, %m : !pto.vmi.vreg<{128xui16|64xui16}>, !pto.vmi.vreg<256xui8>, "
+    "!pto.vmi.mask<256xpred> -> !pto.vmi.vreg<{128xui16|64xui16}>",
+    evidence="ptokit",
 )
 def VMI_32(o: Site) -> Message:
     """A histogram counts bytes in 128 or 256 numbers of ui16; a predicate with a layout is of b8."""

@@ -156,7 +156,14 @@ PSTI = _stores("psti", "Store a predicate, at a constant offset in units of 16 o
 PST = _stores("pst", "Store a predicate, at an offset in bytes, or in units of 8 bytes.", 1)
 
 
-@rule("PRD-A5-05", "!pto.mask<b32> and !pto.ptr<ui32, ub>", "!pto.mask<b32> and !pto.ptr<ui16, ub>")
+@rule(
+    "PRD-A5-05",
+    "pto.vecscope {\n"
+    "%b, %e = pto.pstu %a, %m, %h : !pto.align, !pto.mask<{b16|b32}>, !pto.ptr<ui16, ub> -> "
+    "!pto.align, !pto.ptr<ui16, ub>\n"
+    "}",
+    evidence="ptokit",
+)
 def PRD_05(o: Site) -> Message:
     """pstu stores a b16 predicate through a pointer to ui16, a b32 predicate through one to ui32."""
     value, pointer = o.operands.get("value"), o.operands.get("base")

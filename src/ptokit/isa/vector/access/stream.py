@@ -56,8 +56,12 @@ VEC_13 = define(
     "A stream of unaligned stores begins with init_align, hands its state from one store to the next, and ends in one "
     "flush, at its end.",
     source="vector-path 4.8, 8",
-    accepted="init_align, vstus of 3 elements at %p, vstas %a, %p, 3",
-    rejected="vstas %a, %p, 2 after a stream of 3 elements",
+    example="""
+        pto.vecscope {
+        {|%a1 = pto.vstus %a0, %n3, %v, %w : !pto.align, i32, !pto.vreg<64xf32>, !pto.ptr<f32, ub> -> !pto.align
+        }}
+    """,
+    evidence="device",
 )
 define(
     "VEC-A5-20",

@@ -20,7 +20,17 @@ from .typesets import INTS
 rule = family(SOURCE)
 
 
-@rule("VEC-A5-14", "vshls of i16 by 15", "vshls of i16 by 16", targets=("a2a3", "a5"))
+@rule(
+    "VEC-A5-14",
+    """
+        %t = arith.constant {4|8} : i16
+        pto.vecscope {
+        %r = pto.vshls %a, %t : !pto.vreg<256xi8>, i16 -> !pto.vreg<256xi8>
+        }
+    """,
+    targets=("a2a3", "a5"),
+    evidence="document ptokit",
+)
 def VEC_14(o: Site) -> Message:
     """A shift count is 0..bits-1.
 

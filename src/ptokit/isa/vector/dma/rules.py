@@ -164,9 +164,20 @@ def _reach(o: Site, side: str) -> Size:
 
 @rule(
     "DMA-A5-08",
-    "rows of 224 bytes and 8 f32 of right padding at a stride of 256",
-    "rows of 128 bytes without counted padding at a stride of 256",
+    """
+        func.func @k(%x: !pto.ptr<f32, gm>, %y: !pto.ptr<f32, gm>) {
+          %c0 = arith.constant 0 : i64
+          %c2 = arith.constant 2 : i64
+          %c64 = arith.constant 64 : i64
+          %c128 = arith.constant {64|128} : i64
+          %on = arith.constant true
+          %u = pto.castptr %c0 : i64 -> !pto.ptr<f32, ub>
+          pto.copy_gm_to_ubuf %x, %u, %c0, %c2, %c64, %c0, %c0, %on, %c0, %c64, %c128
+          return
+        }
+    """,
     source="vector-path 3.3, 8",
+    evidence="document",
 )
 def DMA_08(o: Site) -> Message:
     """Padding is counted where rows are padded, and fills at most 32 bytes more than it counts.
@@ -214,8 +225,19 @@ _SHAPE = (
     ),
     rule(
         "DMA-A5-04-LINT",
-        "rows of 128 bytes at a source stride of 128",
-        "rows of 128 bytes at a source stride of 64",
+        """
+            func.func @k(%x: !pto.ptr<f32, gm>, %y: !pto.ptr<f32, gm>) {
+              %c0 = arith.constant 0 : i64
+              %c2 = arith.constant 2 : i64
+              %c64 = arith.constant 64 : i64
+              %c32 = arith.constant {64|32} : i64
+              %off = arith.constant false
+              %u = pto.castptr %c0 : i64 -> !pto.ptr<f32, ub>
+              pto.copy_gm_to_ubuf %x, %u, %c0, %c2, %c64, %c0, %c0, %off, %c0, %c32, %c64
+              return
+            }
+        """,
+        evidence="document",
     )(
         """The source stride is at least the length of a row.
 
@@ -230,7 +252,16 @@ GM_TO_UB: tuple[Rule, ...] = (
     *_SHAPE,
     replace(DMA_02, check=_ub_stride_of("dst_stride")),
     _fields({**_ROWS, "src_stride": _GM, "dst_stride": _UB, "left_padding": _PADDING, "right_padding": _PADDING}),
-    rule("DMA-A5-06", "nburst(%n, %s, %d) loop(%c, %s, %d)", "loop(%c, %s)")(
+    rule(
+        "DMA-A5-06",
+        """
+            %u = pto.castptr %c0 : i64 -> !pto.ptr<f32, ub>
+            {%v = |}pto.{castptr %c32 : i64 -> !pto.ptr<f32, ub>
+            pto.copy_ubuf_to_ubuf|copy_ubuf_to_gm} %u, %{v|y}, %c0, %c1, %c64{, %c64, %c64|}
+        """,
+        evidence="ptokit",
+        on="cpu",
+    )(
         "A copy has its operands in the order of one of its forms, and whole groups: loop(count, source stride, "
         "destination stride), pad(value) or pad(value, left, right).",
         "(left_padding is not None) == (right_padding is not None)",
@@ -239,8 +270,20 @@ GM_TO_UB: tuple[Rule, ...] = (
     DMA_08,
     rule(
         "DMA-A5-09",
-        "56 f32 and 8 of padding at a stride of 256 bytes",
-        "60 f32 and 8 of padding at a stride of 256 bytes",
+        """
+            func.func @k(%x: !pto.ptr<f32, gm>, %y: !pto.ptr<f32, gm>) {
+              %c0 = arith.constant 0 : i64
+              %c2 = arith.constant 2 : i64
+              %c240 = arith.constant 240 : i64
+              %c8 = arith.constant 8 : i64
+              %c256 = arith.constant 256 : i64
+              %on = arith.constant true
+              %u = pto.castptr %c0 : i64 -> !pto.ptr<{f16|f32}, ub>
+              pto.copy_gm_to_ubuf %x, %u, %c0, %c2, %c240, %c0, %c8, %on, %c0, %c240, %c256
+              return
+            }
+        """,
+        evidence="device",
     )(
         """A padded row fits the destination row.
 
