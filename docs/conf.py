@@ -5,6 +5,7 @@ author = "the ptokit developers"
 extensions = ["myst_parser"]
 myst_heading_anchors = 4
 myst_enable_extensions = ["deflist"]
+smartquotes = False  # what is copied from a page is what a program reads
 html_theme = "furo"
 html_title = "ptokit"
 html_copy_source = False

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
+import re
 import webbrowser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from typer.testing import CliRunner
@@ -94,6 +97,30 @@ def test_the_stamp_follows_pages_and_code(tmp_path: Path, monkeypatch: pytest.Mo
     assert stamps[3] == stamps[2]
 
 
+def dead_links(site: Path) -> list[str]:
+    """Links of built pages to files and anchors that are not there."""
+    anchors = {
+        p.resolve(): set(re.findall(r'\bid="([^"]+)"', p.read_text(encoding="utf-8"))) for p in site.rglob("*.html")
+    }
+    dead = []
+    for page in anchors:
+        for link in set(re.findall(r'(?:href|src)="([^"]+)"', page.read_text(encoding="utf-8"))):
+            address = urlsplit(html.unescape(link))
+            if address.scheme:
+                continue
+            to = (page.parent / unquote(address.path)).resolve() if address.path else page
+            anchor = unquote(address.fragment)
+            if not to.exists() or (anchor and to in anchors and anchor not in anchors[to]):
+                dead.append(f"{page.relative_to(site.resolve())}: {link}")
+    return sorted(dead)
+
+
+def test_dead_links_are_seen(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('<p id="x"><a href="b.html#y"></a><a href="#x"></a><a href="c.html">', "utf-8")
+    (tmp_path / "b.html").write_text('<a href="https://example.org/gone"></a><img src="no.png">', "utf-8")
+    assert dead_links(tmp_path) == ["a.html: b.html#y", "a.html: c.html", "b.html: no.png"]
+
+
 @pytest.mark.campaign
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     pytest.importorskip("sphinx")
@@ -104,5 +131,6 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     for word in ("tstore", "race", "RACE-WAR"):
         assert word in index
     assert building.is_current(tmp_path / "site")
+    assert dead_links(tmp_path / "site") == []
     notebooks = {path.name for path in (tmp_path / "site" / "_downloads").rglob("*.ipynb")}
     assert "09-flash-attention.ipynb" in notebooks

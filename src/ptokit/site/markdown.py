@@ -70,7 +70,9 @@ def markdown(parts: Iterable[Part], link: Link) -> str:
     for part in parts:
         if isinstance(part, Table):
             flush()
-            out.append(table([escaped(h) for h in part.headers], [[linked(c, link) for c in row] for row in part.rows]))
+            code_in = {i for i, header in enumerate(part.headers) if header in _CODE}
+            rows = [[_code(c) if i in code_in else linked(c, link) for i, c in enumerate(row)] for row in part.rows]
+            out.append(table([escaped(h) for h in part.headers], rows))
         elif part.code:
             block.append(f"{part.first[4:]}{part.text}")
             quoted = True
@@ -90,6 +92,13 @@ def markdown(parts: Iterable[Part], link: Link) -> str:
                 out.append(linked(part.text, link))
     flush()
     return "\n\n".join(out) + "\n"
+
+
+_CODE = {"text", "text key"}  # columns whose cells are text of a program
+
+
+def _code(cell: str) -> str:
+    return f"`{cell}`".replace("|", "\\|") if cell.strip(" -") else escaped(cell)
 
 
 def _language(lines: Sequence[str]) -> str:
