@@ -56,7 +56,8 @@ def _kept(word: str) -> bool:
     return any(word.startswith(start) for start in _STYLES.split())
 
 
-NAMES = [*(f"machine-{name}.svg" for name in ("a2a3", "a5")), *(f"{name}.svg" for name in LAYOUTS), "race.svg"]
+DEVICES = [name for name, target in TARGETS.items() if target.is_device]
+NAMES = [*(f"machine-{name}.svg" for name in DEVICES), *(f"{name}.svg" for name in LAYOUTS), "race.svg"]
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or NAMES:

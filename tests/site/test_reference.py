@@ -11,6 +11,7 @@ import ptokit
 from ptokit.site.build import stage, written
 from ptokit.site.citations import slug
 from ptokit.site.topics import page_for
+from ptokit.targets import TARGETS
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +40,12 @@ def test_an_instruction_links_its_rules_and_shows_python(site: Path) -> None:
     text = (site / "reference" / "instructions" / "TSEL.md").read_text(encoding="utf-8")
     assert "[EW-SEL-01](../rules/EW-SEL-01.md)" in text
     assert "```python\n@pto.kernel" in text
+
+
+def test_every_device_is_drawn(site: Path) -> None:
+    text = (site / "reference" / "targets.md").read_text(encoding="utf-8")
+    for target in TARGETS.values():
+        assert (f"](../images/machine-{target.name}.svg)" in text) == target.is_device
 
 
 def test_sources_are_links_to_their_sections(site: Path) -> None:

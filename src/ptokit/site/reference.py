@@ -104,7 +104,12 @@ def _targets(link: Links) -> str:
         "like another one has its rules and tables, but for what it says itself. `ptokit targets` prints this page, "
         "`ptokit targets a2a3 a5` what differs between two."
     )
-    return f"# Targets\n\n{intro}\n\n{markdown(page.parts(), link)}"
+    pictures = [
+        f"## {t.title}\n\n![Buffers and pipes of {t.name}](../images/machine-{t.name}.svg)\n"
+        for t in TARGETS.values()
+        if t.is_device
+    ]
+    return "\n".join([f"# Targets\n\n{intro}\n\n{markdown(page.parts(), link)}", *pictures])
 
 
 def _types() -> str:
