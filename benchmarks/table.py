@@ -205,7 +205,7 @@ def started(*command: str) -> float:
 
 def compiling() -> list[tuple[str, float, float]]:
     """Seconds to compile a kernel of 100 tile instructions, without and with the cache, and to start."""
-    from ptokit.native.program import NativeProgram
+    from ptokit.backends.native.program import NativeProgram
 
     tile = "!pto.tile_buf<vec, 16x64xf32>"
     ops = [("add", "a"), ("mul", "b"), ("max", "a"), ("sub", "b")] * 25

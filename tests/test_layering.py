@@ -15,7 +15,7 @@ MAX_LINES = 500
 LEVELS = [
     *({"records"}, {"diagnostics"}, {"types", "workers"}, {"targets"}, {"draw"}, {"isa"}, {"ir"}, {"plan"}, {"run"}),
     *(
-        {"native"},
+        {"backends"},
         {"sanitize", "watch"},
         {"lang", "asm", "arguments"},
         {"cpp"},
@@ -106,7 +106,7 @@ def readings(text: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "native").rglob("*.py")), ids=lambda p: p.name)
+@pytest.mark.parametrize("path", sorted((PACKAGE / "backends" / "native").rglob("*.py")), ids=lambda p: p.name)
 def test_native_code_reads_the_plan(path: Path) -> None:
     """What operations are is decided by the planner alone. Of the IR, native code knows values."""
     assert readings(path.read_text(encoding="utf-8")) == []
@@ -140,7 +140,7 @@ def test_plans_are_data(path: Path) -> None:
 # Imports for type checkers only, of modules that cannot be told apart: an instruction has functions of a site, and a
 # site its instruction; what the modules of `native` write goes into a writer, which calls them.
 TOGETHER = {("isa.site", "isa.table"), ("isa.meaning.execute", "isa.table")}
-WRITER = "native.function"
+WRITER = "backends.native.function"
 
 
 def module_graph() -> dict[str, set[str]]:
@@ -153,7 +153,7 @@ def module_graph() -> dict[str, set[str]]:
             whole, package = ".".join(parts[1:]), ".".join(parts[1:-1])
             found.add(whole if whole in modules else package)
         graph[name] = {other for other in found & set(modules) - {name, ""} if (name, other) not in TOGETHER}
-        if name.startswith("native.") and WRITER in graph[name] and imports_for_types_only(path, "function"):
+        if name.startswith("backends.native.") and WRITER in graph[name] and imports_for_types_only(path, "function"):
             graph[name].remove(WRITER)
     return graph
 

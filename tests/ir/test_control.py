@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ptokit.asm import parse_module
+from ptokit.backends.native.flows import Flows
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir import Module, Value
 from ptokit.ir.control import (
@@ -20,7 +21,6 @@ from ptokit.ir.control import (
     is_loop,
 )
 from ptokit.ir.core import Block, Op
-from ptokit.native.flows import Flows
 from ptokit.run import compile_program
 from ptokit.targets import target
 

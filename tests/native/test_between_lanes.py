@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+from ptokit.backends.native.backend import prepare
 from ptokit.diagnostics import DiagnosticError
-from ptokit.native.backend import prepare
 from ptokit.types.dtypes import DType, dtype
 from tests.isa.vector.lines import spelled, split
 

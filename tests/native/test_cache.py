@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from ptokit.native import cache
+from ptokit.backends.native import cache
 
 
 @pytest.fixture
@@ -368,7 +368,7 @@ def test_only_files_of_the_cache_are_removed(folder: Path, monkeypatch: pytest.M
 WRITER = """
 import os, random, sys
 from pathlib import Path
-from ptokit.native import cache
+from ptokit.backends.native import cache
 rng = random.Random(int(sys.argv[1]))
 for _ in range(400):
     text = str(rng.randrange(60))
@@ -404,8 +404,8 @@ def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_llvm_refuses_runs_on_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptokit.backends.native import compiler
     from ptokit.diagnostics import DiagnosticError
-    from ptokit.native import compiler
 
     from ..run.test_backends import LOOP, PTRS, compiled, rows
 

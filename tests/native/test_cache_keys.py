@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptokit.native import cache, compiler
+from ptokit.backends.native import cache, compiler
 
 
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o622, 0o660, 0o666])

@@ -11,9 +11,9 @@ pytest.importorskip("llvmlite")
 
 import ptokit as pto
 from ptokit.asm import parse_module
+from ptokit.backends.native.contents import Contents
+from ptokit.backends.native.program import NativeProgram
 from ptokit.diagnostics import DiagnosticError
-from ptokit.native.contents import Contents
-from ptokit.native.program import NativeProgram
 from ptokit.run import compile_program
 from ptokit.targets import target
 

@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from ptokit.asm import parse_module
+from ptokit.backends.native.backend import prepare
 from ptokit.diagnostics import DiagnosticError
-from ptokit.native.backend import prepare
 from ptokit.run import compile_program
 from ptokit.targets import A5
 

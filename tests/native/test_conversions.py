@@ -10,11 +10,11 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+from ptokit.backends.native import compiler, conversions, elements
+from ptokit.backends.native.code import Code
+from ptokit.backends.native.lookups import by_table, table_of
+from ptokit.backends.native.primitives import Maker
 from ptokit.isa.numerics.convert import converter
-from ptokit.native import compiler, conversions, elements
-from ptokit.native.code import Code
-from ptokit.native.lookups import by_table, table_of
-from ptokit.native.primitives import Maker
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import RoundMode
 

@@ -12,15 +12,15 @@ pytest.importorskip("llvmlite")
 import ptokit.isa.all  # noqa: F401
 from ptokit.api.examples import examples
 from ptokit.asm import parse_module
+from ptokit.backends.native import registers
+from ptokit.backends.native.callbacks import VECTORS
+from ptokit.backends.native.values import LocalPointer, Register
+from ptokit.backends.native.vectors import register_kind
 from ptokit.ir.core import Module, Op, Value
 from ptokit.ir.facts import Facts, instr_of
 from ptokit.isa.meaning.execute import Derived
 from ptokit.isa.meaning.words import Lane
 from ptokit.isa.table import TABLE
-from ptokit.native import registers
-from ptokit.native.callbacks import VECTORS
-from ptokit.native.values import LocalPointer, Register
-from ptokit.native.vectors import register_kind
 from ptokit.targets import target
 from ptokit.types.values import Ptr
 

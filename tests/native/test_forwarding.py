@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptokit.native import forwarding
+from ptokit.backends.native import forwarding
 from ptokit.run import Program
 
 from ..run.kernels import compiled

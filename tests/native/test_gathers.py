@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from ptokit.asm import parse_module
+from ptokit.backends.native.program import NativeProgram
 from ptokit.diagnostics import DiagnosticError
-from ptokit.native.program import NativeProgram
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
 

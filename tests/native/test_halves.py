@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptokit.native import compiler, elements
-from ptokit.native.code import Code
+from ptokit.backends.native import compiler, elements
+from ptokit.backends.native.code import Code
 from ptokit.types.dtypes import DTYPES
 
 LANES = 8

@@ -10,10 +10,10 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from ptokit.asm import parse_module
+from ptokit.backends.native import standing_tiles
+from ptokit.backends.native.places import Places
+from ptokit.backends.native.program import NativeProgram
 from ptokit.diagnostics import DiagnosticError
-from ptokit.native import standing_tiles
-from ptokit.native.places import Places
-from ptokit.native.program import NativeProgram
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
 

@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import ptokit as pto
+from ptokit.backends.native.primitives import known
 from ptokit.isa.meaning.primitives import INTEGRAL, PRIMITIVES
-from ptokit.native.primitives import known
 from ptokit.types.dtypes import DTYPES
 
 WITHOUT = {

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptokit.native import compiler
+from ptokit.backends.native import compiler
 
 from .random_tiles import drawn, launched
 

@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+from ptokit.backends.native.program import NativeProgram
 from ptokit.isa.vector.access.dual import MERGES, SPLITS
 from ptokit.isa.vector.access.load import LOAD_MODES
 from ptokit.isa.vector.access.store import STORE_MODES
-from ptokit.native.program import NativeProgram
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
 from ptokit.types.dtypes import DType, dtype

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ptokit.asm import parse_module
+from ptokit.backends.native.backend import prepare
 from ptokit.diagnostics import DiagnosticError
-from ptokit.native.backend import prepare
 from ptokit.run import Program, compile_program
 from ptokit.run.machine.asking import Asking
 from ptokit.targets import target

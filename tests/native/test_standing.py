@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from ptokit.asm import parse_module
-from ptokit.native import standing_tiles
-from ptokit.native.program import NativeProgram
+from ptokit.backends.native import standing_tiles
+from ptokit.backends.native.program import NativeProgram
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
 

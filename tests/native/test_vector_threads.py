@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
+from ptokit.backends.native.backend import prepare
+from ptokit.backends.native.program import argument_words
+from ptokit.backends.native.scan import Scanner
 from ptokit.diagnostics import DiagnosticError
-from ptokit.native.backend import prepare
-from ptokit.native.program import argument_words
-from ptokit.native.scan import Scanner
 from ptokit.run import Program
 from ptokit.run.arguments import bind_arguments
 
@@ -179,7 +179,7 @@ def test_a_null_pointer_is_a_finding_on_threads_too() -> None:
 
 def test_loops_over_registers_are_no_part_of_a_scan() -> None:
     program = compiled(PTRS, body("own"))
-    from ptokit.native.module import NativeModule
+    from ptokit.backends.native.module import NativeModule
 
     into = NativeModule(program.target)
     text = Scanner(program.plan, program.plan.functions["k"], program.target, into).write()

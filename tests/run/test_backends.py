@@ -35,12 +35,13 @@ def rows() -> np.ndarray:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The backends that are prepared."""
+    """The backends beside NumPy that are prepared."""
     names: list[str] = []
     real = backends.prepare
 
     def prepare(name: str, program: Program) -> object:
-        names.append(name)
+        if name != "numpy":
+            names.append(name)
         return real(name, program)
 
     monkeypatch.setattr(programs, "prepare", prepare)
@@ -54,10 +55,12 @@ def test_little_work_stays_on_numpy(asked: list[str]) -> None:
 
 
 def test_much_work_is_compiled(asked: list[str]) -> None:
+    """The others are asked how long they take."""
     pytest.importorskip("llvmlite")
-    y = rows()
-    compiled(PTRS, LOOP).launch([np.zeros((8, 16), np.float32), y, 100_000])
-    assert asked == ["native"]
+    y, program = rows(), compiled(PTRS, LOOP)
+    program.launch([np.zeros((8, 16), np.float32), y, 100_000])
+    assert asked == ["native", "reference"]
+    assert program.backend_for([rows(), rows(), 100_000], 1) == "native"
     assert not y.any()
 
 
@@ -66,7 +69,7 @@ def test_many_launches_are_much_work(asked: list[str]) -> None:
     program = compiled(PTRS, LOOP)
     for _ in range(4):
         program.launch([rows(), rows(), 9000])
-    assert asked == ["native"]
+    assert asked == ["native", "reference"]
 
 
 def test_numpy_by_name(asked: list[str]) -> None:

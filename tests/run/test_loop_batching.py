@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ptokit.asm import parse_module
+from ptokit.backends.numpy.launch import OnNumPy, PythonCode, Source
 from ptokit.run.machine import loop_batching as steady
 from ptokit.run.program import Program, compile_program
-from ptokit.run.python.code import PythonCode, Source
 from ptokit.targets import A5
 
 SIZE = 16384
@@ -144,7 +144,9 @@ def both(text: str, blocks: int = 3) -> None:
     found, wanted = np.zeros_like(x), np.zeros_like(x)
     compile_program(module, A5).launch([x, found], blocks=blocks)
     one_by_one = Program(module, module.functions[0], A5, extended=False)
-    one_by_one.code = PythonCode(Source(one_by_one.plan, at_once=False), one_by_one.entry, "k")
+    kernel = one_by_one.kernel("numpy")
+    assert isinstance(kernel, OnNumPy)
+    kernel.code = PythonCode(Source(one_by_one.plan, at_once=False), one_by_one.entry, "k")
     one_by_one.launch([x, wanted], blocks=blocks)
     assert np.array_equal(found.view(np.uint8), wanted.view(np.uint8))
 
@@ -169,7 +171,7 @@ def test_dependent_iterations(name: str, finished: list[bool]) -> None:
 @pytest.mark.parametrize("name", UNLIKE)
 def test_loops_that_are_not_even_tried(name: str) -> None:
     module = parse_module(kernel(UNLIKE[name])).module
-    assert "m.parts" not in compile_program(module, A5).source
+    assert "m.parts" not in OnNumPy(compile_program(module, A5)).code.source.text
 
 
 @pytest.mark.parametrize("name", [*INDEPENDENT, *DEPENDENT])

@@ -13,33 +13,29 @@ import numpy as np
 import pytest
 
 from ptokit.asm import parse_module, read_module
+from ptokit.backends import reference
+from ptokit.backends.numpy.launch import OnNumPy
 from ptokit.conformance.programs import Pointer, ProgramCase, ProgramSuite
 from ptokit.diagnostics import DiagnosticError
 from ptokit.plan.steps import CONTROL, Data, Form, Step, walk
-from ptokit.run import backends, compile_program
+from ptokit.run import compile_program
 from ptokit.run.machine.calls import carry_out
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.program import Program
 from ptokit.targets import A5
 
 from ..conformance.suites import PROGRAMS
-from . import walking_backend
 from .kernels import COPY, PTRS, compiled
 from .random_control import LANES, SLOTS, ControlProgram
 
 SUITE = ProgramSuite(PROGRAMS, json.loads((PROGRAMS / "manifest.json").read_text()))
 
 
-@pytest.fixture(autouse=True)
-def walking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(backends.BACKENDS, "walking", walking_backend.__name__)
-
-
 def test_a_backend_is_small() -> None:
     """CONTRIBUTING states how many lines it has."""
-    lines = [line for line in inspect.getsource(walking_backend).splitlines() if line.strip()]
+    lines = [line for line in inspect.getsource(reference).splitlines() if line.strip()]
     text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert re.findall(r"walking_backend.py` is a whole one, (\d+) lines", text) == [str(len(lines))]
+    assert re.findall(r"reference.py` is a whole one, (\d+) lines", text) == [str(len(lines))]
 
 
 def program_of(case: ProgramCase) -> Program:
@@ -51,7 +47,7 @@ def program_of(case: ProgramCase) -> Program:
 def test_known_programs(case: ProgramCase) -> None:
     program = program_of(case)
     results = []
-    for backend in ("numpy", "walking"):
+    for backend in ("numpy", "reference"):
         args = [arg.make() if isinstance(arg, Pointer) else arg for arg in case.args]
         given = [
             a.view(p.dtype.storage) if isinstance(a, np.ndarray) and p.dtype is not None else a
@@ -68,7 +64,7 @@ def test_random_control_flow(seed: int) -> None:
     program = compile_program(parse_module(made.text).module, A5)
     start = np.random.default_rng(seed).integers(0, 4, (5, SLOTS))
     results = []
-    for backend in ("numpy", "walking"):
+    for backend in ("numpy", "reference"):
         slots, raised = start.copy(), np.zeros((64, LANES), np.float32)
         program.launch([slots, raised, seed % 5], 5, backend=backend)
         results.append((slots.tobytes(), raised.tobytes()))
@@ -77,7 +73,7 @@ def test_random_control_flow(seed: int) -> None:
 
 def test_findings_have_their_place() -> None:
     found = []
-    for backend in ("numpy", "walking"):
+    for backend in ("numpy", "reference"):
         x, y = np.ones((16, 16), np.float32), np.zeros((16, 16), np.float32)
         with pytest.raises(DiagnosticError) as caught:
             compiled(PTRS, COPY).launch([x, y, 16], 4, backend=backend)
@@ -131,13 +127,12 @@ def test_generated_python_makes_no_objects() -> None:
     """Beside control flow and numbers it calls the machine, and functions that are given by name."""
     allowed = {"range", "float", "wrapped", "truth", "uniform", "spread", "column", "min", "max", "type"}
     for program in programs():
-        for node in ast.walk(ast.parse(program.source)):
+        source = OnNumPy(program).code.source
+        for node in ast.walk(ast.parse(source.text)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 name = node.func.id
-                assert (
-                    name in allowed or name in program.code.source.functions.values() or re.fullmatch(r"[IkO]\d+", name)
-                )
-                assert name not in program.code.source.names or not isinstance(program.code.source.names[name], type)
+                assert name in allowed or name in source.functions.values() or re.fullmatch(r"[IkO]\d+", name)
+                assert name not in source.names or not isinstance(source.names[name], type)
 
 
 def test_every_word_is_one_of_the_machine_or_of_control() -> None:

@@ -38,6 +38,7 @@ from ptokit.conformance.compare import tolerance
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Rule, Severity
 from ptokit.records import dataclass
 from ptokit.targets import TARGETS
+from ptokit.types.choices import Backend, Matmul, Order, RuleSet
 
 from .case import Action, Case
 from .programs import Given, PythonFile, TextFile, programs_in
@@ -47,10 +48,10 @@ DEFAULT_DO = (Action.CHECK, Action.RUN, Action.SANITIZE)
 DEFAULT_SECONDS = 300.0
 _UNITS = {"": 1, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _MODE: dict[str, tuple[Any, ...]] = {
-    "matmul": ("exact", "fast", "ref"),
-    "backend": ("numpy", "native"),
-    "order": ("strict", "profile"),
-    "rules": ("all", "assembler"),
+    "matmul": tuple(map(str, Matmul)),
+    "backend": tuple(map(str, Backend)),
+    "order": tuple(map(str, Order)),
+    "rules": tuple(map(str, RuleSet)),
     "vector_cores": (1, 2),
     "sync": ("auto", "manual"),
 }

@@ -19,9 +19,8 @@ import numpy as np
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.launch import VECTOR_CORES, Role
 from ptokit.isa.table import TABLE
-from ptokit.run.cores.cluster import core_ids, deadlock, run_clusters
+from ptokit.run.cores.cluster import core_ids, cores_of_blocks, deadlock, run_clusters
 from ptokit.run.cores.signals import Semaphores
-from ptokit.run.cores.streams import cores_of_blocks
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.memory.global_memory import Pointer as Address
 from ptokit.types.values import Ptr

@@ -1,45 +1,60 @@
-"""What carries out a launch: NumPy, or another backend that registers here.
+"""What carries out a launch: a backend, and what it is told.
 
-A backend is a module with a function ``prepare(program)``, which gives a kernel that is `Prepared`, or raises `Unable`
-and says what it cannot do.
+A backend is one of `ptokit.types.choices.Backend`, and the module of that name in `ptokit.backends`, with a function
+``prepare(program)``, which gives a kernel that is `Prepared`, or raises `Unable` and says what it cannot do.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
+from ptokit.types.choices import Backend
 
 if TYPE_CHECKING:
     from ptokit.plan.estimate import Work
 
     from .faults import Faults
     from .machine.printed import Printed
+    from .machine.workspace import Workspace
+    from .observer import Observer
 
-BACKENDS: dict[str, str] = {"native": "ptokit.native.backend"}
-"""Modules of the backends beside NumPy, by name."""
+DEFAULT = Backend.NUMPY
+"""The backend that runs every kernel, and is watched."""
 
 
 class Unable(Exception):
     """A backend cannot run a kernel; the message says why."""
 
 
-class Launched(NamedTuple):
-    """Blocks to run: those of ``span``, of a launch of ``blocks``, on so many ``threads`` at most.
+class Launched:
+    """Blocks to run: those of ``span``, of a launch of ``blocks``.
 
-    What they print is added to ``printed``, and where they fail to ``faults``.
+    What they print is added to ``printed``, where they fail to ``faults``; ``progress`` is told how many are done.
+    Backends may take memory from ``workspace`` and run blocks on ``threads`` threads at most. What only the default
+    backend does: ``chunk`` blocks together, with an ``observer``, on several ``ranks``, which have these arguments.
     """
 
-    values: Sequence[Any]
-    blocks: int
-    matmul: str
-    threads: int
-    printed: Printed
-    span: range
-    faults: Faults
+    def __init__(
+        self,
+        values: list[Any],
+        blocks: int,
+        matmul: str,
+        printed: Printed,
+        span: range,
+        faults: Faults,
+        workspace: Workspace,
+    ) -> None:
+        self.values, self.blocks, self.matmul, self.printed, self.span = values, blocks, matmul, printed, span
+        self.faults, self.workspace = faults, workspace
+        self.threads = 1
+        self.chunk: int | None = None
+        self.observer: Observer | None = None
+        self.ranks: Sequence[list[Any]] = ()
+        self.progress: Callable[[int, int], None] = lambda done, total: None
 
 
 class Prepared(Protocol):
@@ -56,15 +71,15 @@ class Prepared(Protocol):
 
 
 def wanted(stated: str | None) -> str:
-    """The backend that is asked for, by argument or PTOKIT_BACKEND: ``numpy``, one of `BACKENDS`, or "" for the best.
+    """The backend that is asked for, by argument or PTOKIT_BACKEND, or "" for the best.
 
     Raises `DiagnosticError` (RUN-BACKEND) if there is none of this name.
     """
     name = stated or os.environ.get("PTOKIT_BACKEND", "")
     if name in ("", "auto"):
         return ""
-    if name != "numpy" and name not in BACKENDS:
-        known = ", ".join(("numpy", *BACKENDS))
+    if name not in tuple(Backend):
+        known = ", ".join(Backend)
         raise DiagnosticError(
             Diagnostic("RUN-BACKEND", Severity.ERROR, f"there is no backend {name!r}; known: {known}")
         )
@@ -84,7 +99,7 @@ def threads_wanted(stated: int | None) -> int:
 def prepare(name: str, program: object) -> Prepared | Unable:
     """A compiled `Program` for a backend, or why it cannot be had."""
     try:
-        prepared: Prepared = import_module(BACKENDS[name]).prepare(program)
+        prepared: Prepared = import_module(f"ptokit.backends.{name}").prepare(program)
     except Unable as error:
         return error
     return prepared

@@ -3,54 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Note, Severity
 from ptokit.ir.core import Function, Module, Op
-from ptokit.ir.entry_calls import Query, supplied, with_function
+from ptokit.ir.entry_calls import Query, pair, partner, stem, supplied, with_function
 from ptokit.ir.launch import VECTOR_CORES, Launch, launch_of
 from ptokit.ir.module_target import as_compiled
 from ptokit.ir.reached import found_for, with_reached
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
-from ptokit.plan.effects import Effects, analyse, stores_last
+from ptokit.plan.effects import Effects, analyse
 from ptokit.plan.estimate import Work
 from ptokit.plan.planner import plan
 from ptokit.plan.steps import Plan
 from ptokit.records import dataclass
 from ptokit.targets import Target
-from ptokit.types.choices import Matmul
+from ptokit.types.choices import Backend, Matmul
 from ptokit.types.dtypes import DType
 from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView, Type
 
-from .arguments import Argument, bind_arguments, bind_devices, buffers_of
-from .backends import Launched, Prepared, Unable, prepare, threads_wanted, wanted
+from .arguments import Argument, bind_arguments, bind_devices
+from .backends import DEFAULT, Launched, Prepared, Unable, prepare, threads_wanted, wanted
 from .blas_threads import one_blas_thread
-from .cores.cluster import Stream
-from .cores.signals import block_text
-from .cores.streams import run_streams
-from .entries import choose_entry
 from .fault import Fault
-from .faults import Again, Faults, Kept
-from .machine.chunk import Chunk
-from .machine.lanes import Diverge
+from .faults import Faults
 from .machine.printed import Printed
 from .machine.workspace import Workspace
-from .memory.buffers import Buffer
-from .memory.global_memory import Pointer
 from .memory.mapped import pages_given_back
 from .observer import Observer
-from .python.code import PythonCode, Source
 
 MATMUL_MODES = tuple(Matmul)
 CHUNK_BYTES = 3 << 20  # working memory of the blocks that run together: what stays in a CPU's cache
 CHUNK_BLOCKS = 1024
 MOST_BLOCKS = (1 << 31) - 1
 
-KEPT_BYTES = 1 << 26  # memory that is read and changed: of more no copy is kept, and blocks run one at a time
 PAYS = 0.15  # seconds of NumPy, in all launches, beyond which native code is worth compiling
 _REMEMBERED = 1024
 Progress = Callable[[int, int], None]
@@ -90,26 +79,11 @@ class Program:
         self.effects: Effects = analyse(module, entry)
         self.cores: Launch = launch_of(module, entry, target, vector_cores)
         self.plan: Plan = plan(module, entry, target, self.effects, self.cores, extended=extended)
-        self._others: dict[str, Prepared | Unable] = {}  # for other backends
+        self._kernels: dict[str, Prepared | Unable] = {}  # by backend
         self._work: dict[tuple[Any, ...], Work] = {}  # by blocks and numbers among the arguments
         self._done = 0.0  # seconds that all launches so far have taken, roughly
         self.found = Diagnostics()  # what the rules say of it
         self._idle: list[Workspace] = []  # as many as launches have run at the same time
-
-    @cached_property
-    def code(self) -> PythonCode:
-        """The code for launches without an observer."""
-        return PythonCode(Source(self.plan), self.entry, self.name)
-
-    @cached_property
-    def watched_code(self) -> PythonCode:
-        """The code for launches with an observer."""
-        return PythonCode(Source(self.plan, watch=True), self.entry, f"{self.name}, watched")
-
-    @property
-    def source(self) -> str:
-        """The generated Python source."""
-        return self.code.source.text
 
     @property
     def launches_threads(self) -> bool:
@@ -161,47 +135,24 @@ class Program:
         workspace = self._idle.pop() if self._idle else Workspace(self.target, extended=self.extended)
         values = bind_arguments(self.entry, args, self.effects.written, blocks, workspace)
         span = range(blocks) if span is None else span
-        size = min(len(span), self.chunk_blocks if chunk is None else max(1, chunk))
-        if (observer is not None and not observer.together) or not self.effects.lockstep:
-            size = 1
         printed, found = Printed(), Faults() if faults is None else faults
-        other = None
-        if chunk is None and observer is None:
-            other = self._prepared(wanted(backend) or self._best(values, blocks, size), forced=backend is not None)
+        if chunk is not None or observer is not None:
+            name = str(DEFAULT)
+        else:
+            name = wanted(backend) or self._best(values, blocks)
+        kernel = self.kernel(name) if backend is not None else self._kernel(name) or self.kernel(DEFAULT)
+        work = Launched(values, blocks, matmul, printed, span, found, workspace)
+        work.threads, work.chunk = threads_wanted(threads), chunk
+        work.observer, work.progress = observer, progress or work.progress
         try:
             with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies), pages_given_back(args):
-                if other is not None:
-                    other.launch(Launched(values, blocks, matmul, threads_wanted(threads), printed, span, found))
-                    if progress is not None:
-                        progress(len(span), len(span))
-                    if faults is None:
-                        found.done()
-                    return
-                if self.cores.waits or self.cores.mixed:
-                    run_streams(self, workspace, [values], blocks, matmul, progress, observer, span, faults=faults)
-                    return
-                changed = self._changed_inputs(values) if size > 1 else []
-                if sum(buffer.mem.size for buffer in changed) > KEPT_BYTES:
-                    size, changed = 1, []
-                kept, first = Kept(changed), span.start
-                while first < span.stop:
-                    indices = np.arange(first, min(first + size, span.stop))
-                    try:
-                        self._run_chunk(workspace, indices, values, blocks, matmul, printed, found, observer)
-                    except Again:
-                        kept.restore()
-                        printed.known, size, first = first, 1, span.start
-                        continue
-                    printed.flush()
-                    first += len(indices)
-                    if progress is not None:
-                        progress(first - span.start, len(span))
-                if faults is None:
-                    found.done()
+                kernel.launch(work)
         finally:
             printed.flush()
             workspace.release()
             self._idle.append(workspace)
+        if faults is None:
+            found.done()
 
     def launch_ranks(
         self,
@@ -219,22 +170,25 @@ class Program:
         the backend is NumPy. Raises `DiagnosticError` as `launch` does, and if ranks wait for each other for ever.
         """
         check_blocks(blocks)
-        if backend not in (None, "", "numpy"):
+        if backend not in (None, "", DEFAULT):
             message = f"the {backend} backend runs launches on one device"
             raise DiagnosticError(Diagnostic("RUN-BACKEND", Severity.ERROR, message, self.entry.location))
         asked = [self.asking(args) if any(isinstance(a, Query) for a in args) else (self, args) for args in devices]
         program = asked[0][0]
         workspace = Workspace(self.target, extended=self.extended)
         values = bind_devices(program.entry, [args for _, args in asked], program.effects.written, blocks, workspace)
+        found = Faults(blocks)
+        work = Launched([], blocks, matmul, Printed(), range(blocks), found, workspace)
+        work.ranks, work.observer, work.progress = values, observer, progress or work.progress
         with np.errstate(all="ignore"), one_blas_thread(self.effects.multiplies):
-            span = range(blocks)
-            run_streams(program, workspace, values, blocks, matmul, progress, observer, span, ranks=len(devices))
+            program.kernel(DEFAULT).launch(work)
+        found.done()
 
     def backend_for(self, args: Sequence[Any], blocks: int) -> str:
         """The backend that a launch takes where none is stated. Raises `DiagnosticError` for wrong arguments."""
         values = bind_arguments(self.entry, args, self.effects.written, blocks)
-        name = wanted(None) or self._best(values, blocks, min(blocks, self.chunk_blocks))
-        return name if self._prepared(name, forced=False) is not None else "numpy"
+        name = wanted(None) or self._best(values, blocks)
+        return name if self._kernel(name) is not None else DEFAULT
 
     def asking(self, args: Sequence[Any]) -> tuple[Program, list[Any]]:
         """The kernel with the numbers that each core supplies itself filled in, and the other arguments."""
@@ -248,8 +202,33 @@ class Program:
             self._supplied[key] = found
         return found, rest
 
-    def _best(self, values: list[Argument], blocks: int, together: int) -> str:
-        """The backend that will be faster: another one than NumPy once much has been done, or is to be done."""
+    def kernel(self, name: str) -> Prepared:
+        """The kernel as a backend has it. Raises `DiagnosticError` (RUN-BACKEND) if it cannot run it."""
+        found = self._kernel(name)
+        if found is not None:
+            return found
+        message = f"the {name} backend cannot run this kernel: {self._kernels[name]}"
+        hint = f"leave the choice to ptokit, or take --backend {DEFAULT}"
+        raise DiagnosticError(Diagnostic("RUN-BACKEND", Severity.ERROR, message, self.entry.location, hint))
+
+    def _kernel(self, name: str) -> Prepared | None:
+        """The same; None if the backend cannot run it."""
+        found = self._prepared(name)
+        if not isinstance(found, Unable):
+            try:
+                found.ready()
+                return found
+            except Unable as error:
+                self._kernels[name] = error
+        return None
+
+    def _prepared(self, name: str) -> Prepared | Unable:
+        if name not in self._kernels:
+            self._kernels[name] = prepare(name, self)
+        return self._kernels[name]
+
+    def _best(self, values: list[Argument], blocks: int) -> str:
+        """The backend that will be fastest: another one than the default once much has been done, or is to be done."""
         key = (blocks, *(value for value in values if isinstance(value, int)))
         work = self._work.get(key)
         if work is None:
@@ -258,107 +237,14 @@ class Program:
             work = self._work[key] = Work(
                 self.module, self.entry, {p: v for p, v in zip(self.entry.params, values) if type(v) is int}
             )
-        alone = work.seconds(blocks, together)
+        alone = work.seconds(blocks, min(blocks, self.chunk_blocks))
         self._done += alone
-        if self._done < PAYS:
-            return ""
-        found = self._others.get("native")
-        if found is None:
-            found = self._others["native"] = prepare("native", self)
-        return "native" if not isinstance(found, Unable) and found.seconds(work, blocks) < alone else ""
-
-    def _prepared(self, name: str, *, forced: bool) -> Prepared | None:
-        """The kernel for another backend than NumPy; None if that cannot run it.
-
-        Raises `DiagnosticError` (RUN-BACKEND) in that case if it is ``forced``.
-        """
-        if name in ("", "numpy"):
-            return None
-        if name not in self._others:
-            self._others[name] = prepare(name, self)
-        found = self._others[name]
-        if not isinstance(found, Unable):
-            try:
-                found.ready()
-                return found
-            except Unable as error:
-                found = self._others[name] = error
-        if forced:
-            message = f"the {name} backend cannot run this kernel: {found}"
-            hint = "leave the choice to ptokit, or take --backend numpy"
-            raise DiagnosticError(Diagnostic("RUN-BACKEND", Severity.ERROR, message, self.entry.location, hint))
-        return None
-
-    def _run_chunk(
-        self,
-        workspace: Workspace,
-        indices: np.ndarray,
-        values: list[Argument],
-        blocks: int,
-        matmul: str,
-        printed: Printed,
-        faults: Faults,
-        observer: Observer | None,
-    ) -> None:
-        """Run blocks together, or in groups that take the same path. Raises `Again`."""
-        pending = [indices]
-        while pending:
-            group = pending.pop()
-            try:
-                machine = workspace.chunk(len(group), blocks, matmul)
-                machine.observer = observer
-                self._run(machine, group, values, printed)
-            except Diverge as split:
-                parts = [group[split.keys == key] for key in np.unique(split.keys)]
-                pending.extend(sorted(parts, key=lambda part: -int(part[0])))  # the lowest block comes first
-            except DiagnosticError as error:
-                if len(group) == 1:
-                    faults.add(int(group[0]), error.diagnostics[0])
-                elif any(b.before is not None for b in buffers_of(values)):
-                    raise Again from None
-                else:
-                    pending.extend(group[k : k + 1] for k in reversed(range(len(group))))
-
-    def _changed_inputs(self, values: list[Argument]) -> list[Buffer]:
-        """The memory whose contents a block could not be run again on: it is written, and read as well."""
-        if stores_last(self.entry):
-            return []
-        both = self.effects.read & self.effects.written
-        named = [v.buffer for p, v in zip(self.entry.params, values) if p in both and isinstance(v, Pointer)]
-        shared = [b for b in buffers_of(values) if b.written and b.partners]
-        return [b for b in dict.fromkeys([*named, *shared]) if b is not None]
-
-    def waits_at(self, stream: Stream) -> Op | None:
-        """The operation at which a stream waits."""
-        return self.code_for(stream.chunk).waits_at(stream.work)
-
-    def code_for(self, machine: Chunk) -> PythonCode:
-        """The code for a machine, which then can tell where it is."""
-        code = self.code if machine.observer is None else self.watched_code
-        machine.place = lambda: code.place() or Location(self.module.file)
-        return code
-
-    def _run(self, chunk: Chunk, indices: np.ndarray, values: list[Argument], printed: Printed) -> None:
-        chunk.start(indices)
-        code, chunk.memories = self.code_for(chunk), buffers_of(values)
-        try:
-            code.function(chunk, *values)
-        except Diverge:
-            chunk.printed.clear()  # it will be printed again
-            raise
-        except (Fault, OverflowError) as error:
-            if len(indices) > 1:
-                chunk.printed.clear()
-            raise DiagnosticError(self.diagnose(error, chunk)) from None
-        finally:
-            for block, texts in zip(indices.tolist(), chunk.printed):
-                printed.add(block, texts)
-
-    def diagnose(self, error: Fault | OverflowError, chunk: Chunk) -> Diagnostic:
-        """A fault with the operation, the block and the loop variables it happened at."""
-        op, where = self.code_for(chunk).failed_at(error)
-        block = chunk.block_number((error.block if isinstance(error, Fault) else None) or 0)
-        return self.diagnosis(error, op, block_text(chunk.rank, block), where)
+        best, least = DEFAULT, alone
+        for name in Backend if self._done >= PAYS else ():
+            if name != DEFAULT and not isinstance(found := self._prepared(name), Unable):
+                seconds = found.seconds(work, blocks)
+                best, least = (name, seconds) if seconds < least else (best, least)
+        return best
 
     def diagnosis(self, error: Fault | OverflowError, op: Op | None, place: str, where: Sequence[str]) -> Diagnostic:
         """The finding of a fault: at which operation, in which block, and with which loop variables."""
@@ -414,8 +300,57 @@ def compile_program(
     found.raise_if_errors()
     program = Program(module, kernel, target, extended=extended, vector_cores=vector_cores)
     program.found = found
-    _ = program.code  # refused now, if at all
+    program.kernel(DEFAULT)  # refused now, if at all
     return program
+
+
+# Which function of a module is launched.
+
+
+def choose_entry(module: Module, name: str | None) -> Function:
+    """The kernel called `name`, or the only one. Raises `DiagnosticError`.
+
+    A cube function and the vector function at the other ends of its pipes are one kernel: either name chooses both, and
+    so does what ``NAME_aic`` and ``NAME_aiv`` have in common.
+    """
+    kernels = module.entries()
+    at = Location(module.file)
+    if name is not None:
+        wanted = name.removeprefix("@")
+        function = module.function(wanted) or module.function(wanted.partition("+")[0])
+        if function is not None and function.body is not None:
+            return _whole(module, _kernel(function))
+        halves = [f for f in module.functions if f.body is not None and stem(f) == wanted]
+        if len(halves) == 2:
+            return pair(*halves)
+        known = ", ".join(f.name for f in kernels) or "none"
+        message = f"there is no kernel {name!r}; kernels in this file: {known}"
+        raise DiagnosticError(Diagnostic("RUN-ENTRY", Severity.ERROR, message, at))
+    if not kernels:
+        pairs = {f.name: f for f in (_whole(module, f) for f in module.functions) if f not in module.functions}
+        kernels = list(pairs.values()) or kernels
+    if len(kernels) != 1:
+        names = ", ".join(f.name for f in kernels) or ", ".join(f.name for f in module.functions if f.body) or "none"
+        message = f"which kernel? The file has {len(kernels) or 'no'} marked entries (functions: {names})"
+        raise DiagnosticError(
+            Diagnostic("RUN-ENTRY", Severity.ERROR, message, at, "name one with --entry, or mark one with pto.entry")
+        )
+    return _kernel(kernels[0])
+
+
+def _kernel(function: Function) -> Function:
+    """The function itself. Raises `DiagnosticError` if threads execute it, which others launch."""
+    if function.of_threads:
+        message = f"@{function.name} is what threads execute, no kernel"
+        hint = "name the function that launches them"
+        raise DiagnosticError(Diagnostic("RUN-ENTRY", Severity.ERROR, message, function.location, hint))
+    return function
+
+
+def _whole(module: Module, function: Function) -> Function:
+    """The function, or the kernel of which it is one half."""
+    other = partner(module, function)
+    return function if other is None else pair(function, other)
 
 
 __all__ = ["Param", "Program", "choose_entry", "compile_program"]

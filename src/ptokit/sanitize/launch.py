@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.backends.numpy.launch import OnNumPy
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note
 from ptokit.ir.core import Function, Module, Op
 from ptokit.ir.pipe_launch import slot_memories
@@ -18,7 +19,6 @@ from ptokit.run.arguments import bind_arguments, bind_devices
 from ptokit.run.blas_threads import one_blas_thread
 from ptokit.run.cores.cluster import Cluster, Stream, core_ids, run_clusters
 from ptokit.run.cores.signals import LIMIT, Semaphores
-from ptokit.run.cores.streams import clusters
 from ptokit.run.fault import Fault
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.memory.global_memory import Pointer
@@ -79,7 +79,8 @@ class ObservedRun:
         self.report, self.blocks, self.target = report, blocks, target
         self._progress, self._done = progress, 0
         self.program = Program(module, kernel, target, extended=extended, vector_cores=mode.vector_cores)
-        _ = self.program.watched_code  # refused now, if at all
+        self.code = OnNumPy(self.program)
+        _ = self.code.watched_code  # refused now, if at all
         written, count = self.program.effects.written, len(kernel.params)
         if mode.ranks:
             devices = [args[first : first + count] for first in range(0, mode.ranks * count, count)]
@@ -165,7 +166,7 @@ class ObservedRun:
     def run(self) -> None:
         """Execute the cores of all blocks in turn. What is found goes into the report by `tell`."""
         semaphores: Semaphores[None] = Semaphores(list(self.simulation.cores), self.target)
-        streams = clusters(self.program, self._cluster, semaphores, self.devices, range(self.blocks))
+        streams = self.code.clusters(self._cluster, semaphores, self.devices, range(self.blocks))
         with np.errstate(all="ignore"), one_blas_thread(self.program.effects.multiplies):
             waiting = {stream.index for stream in run_clusters(streams, ended=self._ended, failed=self._failed)}
         for observer in self.observers:

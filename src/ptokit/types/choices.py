@@ -17,10 +17,11 @@ class Matmul(StrEnum):
 
 
 class Backend(StrEnum):
-    """The backend that runs a kernel."""
+    """The backend that runs a kernel: the module or package of that name in `ptokit.backends`."""
 
     NUMPY = "numpy"
     NATIVE = "native"
+    REFERENCE = "reference"
 
 
 class Mode(StrEnum):

@@ -13,6 +13,7 @@ from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.core import Op
 from ptokit.records import dataclass
 from ptokit.run import Program
+from ptokit.run.backends import DEFAULT
 from ptokit.run.observer import Moment, Observer
 
 from .pairing import Pairing
@@ -33,7 +34,7 @@ class Side:
     @property
     def watched(self) -> bool:
         """False for a backend that observers do not see."""
-        return self.backend != "native"
+        return self.backend in (None, DEFAULT)
 
     def copied(self) -> list[Any]:
         """Arguments for one launch."""
@@ -42,7 +43,7 @@ class Side:
     def launch(self, args: Sequence[Any], blocks: int, observer: Observer | None = None) -> None:
         """Run it on `args`, in place."""
         self.program.launch(
-            args, blocks, matmul=self.matmul, backend="numpy" if observer else self.backend, observer=observer
+            args, blocks, matmul=self.matmul, backend=DEFAULT if observer else self.backend, observer=observer
         )
 
 

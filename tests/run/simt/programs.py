@@ -58,11 +58,11 @@ def launch(
     )
 
 
-def run(text: str, *args: Any, blocks: int = 1) -> None:
+def run(text: str, *args: Any, blocks: int = 1, backend: str = "numpy") -> None:
     """Read, check and launch."""
     result = parse_module(text, "t.pto")
     assert [str(d) for d in result.diagnostics] == []
-    compile_program(result.module, target("a5")).launch(list(args), blocks=blocks)
+    compile_program(result.module, target("a5")).launch(list(args), blocks=blocks, backend=backend)
 
 
 def found(text: str, *args: Any) -> list[tuple[str, int]]:

@@ -8,6 +8,9 @@ Those of a launch on several devices come rank by rank.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any
+
+import numpy as np
 
 from ptokit.diagnostics import Diagnostic, Location, Note, Severity
 from ptokit.ir.core import Op
@@ -16,8 +19,9 @@ from ptokit.isa.order.waiting import Asked
 from ptokit.records import dataclass
 
 from ..machine.chunk import Chunk
+from .rendezvous import Rendezvous
 from .rings import Board
-from .signals import CoreId, Place, place_text
+from .signals import CoreId, Place, Semaphores, place_text
 
 _LISTED = 16  # cores that a deadlock names
 
@@ -150,3 +154,34 @@ def deadlock(held: Sequence[tuple[Place, Op | None, str]], file: str | None) -> 
     notes = tuple(Note(text, at) for (text, _), at in list(zip(texts, where))[1:_LISTED])
     hint = "`ptokit sanitize` shows what every pipe waits for"
     return Diagnostic("DEADLOCK", Severity.ERROR, f"deadlock: {texts[0][0]}", where[0], hint, notes)
+
+
+def cores_of_blocks(
+    roles: tuple[Role, ...],
+    chunks: Callable[[int], list[Chunk]],
+    semaphores: Semaphores[Any],
+    devices: int,
+    span: range,
+    work: Callable[[Chunk, Role, int, int], Iterator[None]],
+    board: Callable[[], Board] = Board,
+) -> Iterator[Cluster]:
+    """The streams of the cores of every block, made one block at a time, device by device.
+
+    ``chunks``: machines for the cores of a block, by the number of its first core in the launch.
+    ``work(chunk, role, device, place)``: what a core runs; places count the blocks of all devices.
+    """
+    blocks = len(semaphores.cores) // (devices * len(roles))
+    meetings: Rendezvous[None] = Rendezvous(semaphores.cores)
+    for device in range(devices):
+        for block in span:
+            place = device * blocks + block
+            first = place * len(roles)
+            machines = chunks(first)
+            join(machines, roles, board())
+            for chunk in machines:
+                chunk.start(np.array([block], np.int64))
+            cluster: Cluster = []
+            for number, (role, chunk) in enumerate(zip(roles, machines), first):
+                chunk.begin(number, semaphores, meetings)
+                cluster.append(Stream(number, block, role, chunk, work(chunk, role, device, place)))
+            yield cluster

@@ -1,4 +1,7 @@
-"""A backend that walks the steps of a plan, one block after the other, on the machine of the NumPy backend."""
+"""The reference backend: it walks the steps of a plan, one block after the other, and is slow and obvious.
+
+Where a step is not control flow, the machine of the NumPy backend carries it out. Copy this file for a new backend.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +49,7 @@ class Walker:
             except (Fault, OverflowError) as error:
                 work.faults.add(block, program.diagnosis(error, self.now.op, f"block {block}", ()))
             work.printed.add(block, chunk.printed[0])
+            work.progress(block - work.span.start + 1, len(work.span))
 
     def function(self, function: FunctionPlan, m: Any, *arguments: Any) -> Sequence[Any]:
         """What it returns."""
@@ -64,9 +68,11 @@ class Walker:
         if len(region) == 1:
             last = self.steps(m, region[0].steps, known)
             return () if last is None else self.values(m, last.operands, known)
-        places, ends = m.places(len(region)), ()
+        places = m.places(len(region))
+        ends: Sequence[Any] = ()
         for number in places:
             last = self.steps(m, region[number].steps, known)
+            assert last is not None
             given = self.values(m, last.operands, known)
             if last.word != "branch":
                 ends = kept(places, ends, given)
@@ -100,7 +106,8 @@ class Walker:
                     carried = kept(path, carried, self.region(m, step.regions[0], known, [i, *carried]))
                 return carried
             case "while":
-                path, carried, results = m.rounds(), given, ()
+                path, carried = m.rounds(), given
+                results: Sequence[Any] = ()
                 while True:
                     met, *handed = self.region(m, step.regions[0], known, carried)
                     path.part(met)
@@ -109,7 +116,7 @@ class Walker:
                         return results
                     carried = kept(path, carried, self.region(m, step.regions[1], known, handed))
             case "if" | "switch":
-                path, results = m.ways(given[0], step.cases if step.word == "switch" else (0,)), ()
+                path, results = m.ways(given[0], step.cases if step.word == "switch" else (0,)), []
                 for k, region in enumerate(step.regions):
                     if path.enter(k):
                         results = kept(path, results, self.region(m, region, known))

@@ -57,6 +57,7 @@ class Native:
             loops = {loop: value for loop, value in failure.loops.items() if self._function(loop) is here}
             where = [f"{loop.regions[0][0].args[0].shown} = {value}" for loop, value in loops.items()]
             work.faults.add(failure.block, self.program.diagnosis(failure.error, failure.step.op, place, where))
+        work.progress(len(work.span), len(work.span))
 
     def seconds(self, work: Work, blocks: int) -> float:
         """How long a launch on one thread will take, roughly: calls back into Python are what counts."""

@@ -15,13 +15,12 @@ from typing import Any
 from ptokit.ir.core import Op, Value
 from ptokit.isa.table import Kind
 from ptokit.plan.steps import Callee, Data, Form, FunctionPlan, Operand, Plan, Region, Step
+from ptokit.run.fault import Fault
+from ptokit.run.machine import arith, lanes
+from ptokit.run.machine.calls import bound
+from ptokit.run.machine.loop_batching import NotSteadyError, countdowns
+from ptokit.run.observer import TOLD, watched
 from ptokit.types.integers import wrap
-
-from ..fault import Fault
-from ..machine import arith, lanes
-from ..machine.calls import bound
-from ..machine.loop_batching import NotSteadyError, countdowns
-from ..observer import TOLD, watched
 
 _ATTRIBUTES = frozenset(("block_idx", "total", "subblock", "subblocks"))
 """What is known of a machine without asking it."""

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from ptokit.ir.core import Op
 from ptokit.plan.steps import Region, Step
+from ptokit.run.simt.calls import ACCESSES, bound
 
-from ..simt.calls import ACCESSES, bound
 from .text import Writer
 
 

@@ -1,0 +1,1 @@
+"""What executes plans: each backend has its own module or package here, whose `prepare` makes a kernel of a program."""

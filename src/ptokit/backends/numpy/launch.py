@@ -1,0 +1,312 @@
+"""Launches on NumPy: the functions of a kernel as Python code in memory, for the blocks of a chunk at a time.
+
+Line numbers of the code say where in the program it is. A launch whose cores wait for each other, on one device or
+several, has a stream of its own for every core.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import cached_property
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
+from ptokit.ir.core import Function, Op
+from ptokit.ir.launch import Role
+from ptokit.plan.effects import stores_last
+from ptokit.plan.estimate import Work
+from ptokit.plan.steps import Plan
+from ptokit.run.arguments import Argument, buffers_of
+from ptokit.run.backends import Launched
+from ptokit.run.cores.cluster import Cluster, Stream, core_ids, cores_of_blocks, deadlock, run_clusters
+from ptokit.run.cores.rings import Board
+from ptokit.run.cores.signals import Semaphores, block_text
+from ptokit.run.fault import Fault
+from ptokit.run.faults import Again, Kept
+from ptokit.run.machine.chunk import Chunk
+from ptokit.run.machine.lanes import Diverge
+from ptokit.run.machine.printed import Printed
+from ptokit.run.memory.buffers import Buffer
+from ptokit.run.memory.global_memory import Pointer
+from ptokit.run.program import Program
+
+from .text import Text, Writer
+from .threads import ThreadWriter
+
+KEPT_BYTES = 1 << 26  # memory that is read and changed: of more no copy is kept, and blocks run one at a time
+
+
+class Source(Text):
+    """The code of a plan."""
+
+    def __init__(self, plan: Plan, *, watch: bool = False, at_once: bool = True) -> None:
+        """``watch``: every step is told to the machine's observer; ``at_once``: loops may be done at once."""
+        super().__init__(plan, watch=watch, at_once=at_once)
+        for function in plan.functions.values():
+            Writer(self, function).write()
+        for function in plan.threads.values():
+            ThreadWriter(self, function).write()
+
+
+class PythonCode:
+    """Compiled functions. Raises `DiagnosticError` (TEXT-NESTING) where Python refuses them."""
+
+    def __init__(self, source: Source, entry: Function, name: str) -> None:
+        self.source, self.file = source, f"<ptokit {name}>"
+        names = dict(source.names)
+        exec(self._compiled(entry), names)
+        self.function: Callable[..., Any] = names[source.functions[entry.name]]
+
+    def _compiled(self, entry: Function) -> CodeType:
+        """The code, which Python refuses where it is nested too deeply (TEXT-NESTING)."""
+        try:
+            return compile(self.source.text, self.file, "exec")
+        except (SyntaxError, RecursionError, MemoryError) as error:
+            line = getattr(error, "lineno", None) or 0
+            places = [op.location for k, op in self.source.ops.items() if k <= line] or [entry.location]
+            message = "what stands here is nested too deeply to be run"
+            hint = "loops may be nested about 20 deep, branches 90; put inner ones into a function and call it"
+            raise DiagnosticError(Diagnostic("TEXT-NESTING", Severity.ERROR, message, places[-1], hint)) from None
+
+    def place(self) -> Location | None:
+        """Of the operation that the code executes now."""
+        frame: FrameType | None = sys._getframe()
+        while frame is not None and frame.f_code.co_filename != self.file:
+            frame = frame.f_back
+        op = self.source.ops.get(frame.f_lineno) if frame is not None else None
+        return None if op is None else op.location
+
+    def waits_at(self, work: Any) -> Op | None:
+        """The operation at which a generator of the code has stopped."""
+        op, running = None, getattr(work, "gi_yieldfrom", None)
+        while running is not None and getattr(running, "gi_frame", None) is not None:
+            if running.gi_frame.f_code.co_filename == self.file:
+                op = self.source.ops.get(running.gi_frame.f_lineno, op)
+            running = running.gi_yieldfrom
+        return op
+
+    def failed_at(self, error: BaseException) -> tuple[Op | None, list[str]]:
+        """The operation that raised an error, and the variables of the loops around it in words."""
+        trace = error.__traceback__
+        op, where = None, []
+        while trace is not None:
+            frame = trace.tb_frame
+            if frame.f_code.co_filename == self.file:
+                op = self.source.ops.get(trace.tb_lineno, op)
+                if frame.f_code.co_name in self.source.functions.values():  # threads have arrays
+                    lines = self.source.loops.items()
+                    around = [(var, name) for var, (name, inside) in lines if trace.tb_lineno in inside]
+                    where = [f"{name} = {frame.f_locals[var]}" for var, name in around if var in frame.f_locals]
+            trace = trace.tb_next
+        return op, where
+
+
+class OnNumPy:
+    """A kernel as Python code."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    @cached_property
+    def code(self) -> PythonCode:
+        """The code for launches without an observer."""
+        return PythonCode(Source(self.program.plan), self.program.entry, self.program.name)
+
+    @cached_property
+    def watched_code(self) -> PythonCode:
+        """The code for launches with an observer."""
+        program = self.program
+        return PythonCode(Source(program.plan, watch=True), program.entry, f"{program.name}, watched")
+
+    def ready(self) -> None:
+        """Compile the code. Raises `DiagnosticError` where it is nested too deeply."""
+        _ = self.code
+
+    def seconds(self, work: Work, blocks: int) -> float:
+        """How long a launch will take, roughly."""
+        return work.seconds(blocks, min(blocks, self.program.chunk_blocks))
+
+    def launch(self, work: Launched) -> None:
+        """Run the blocks of a launch. Raises `DiagnosticError` if cores wait for each other for ever."""
+        program, span, observer = self.program, work.span, work.observer
+        if work.ranks or program.cores.waits or program.cores.mixed:
+            self._streams(work)
+            return
+        size = min(len(span), program.chunk_blocks if work.chunk is None else max(1, work.chunk))
+        if (observer is not None and not observer.together) or not program.effects.lockstep:
+            size = 1
+        changed = self._changed_inputs(work.values) if size > 1 else []
+        if sum(buffer.mem.size for buffer in changed) > KEPT_BYTES:
+            size, changed = 1, []
+        kept, first = Kept(changed), span.start
+        while first < span.stop:
+            indices = np.arange(first, min(first + size, span.stop))
+            try:
+                self._chunk(work, indices)
+            except Again:
+                kept.restore()
+                work.printed.known, size, first = first, 1, span.start
+                continue
+            work.printed.flush()
+            first += len(indices)
+            work.progress(first - span.start, len(span))
+
+    def _chunk(self, work: Launched, indices: np.ndarray) -> None:
+        """Run blocks together, or in groups that take the same path. Raises `Again`."""
+        pending = [indices]
+        while pending:
+            group = pending.pop()
+            try:
+                machine = work.workspace.chunk(len(group), work.blocks, work.matmul)
+                machine.observer = work.observer
+                self._run(machine, group, work.values, work.printed)
+            except Diverge as split:
+                parts = [group[split.keys == key] for key in np.unique(split.keys)]
+                pending.extend(sorted(parts, key=lambda part: -int(part[0])))  # the lowest block comes first
+            except DiagnosticError as error:
+                if len(group) == 1:
+                    work.faults.add(int(group[0]), error.diagnostics[0])
+                elif any(b.before is not None for b in buffers_of(work.values)):
+                    raise Again from None
+                else:
+                    pending.extend(group[k : k + 1] for k in reversed(range(len(group))))
+
+    def _changed_inputs(self, values: list[Argument]) -> list[Buffer]:
+        """The memory whose contents a block could not be run again on: it is written, and read as well."""
+        entry, effects = self.program.entry, self.program.effects
+        if stores_last(entry):
+            return []
+        both = effects.read & effects.written
+        named = [v.buffer for p, v in zip(entry.params, values) if p in both and isinstance(v, Pointer)]
+        shared = [b for b in buffers_of(values) if b.written and b.partners]
+        return [b for b in dict.fromkeys([*named, *shared]) if b is not None]
+
+    def _run(self, chunk: Chunk, indices: np.ndarray, values: list[Argument], printed: Printed) -> None:
+        chunk.start(indices)
+        code, chunk.memories = self.code_for(chunk), buffers_of(values)
+        try:
+            code.function(chunk, *values)
+        except Diverge:
+            chunk.printed.clear()  # it will be printed again
+            raise
+        except (Fault, OverflowError) as error:
+            if len(indices) > 1:
+                chunk.printed.clear()
+            raise DiagnosticError(self.diagnose(error, chunk)) from None
+        finally:
+            for block, texts in zip(indices.tolist(), chunk.printed):
+                printed.add(block, texts)
+
+    def code_for(self, machine: Chunk) -> PythonCode:
+        """The code for a machine, which then can tell where it is."""
+        code = self.code if machine.observer is None else self.watched_code
+        machine.place = lambda: code.place() or Location(self.program.module.file)
+        return code
+
+    def diagnose(self, error: Fault | OverflowError, chunk: Chunk) -> Diagnostic:
+        """A fault with the operation, the block and the loop variables it happened at."""
+        op, where = self.code_for(chunk).failed_at(error)
+        block = chunk.block_number((error.block if isinstance(error, Fault) else None) or 0)
+        return self.program.diagnosis(error, op, block_text(chunk.rank, block), where)
+
+    # --- cores that wait for each other --------------------------------------------------------------------------
+
+    def _streams(self, work: Launched) -> None:
+        """Run every core of the blocks on every device. Raises `DiagnosticError` if they deadlock.
+
+        A core that fails ends; who waits for it never goes on, and all others run.
+        """
+        program, workspace = self.program, work.workspace
+        devices, ranks = work.ranks or [work.values], len(work.ranks)
+        roles = program.cores.roles
+        semaphores: Semaphores[None] = Semaphores(core_ids(roles, work.blocks, ranks), program.target)
+        passed: dict[tuple[int, int], tuple[Op | None, str]] = {}
+        finished = 0
+
+        def chunks(first: int) -> list[Chunk]:
+            machines = [workspace.core(work.blocks, work.matmul) for _ in roles]
+            for machine in machines:
+                machine.observer = work.observer
+            return machines
+
+        def ended(cluster: Cluster) -> None:
+            nonlocal finished
+            finished += 1
+            workspace.give_back(stream.chunk for stream in cluster)
+            work.progress(finished, len(work.span) * len(devices))
+
+        failures: set[int] = set()
+
+        def failed(stream: Stream, error: Exception) -> None:
+            if not isinstance(error, DiagnosticError):
+                raise error
+            place = stream.index // len(roles)  # of the block in the launch
+            if place not in failures:  # what comes of the first failure of a block is none of its own
+                failures.add(place)
+                work.faults.add(place if ranks else stream.block, error.diagnostics[0])
+
+        def release(stream: Stream) -> bool:
+            if failures:
+                return False
+            forced = stream.chunk.go_on()
+            if forced:
+                event = semaphores.own(stream.index, stream.chunk.awaited)
+                passed[stream.index, event] = self._waits_at(stream), stream.waits_for
+            return forced
+
+        streams = self.clusters(chunks, semaphores, devices, work.span)
+        stuck = run_clusters(streams, ended=ended, release=release, failed=failed)
+        held = [(stream.index, self._waits_at(stream), stream.waits_for) for stream in stuck]
+        held = held or [(core, *passed[core, event]) for core, event in semaphores.owed()]
+        for stream in stuck:  # what they have printed comes first
+            stream.stop()
+        if held and not failures:
+            places = [(semaphores.cores[index], op, what) for index, op, what in held]
+            raise DiagnosticError(deadlock(places, program.module.file))
+
+    def clusters(
+        self,
+        chunks: Callable[[int], list[Chunk]],
+        semaphores: Semaphores[Any],
+        devices: Sequence[list[Argument]],
+        span: range,
+    ) -> Iterator[Cluster]:
+        """The streams of the cores of every block, made one block at a time, device by device.
+
+        ``chunks``: machines for the cores of a block, by the number of its first core in the launch.
+        """
+        cores = self.program.cores
+        printed = Printed(len(cores.roles), span.start)
+
+        def work(chunk: Chunk, role: Role, device: int, place: int) -> Iterator[None]:
+            return self._stream(chunk, devices[device], place, printed)
+
+        def board() -> Board:
+            return Board(cores.vectors, cores.reserved)
+
+        return cores_of_blocks(cores.roles, chunks, semaphores, len(devices), span, work, board)
+
+    def _stream(self, chunk: Chunk, values: list[Argument], place: int, printed: Printed) -> Iterator[None]:
+        """The program of one core, which stops where it waits for another. Raises `DiagnosticError`."""
+        code, chunk.memories = self.code_for(chunk), buffers_of(values)
+        try:
+            running = code.function(chunk, *values)
+            if isinstance(running, Generator):  # anything else is what a function returns that waits for nobody
+                yield from running
+        except (Fault, OverflowError) as error:
+            raise DiagnosticError(self.diagnose(error, chunk)) from None
+        finally:
+            printed.add(place, chunk.printed[0])
+            chunk.printed = [[]]
+            printed.done(place)
+
+    def _waits_at(self, stream: Stream) -> Op | None:
+        """The operation at which a stream waits."""
+        return self.code_for(stream.chunk).waits_at(stream.work)
+
+
+prepare = OnNumPy

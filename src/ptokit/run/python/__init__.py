@@ -1,1 +1,0 @@
-"""Plans as Python code: the backend on NumPy."""
