@@ -19,6 +19,7 @@ from ptokit.isa.table import Kind, Role
 from ptokit.plan.steps import Step
 from ptokit.run.cores.signals import ALL_CORES
 from ptokit.run.machine.asking import infos
+from ptokit.run.machine.calls import carry_out
 from ptokit.run.machine.lanes import lanes
 from ptokit.run.memory.buffers import Buffer
 from ptokit.run.memory.global_memory import Pointer, View
@@ -140,7 +141,7 @@ class _Watch(Observer):
             raise Entangled(f"{moment.name} gives a number that only the run knows")
         if not results and (views or any(isinstance(value, Tile) for value in moment.operands)):
             return None
-        found = machine.carry_out(moment.step, *moment.operands)
+        found = carry_out(moment.step, machine, *moment.operands)
         if machine.asked and not machine.noted and any(_is_global(value) for value in moment.operands):
             raise Entangled(f"where {moment.name} reads and writes cannot be told")
         return found
@@ -183,7 +184,7 @@ class _Watch(Observer):
             views = any(map(_is_view, value)) if isinstance(value, list | tuple) else _is_view(value)
             if views and (operand.role is not Role.IN or instr.order.waits or instr.produces):
                 raise Entangled(f"they talk to each other by {moment.name}")
-        found = machine.carry_out(moment.step, *moment.operands)
+        found = carry_out(moment.step, machine, *moment.operands)
         return (lambda: True) if instr.order.waits else found
 
     def _view(self, moment: Moment, view: View, write: bool, *, exact: bool) -> None:
