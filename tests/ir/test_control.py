@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ptokit.asm import parse_module
-from ptokit.backends.native.flows import Flows
+from ptokit.backends.native.analyses import Flows
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir import Module, Value
 from ptokit.ir.control import (

@@ -10,8 +10,7 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.backends.native.backend import prepare
-from ptokit.backends.native.program import argument_words
-from ptokit.backends.native.scan import KINDS, NOTHING, READS, SCALARS, WRITES, apart
+from ptokit.backends.native.program import KINDS, NOTHING, READS, SCALARS, WRITES, apart, argument_words
 from ptokit.run import compile_program
 from ptokit.run.arguments import bind_arguments
 from ptokit.targets import A5

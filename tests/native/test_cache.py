@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from ptokit.backends.native import cache
+from ptokit.backends.native import compiler
 
 
 @pytest.fixture
@@ -45,15 +45,15 @@ def entry(folder: Path) -> Path:
 
 def test_an_entry_is_used_again(folder: Path) -> None:
     make = Maker()
-    assert [cache.cached("text", "here", make) for _ in range(3)] == [b"text" * 9] * 3
+    assert [compiler.cached("text", "here", make) for _ in range(3)] == [b"text" * 9] * 3
     assert make.times == 1
 
 
 @pytest.mark.parametrize(("text", "identity"), [("other", "here"), ("text", "there")])
 def test_what_decides_the_code_is_in_the_key(folder: Path, text: str, identity: str) -> None:
     make = Maker()
-    cache.cached("text", "here", make)
-    cache.cached(text, identity, make)
+    compiler.cached("text", "here", make)
+    compiler.cached(text, identity, make)
     assert make.times == 2
 
 
@@ -66,39 +66,39 @@ def broken(data: bytes) -> list[bytes]:
 @pytest.mark.parametrize("way", range(6))
 def test_a_broken_entry_is_replaced(folder: Path, way: int) -> None:
     make = Maker()
-    cache.cached("text", "here", make)
+    compiler.cached("text", "here", make)
     path = entry(folder)
     whole = path.read_bytes()
     path.write_bytes(broken(whole)[way])
-    assert cache.cached("text", "here", make) == b"text" * 9
+    assert compiler.cached("text", "here", make) == b"text" * 9
     assert make.times == 2
     assert entry(folder).read_bytes() == whole
 
 
 def test_an_entry_of_another_key_is_not_used(folder: Path) -> None:
     make = Maker()
-    cache.cached("text", "here", make)
+    compiler.cached("text", "here", make)
     data = entry(folder).read_bytes()
-    cache.cached("more", "here", make)
+    compiler.cached("more", "here", make)
     for path in folder.iterdir():
         path.write_bytes(data)
-    cache.cached("more", "here", make)
+    compiler.cached("more", "here", make)
     assert make.times == 3
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners of files here")
 def test_an_entry_that_others_may_write_to_is_not_used(folder: Path) -> None:
     make = Maker()
-    cache.cached("text", "here", make)
+    compiler.cached("text", "here", make)
     entry(folder).chmod(0o666)
-    cache.cached("text", "here", make)
+    compiler.cached("text", "here", make)
     assert make.times == 2
 
 
 def test_a_folder_that_cannot_be_made_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("PTOKIT_CACHE", str(tmp_path / "file" / "below"))
-    assert cache.cached("text", "here", Maker()) == b"text" * 9
+    assert compiler.cached("text", "here", Maker()) == b"text" * 9
 
 
 # --- where it is -----------------------------------------------------------------------------------------------------
@@ -123,31 +123,31 @@ def stranger(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 def test_a_user_without_a_home_has_machine_code_without_a_cache(stranger: pytest.MonkeyPatch) -> None:
     make = Maker()
-    assert [cache.cached("text", "here", make) for _ in range(2)] == [b"text" * 9] * 2
+    assert [compiler.cached("text", "here", make) for _ in range(2)] == [b"text" * 9] * 2
     assert make.times == 2
 
 
 def test_such_a_user_can_name_a_folder(stranger: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stranger.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache.folder() == tmp_path / "ptokit"
+    assert compiler.folder() == tmp_path / "ptokit"
     stranger.setenv("PTOKIT_CACHE", str(tmp_path / "c"))
-    assert cache.folder() == tmp_path / "c"
+    assert compiler.folder() == tmp_path / "c"
 
 
 @pytest.mark.parametrize(("name", "value"), [("HOME", "here"), ("XDG_CACHE_HOME", "here")])
 def test_a_home_that_is_no_absolute_path_is_none(name: str, value: str, stranger: pytest.MonkeyPatch) -> None:
     stranger.setenv(name, value)
-    assert cache.folder() is None
+    assert compiler.folder() is None
 
 
 def test_the_home_is_written_as_shells_do(stranger: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stranger.setenv("HOME", str(tmp_path))
     stranger.chdir(tmp_path)
     stranger.setenv("PTOKIT_CACHE", "~/kept")
-    cache.cached("text", "here", Maker())
+    compiler.cached("text", "here", Maker())
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
     stranger.setenv("PTOKIT_CACHE", "~nobody-of-this-name/kept")
-    assert cache.folder() is None
+    assert compiler.folder() is None
 
 
 # --- what stands in the way ------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def test_the_home_is_written_as_shells_do(stranger: pytest.MonkeyPatch, tmp_path
 
 def sparse(path: Path) -> None:
     with path.open("wb") as file:
-        file.write(cache._MARK)
+        file.write(compiler._MARK)
         file.truncate(1 << 42)
 
 
@@ -188,13 +188,13 @@ OBSTACLES: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("what", OBSTACLES)
 def test_what_is_no_entry_holds_nobody_up(what: str, folder: Path) -> None:
     make = Maker()
-    cache.cached("text", "here", make)
+    compiler.cached("text", "here", make)
     path = entry(folder)
     path.unlink()
     OBSTACLES[what](path)
     got: list[bytes] = []
     thread = threading.Thread(
-        target=lambda: got.extend(cache.cached("text", "here", make) for _ in range(3)), daemon=True
+        target=lambda: got.extend(compiler.cached("text", "here", make) for _ in range(3)), daemon=True
     )
     thread.start()
     thread.join(10)
@@ -206,10 +206,10 @@ def test_what_is_no_entry_holds_nobody_up(what: str, folder: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners of files here")
 def test_an_entry_of_another_user_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make = Maker()
-    cache.cached("text", "here", make)
+    compiler.cached("text", "here", make)
     user = os.getuid()
     monkeypatch.setattr(os, "getuid", lambda: user + 1)
-    cache.cached("text", "here", make)
+    compiler.cached("text", "here", make)
     assert make.times == 2
 
 
@@ -224,17 +224,17 @@ def failing(number: int) -> Callable[..., Any]:
 def test_a_folder_that_takes_no_entry_is_no_error(number: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make = Maker()
     monkeypatch.setattr(tempfile, "mkstemp", failing(number))
-    assert [cache.cached("text", "here", make) for _ in range(2)] == [b"text" * 9] * 2
+    assert [compiler.cached("text", "here", make) for _ in range(2)] == [b"text" * 9] * 2
     assert make.times == 2
 
 
 def test_entries_of_a_read_only_file_system_are_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make = Maker()
-    cache.cached("text", "here", make)
+    compiler.cached("text", "here", make)
     os.utime(entry(folder), (1, 1))
     for name in ("utime", "unlink", "replace", "mkdir"):
         monkeypatch.setattr(os, name, failing(errno.EROFS))
-    assert cache.cached("text", "here", make) == b"text" * 9
+    assert compiler.cached("text", "here", make) == b"text" * 9
     assert make.times == 1
 
 
@@ -258,10 +258,10 @@ def disk_of(size: int) -> Iterator[None]:
 def test_a_full_disk_keeps_no_half_of_an_entry(size: int, folder: Path) -> None:
     make = Maker()
     with disk_of(size):
-        assert cache.cached("text", "here", make) == b"text" * 9
+        assert compiler.cached("text", "here", make) == b"text" * 9
     assert not list(folder.iterdir())
-    cache.cached("text", "here", make)
-    cache.cached("text", "here", make)
+    compiler.cached("text", "here", make)
+    compiler.cached("text", "here", make)
     assert make.times == 2
 
 
@@ -269,7 +269,7 @@ def test_a_full_disk_keeps_no_half_of_an_entry(size: int, folder: Path) -> None:
 def test_any_broken_bytes_are_found(seed: int, folder: Path) -> None:
     rng = random.Random(seed)
     make = Maker()
-    cache.cached("text", "here", make)
+    compiler.cached("text", "here", make)
     path = entry(folder)
     whole = path.read_bytes()
     data = bytearray(whole)
@@ -278,7 +278,7 @@ def test_any_broken_bytes_are_found(seed: int, folder: Path) -> None:
     if rng.random() < 0.3:
         del data[rng.randrange(len(data)) :]
     path.write_bytes(data)
-    assert cache.cached("text", "here", make) == b"text" * 9
+    assert compiler.cached("text", "here", make) == b"text" * 9
     assert make.times == (1 if bytes(data) == whole else 2)
 
 
@@ -290,7 +290,7 @@ KEYS = [f"{number:064x}" for number in range(100)]
 def fill(folder: Path, count: int, size: int = 1000, age: int = 10_000) -> None:
     """Entries of `size` bytes, the first of which were used longest ago."""
     for number, key in enumerate(KEYS[:count]):
-        cache.write(folder / f"{key}.o", key, b"x" * (size - cache._HEAD))
+        compiler.write(folder / f"{key}.o", key, b"x" * (size - compiler._HEAD))
         os.utime(folder / f"{key}.o", (time.time() - age + number,) * 2)
 
 
@@ -305,18 +305,18 @@ def kept(folder: Path) -> list[int]:
 )
 def test_the_allowed_size(stated: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PTOKIT_CACHE_SIZE", stated)
-    assert cache.allowed_bytes() == size
+    assert compiler.allowed_bytes() == size
 
 
 def test_the_entries_used_longest_ago_go_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(folder, 20)
     assert len(kept(folder)) == 20
-    assert cache.read(folder / f"{KEYS[3]}.o", KEYS[3])  # used now
+    assert compiler.read(folder / f"{KEYS[3]}.o", KEYS[3])  # used now
     os.utime(folder / f"{KEYS[5]}.o", (time.time() + 1e6,) * 2)  # by a clock that was wrong
-    assert cache.read(folder / f"{KEYS[5]}.o", KEYS[5])
+    assert compiler.read(folder / f"{KEYS[5]}.o", KEYS[5])
     monkeypatch.setenv("PTOKIT_CACHE_SIZE", "10000")
-    monkeypatch.setattr(cache, "_written", {})
-    cache.write(folder / f"{KEYS[50]}.o", KEYS[50], b"x" * (1000 - cache._HEAD))
+    monkeypatch.setattr(compiler, "_written", {})
+    compiler.write(folder / f"{KEYS[50]}.o", KEYS[50], b"x" * (1000 - compiler._HEAD))
     assert kept(folder) == [3, 5, 15, 16, 17, 18, 19, 50]
     assert (folder / f"{KEYS[5]}.o").stat().st_mtime < time.time() + 1
 
@@ -331,7 +331,7 @@ def test_the_size_holds_in_a_long_process(folder: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("PTOKIT_CACHE_SIZE", "16000")
     largest = 0
     for number in range(100):
-        cache.write(folder / f"{KEYS[number]}.o", KEYS[number], b"x" * (1000 - cache._HEAD))
+        compiler.write(folder / f"{KEYS[number]}.o", KEYS[number], b"x" * (1000 - compiler._HEAD))
         os.utime(folder / f"{KEYS[number]}.o", (1000 + number,) * 2)
         largest = max(largest, len(kept(folder)))
     assert 16 <= largest <= 18
@@ -342,10 +342,10 @@ def test_the_size_is_looked_at_seldom(folder: Path, monkeypatch: pytest.MonkeyPa
     looked: list[Path] = []
     scan = os.scandir
     monkeypatch.setattr(os, "scandir", lambda path: looked.append(path) or scan(path))
-    monkeypatch.setattr(cache, "_written", {})
+    monkeypatch.setattr(compiler, "_written", {})
     fill(folder, 50)
     for key in KEYS[:50]:
-        assert cache.read(folder / f"{key}.o", key)
+        assert compiler.read(folder / f"{key}.o", key)
     assert len(looked) == 1
 
 
@@ -359,8 +359,8 @@ def test_only_files_of_the_cache_are_removed(folder: Path, monkeypatch: pytest.M
     (folder / f"{KEYS[60]}.o").mkdir()
     (folder / f"{KEYS[61]}.o").symlink_to("notes.txt")
     monkeypatch.setenv("PTOKIT_CACHE_SIZE", "1")
-    monkeypatch.setattr(cache, "_written", {})
-    cache.write(folder / f"{KEYS[2]}.o", KEYS[2], b"x")
+    monkeypatch.setattr(compiler, "_written", {})
+    compiler.write(folder / f"{KEYS[2]}.o", KEYS[2], b"x")
     left = {path.name for path in folder.iterdir()}
     assert left == {*mine, "tmpyoung123.part", f"{KEYS[60]}.o", f"{KEYS[61]}.o"}
 
@@ -368,14 +368,14 @@ def test_only_files_of_the_cache_are_removed(folder: Path, monkeypatch: pytest.M
 WRITER = """
 import os, random, sys
 from pathlib import Path
-from ptokit.backends.native import cache
+from ptokit.backends.native import compiler
 rng = random.Random(int(sys.argv[1]))
 for _ in range(400):
     text = str(rng.randrange(60))
-    made = cache.cached(text, "here", lambda text: text.encode() * 500)
+    made = compiler.cached(text, "here", lambda text: text.encode() * 500)
     assert made == text.encode() * 500, text
     if rng.random() < 0.02:
-        entries = list(cache.folder().glob("*.o"))
+        entries = list(compiler.folder().glob("*.o"))
         path = rng.choice(entries) if entries else None
         if path is not None:
             try:
@@ -398,8 +398,8 @@ def test_processes_that_write_read_and_remove_at_once(folder: Path) -> None:
 def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PTOKIT_CACHE", "off")
     make = Maker()
-    cache.cached("text", "here", make)
-    cache.cached("text", "here", make)
+    compiler.cached("text", "here", make)
+    compiler.cached("text", "here", make)
     assert make.times == 2
 
 

@@ -9,19 +9,19 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptokit.backends.native import cache, compiler
+from ptokit.backends.native import compiler
 
 
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o622, 0o660, 0o666])
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owners")
 def test_an_entry_that_anybody_else_may_write_to(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "k.o"
-    cache.write(path, "k", b"code")
-    assert cache.read(path, "k") == b"code"
+    compiler.write(path, "k", b"code")
+    assert compiler.read(path, "k") == b"code"
     path.chmod(mode)
-    assert cache.read(path, "k") is None
+    assert compiler.read(path, "k") is None
     path.chmod(0o644)
-    assert cache.read(path, "k") == b"code"
+    assert compiler.read(path, "k") == b"code"
 
 
 def test_what_the_processor_knows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ pytest.importorskip("llvmlite")
 
 import ptokit as pto
 from ptokit.asm import parse_module
-from ptokit.backends.native.contents import Contents
 from ptokit.backends.native.program import NativeProgram
+from ptokit.backends.native.tiles import Contents
 from ptokit.diagnostics import DiagnosticError
 from ptokit.run import compile_program
 from ptokit.targets import target

@@ -12,7 +12,7 @@ pytest.importorskip("llvmlite")
 
 from ptokit.backends.native import compiler, conversions, elements
 from ptokit.backends.native.code import Code
-from ptokit.backends.native.lookups import by_table, table_of
+from ptokit.backends.native.conversions import by_table, table_of
 from ptokit.backends.native.primitives import Maker
 from ptokit.isa.numerics.convert import converter
 from ptokit.types.dtypes import DTYPES, DType

@@ -14,8 +14,7 @@ from ptokit.api.examples import examples
 from ptokit.asm import parse_module
 from ptokit.backends.native import registers
 from ptokit.backends.native.callbacks import VECTORS
-from ptokit.backends.native.values import LocalPointer, Register
-from ptokit.backends.native.vectors import register_kind
+from ptokit.backends.native.values import LocalPointer, Register, register_kind
 from ptokit.ir.core import Module, Op, Value
 from ptokit.ir.facts import Facts, instr_of
 from ptokit.isa.meaning.execute import Derived

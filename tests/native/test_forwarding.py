@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptokit.backends.native import forwarding
+from ptokit.backends.native import copies
 from ptokit.run import Program
 
 from ..run.kernels import compiled
@@ -91,8 +91,8 @@ def launched(program: Program, backend: str) -> bytes:
 @pytest.mark.parametrize("name", [*LEFT_OUT, *MADE])
 def test_same_bytes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[Any] = []
-    real = forwarding.stands
-    monkeypatch.setattr(forwarding, "stands", lambda w, step: found.append(real(w, step)) or found[-1])
+    real = copies.stands
+    monkeypatch.setattr(copies, "stands", lambda w, step: found.append(real(w, step)) or found[-1])
     program = compiled(PTRS, BEGIN + "".join({**LEFT_OUT, **MADE}[name]))
     assert launched(program, "native") == launched(program, "numpy")
     assert [stands is not None for stands in found] == [name in LEFT_OUT] * len(found) != []

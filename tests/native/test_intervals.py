@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptokit.backends.native.intervals import interval, turns
+from ptokit.backends.native.analyses import interval, turns
 from ptokit.plan.steps import FunctionPlan, Relations
 
 from ..run.kernels import compiled

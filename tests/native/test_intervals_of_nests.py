@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptokit.backends.native.intervals import interval
+from ptokit.backends.native.analyses import interval
 from ptokit.plan.steps import Relations
 
 from ..run.kernels import compiled

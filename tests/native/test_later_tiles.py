@@ -11,7 +11,7 @@ pytest.importorskip("llvmlite")
 
 from ptokit.asm import parse_module
 from ptokit.backends.native import standing_tiles
-from ptokit.backends.native.places import Places
+from ptokit.backends.native.analyses import Places
 from ptokit.backends.native.program import NativeProgram
 from ptokit.diagnostics import DiagnosticError
 from ptokit.run import Program, compile_program

@@ -9,7 +9,7 @@ from ptokit.asm import parse_module
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
 
-rows = pytest.importorskip("ptokit.backends.native.rows")
+rows = pytest.importorskip("ptokit.backends.native.tiles")
 
 
 def program(width: int) -> Program:

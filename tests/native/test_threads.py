@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ptokit.backends.native.scan import KINDS, NOTHING, READS, SCALARS, WRITES, apart
+from ptokit.backends.native.program import KINDS, NOTHING, READS, SCALARS, WRITES, apart
 
 from ..run.kernels import PTRS, add, alloc, compiled, load, part, store, view
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from ptokit.backends.native.backend import prepare
-from ptokit.backends.native.program import argument_words
-from ptokit.backends.native.scan import Scanner
+from ptokit.backends.native.program import Scanner, argument_words
 from ptokit.diagnostics import DiagnosticError
 from ptokit.run import Program
 from ptokit.run.arguments import bind_arguments

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import ptokit
-from ptokit.backends.native.cache import folder as cache_folder
-from ptokit.backends.native.cache import read as read_entry
-from ptokit.backends.native.cache import write as write_entry
+from ptokit.backends.native.compiler import folder as cache_folder
+from ptokit.backends.native.compiler import read as read_entry
+from ptokit.backends.native.compiler import write as write_entry
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note
 from ptokit.isa.table import TABLE
 from ptokit.records import dataclass

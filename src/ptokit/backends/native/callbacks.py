@@ -25,13 +25,12 @@ from ptokit.run.memory.window import Window
 from ptokit.types.rounding import FLOAT_TYPES
 from ptokit.types.values import LogicalMask, LogicalVector, Mask, Ptr, Scalar, VReg
 
-from . import vectors
+from . import values
 from .code import Num
-from .module import Action, CallSite
+from .module import Action, CallSite, memory_at
 from .scalars import FLOATS, llvm_type
 from .tiles import valid
 from .values import LAYOUTS, GmPointer, LocalPointer, NotNativeError, Register, Slots, Tile, View
-from .workers import memory_at
 
 if TYPE_CHECKING:
     from .function import Writer
@@ -113,13 +112,13 @@ class Packing:
 
     def _register(self, what: Register) -> Decode:
         """An array (1, lanes), or the image of a predicate."""
-        kind, value = vectors.handed(self.w.code, what)
-        first, size = self.add_vector(kind, value, what.type), -(-vectors.handed_bytes(what.type) // 8)
-        return lambda worker, words: vectors.array_of(what.type, words[first : first + size])
+        kind, value = values.handed(self.w.code, what)
+        first, size = self.add_vector(kind, value, what.type), -(-values.handed_bytes(what.type) // 8)
+        return lambda worker, words: values.array_of(what.type, words[first : first + size])
 
     def add_vector(self, kind: str, value: str, type: Any) -> int:
         """Room for the bytes of a vector; the number of its first word."""
-        return self.add(kind, value, -(-vectors.handed_bytes(type) // 8))
+        return self.add(kind, value, -(-values.handed_bytes(type) // 8))
 
     def _view(self, what: View) -> Decode:
         number, dtype = self.number, what.dtype
@@ -218,7 +217,7 @@ def _instruction(w: Writer, step: Step) -> tuple[Packing, Action]:
         if isinstance(result.type, Scalar | Ptr):
             results.append((packing.add("i64", 0), result.type))
         elif isinstance(result.type, VECTORS):
-            kind = f"<{vectors.handed_bytes(result.type)} x i8>"
+            kind = f"<{values.handed_bytes(result.type)} x i8>"
             results.append((packing.add_vector(kind, "zeroinitializer", result.type), result.type))
         else:
             raise NotNativeError(instr.name, f"its result is of type {result.type}")
@@ -231,15 +230,15 @@ def _instruction(w: Writer, step: Step) -> tuple[Packing, Action]:
         worker.settle(operands)
         if not results:
             return
-        values = (found,) if single else found
-        for (k, type), value in zip(results, values):
+        given = (found,) if single else found
+        for (k, type), value in zip(results, given):
             if isinstance(type, Scalar):
                 words[k] = word(np.ravel(value)[0] if isinstance(value, np.ndarray) else value, type.name)
             elif isinstance(type, Ptr):
                 words[k] = int(value.address)
             else:
                 place = ctypes.addressof(words.contents) + 8 * k
-                memory_at(place, vectors.handed_bytes(type))[:] = vectors.bytes_of(type, value)
+                memory_at(place, values.handed_bytes(type))[:] = values.bytes_of(type, value)
 
     packing.results = [k for k, _ in results]
     return packing, action
@@ -269,7 +268,7 @@ def instruction(w: Writer, step: Step, *, reads: bool = True) -> None:
         elif isinstance(result.type, Ptr):
             w.set(result, LocalPointer(result.type.space or "gm", _taken(w, k, "i64"), result.type.dtype))
         else:
-            w.set(result, vectors.taken_back(w.code, result.type, w.code.at(w.words, 8 * k)))
+            w.set(result, values.taken_back(w.code, result.type, w.code.at(w.words, 8 * k)))
 
 
 def carried_out(w: Writer, step: Step, action: Action) -> None:

@@ -18,10 +18,10 @@ from ptokit.plan.steps import Step
 from ptokit.types.dtypes import DType
 from ptokit.types.tile import TileSpec
 
-from . import blas, callbacks
+from . import callbacks
 from .code import Code, Num
 from .elements import many, widened
-from .module import MODES, STATE_MODE
+from .module import MODES, STATE_MODE, address, multiply
 from .moves import Nest, address_of, copy, source_axes, tile_axes, together
 from .tiles import meets, valid
 from .values import Tile, View
@@ -175,7 +175,7 @@ class _Product:
                     code.do(f"call void {name}(ptr {at(wide)}, ptr {at(place)})")
             raw = module.area(("sum", size, m * n), size * m * n)
             function = code.load("ptr", w.word(word))
-            blas.multiply(code, function, kind, at(factors[0]), at(factors[1]), at(raw), (m, k, n))
+            multiply(code, function, kind, at(factors[0]), at(factors[1]), at(raw), (m, k, n))
             name = module.function(_finishing(kind, n, to, frm))
             begin = "null" if start is None else at(start.start)
             code.do(f"call void {name}(ptr {at(self.plan.tiles[2].start)}, ptr {at(raw)}, ptr {begin})")
@@ -221,7 +221,7 @@ def _direct(w: Writer, tiles: list[Tile], m: int, k: int, n: int) -> bool:
     """
     left, right, dst = (t.spec.dtype for t in tiles[:3])
     plain = all(d.is_float and (d.bits == 16 or (d.bits == 32 and not w.target.hf32_bits)) for d in (left, right))
-    return plain and dst.name == "f32" and min(m, k, n) > 1 and all(blas.address(kind) for kind in ("float", "double"))
+    return plain and dst.name == "f32" and min(m, k, n) > 1 and all(map(address, ("float", "double")))
 
 
 def _doubling(count: int) -> str:

@@ -19,11 +19,11 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 
 from . import primitives, staged_folds
 from .code import Num, double
+from .conversions import writable
 from .elements import many, narrowed, same, spread, storage
-from .expressions import writable
 from .lanes import Loop, Part, pitches
+from .maths import round_many
 from .primitives import Maker
-from .rounding import round_many
 from .tiles import meets, valid
 from .values import Tile
 from .views import Checked

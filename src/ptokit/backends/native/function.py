@@ -22,12 +22,12 @@ from ptokit.types.rounding import FLOAT_TYPES
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Align, Scalar
 
-from . import callbacks, control, direct_stores, forwarding, instructions, scalars, standing_tiles, tiles, views
+from . import callbacks, copies, scalars, standing_tiles, steps, tiles, views
+from .analyses import Places
 from .code import Code, Num
-from .contents import Contents
 from .module import STATE_BLOCKS, STATE_CALLBACK, STATE_HANDLE, STATE_MEMORY, NativeModule
 from .moves import Nest
-from .places import Places
+from .tiles import Contents
 from .values import Compound, GmPointer, NotNativeError, Standing, Tile, View
 
 MOST_STEPS = 20_000
@@ -49,15 +49,15 @@ class Writer:
         self.function = entry  # that is being written
         self.active: list[FunctionPlan] = []
         self.steps = 0
-        self.returns: list[tuple[str, control.Carrier | None]] = []
+        self.returns: list[tuple[str, steps.Carrier | None]] = []
         self.memory = self.code.value(f"load ptr, ptr {self.word(STATE_MEMORY)}")
         self.words = ""  # memory in which operands are handed to Python
         self.most_words = 1
         self.prologue = len(self.code.lines)
         self.contents = Contents()
         self.everything = False
-        self.pending = instructions.Pending(self)
-        self._accesses: tuple[list[forwarding.Access] | None] | None = None
+        self.pending = steps.Pending(self)
+        self._accesses: tuple[list[copies.Access] | None] | None = None
         self.stands_for: dict[Num, Standing] = {}  # what is read instead of tiles, by where those begin
         self.standing: list[tuple[str, int, int, str]] = []  # bytes of buffers, and the address of what stands for them
         self.sweeps: list[tuple[Step, list[tuple[int, int]]]] = []  # loops around, and bytes that they write
@@ -137,7 +137,7 @@ class Writer:
         for param in self.entry.function.params:
             at = views.parameter(self, param, at)
 
-    def body(self, function: FunctionPlan, results: control.Carrier | None) -> None:
+    def body(self, function: FunctionPlan, results: steps.Carrier | None) -> None:
         """What a function does, up to its return; ``results`` takes what it returns."""
         if function in self.active:
             raise NotNativeError("call", f"@{function.function.name} calls itself")
@@ -154,7 +154,7 @@ class Writer:
         done = self.code.label("return")
         self.returns.append((done, results))
         if len(function.body) > 1:
-            control.graph(self, function.body, None)
+            steps.graph(self, function.body, None)
         else:
             self.block(function.body[0])
         self.pending.flush()
@@ -181,7 +181,7 @@ class Writer:
 
     def instruction(self, step: Step) -> None:
         """An instruction of the table."""
-        instructions.write(self, step)
+        steps.write(self, step)
 
     # --- the text around a step ----------------------------------------------------------------------------------
 
@@ -190,10 +190,10 @@ class Writer:
         """How the steps of the function that is being written stand to each other."""
         return self.module.related(self.function)
 
-    def accesses(self) -> list[forwarding.Access] | None:
+    def accesses(self) -> list[copies.Access] | None:
         """All accesses of the function to on-chip memory, where the text says what they are."""
         if self._accesses is None:
-            self._accesses = (forwarding.accesses(self),)
+            self._accesses = (copies.accesses(self),)
         return self._accesses[0]
 
     @cached_property
@@ -236,7 +236,7 @@ class Writer:
 
     def direct(self, step: Step, tile: Tile, rows: Nest, cols: Nest) -> int | None:
         """The elements from row to row of a view to which a store's results go at once; None if they do not."""
-        return direct_stores.pitch(self, step, tile, rows, cols)
+        return standing_tiles.pitch(self, step, tile, rows, cols)
 
     def settled(self, tile: Operand) -> TileSpec:
         """The type of a tile, with the valid region that it always has."""
@@ -392,7 +392,7 @@ _WORDS: dict[str, Callable[[Writer, Step], None]] = {
     "subblock": lambda w, step: w.set(step.result, 0),
     "subblocks": lambda w, step: w.set(step.result, 1),
     "compute": scalars.write,
-    **control.WORDS,
+    **steps.WORDS,
     **views.WORDS,
     **tiles.WORDS,
 }

@@ -45,16 +45,15 @@ from ptokit.types.dtypes import DType
 from ptokit.types.values import LogicalMask, LogicalVector
 from ptokit.types.values import Scalar as ScalarType
 
-from . import between_lanes, lookups, primitives
+from . import between_lanes, conversions, primitives
+from .analyses import interval
 from .code import Code
+from .conversions import Types, dtype_of, has_form, inner
 from .elements import many, spread, storage
-from .expressions import Types, dtype_of, has_form, inner
-from .intervals import interval
 from .lanes import scalar_element
 from .primitives import Elements, Maker
 from .scalars import FLOATS
-from .values import LocalPointer, Register
-from .vectors import bits_as, constants, lanes_of, shuffled
+from .values import LocalPointer, Register, bits_as, constants, lanes_of, shuffled
 
 if TYPE_CHECKING:
     from .function import Writer
@@ -326,7 +325,7 @@ def _slow(e: Expr, types: Types) -> bool:
     """True for what is not written for all lanes at once."""
     if isinstance(e, Convert):
         source, target = dtype_of(e.value, types), dtype_of(e, types)
-        return source is not None and target is not None and lookups.by_table(source, target)
+        return source is not None and target is not None and conversions.by_table(source, target)
     if not isinstance(e, Apply):
         return False
     of = type_of(e, types)

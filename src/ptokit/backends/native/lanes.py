@@ -31,14 +31,13 @@ from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 
 from .code import Code, Num, float_of
+from .conversions import inner, writable
 from .elements import many, spread, storage
-from .expressions import inner, writable
+from .maths import from_double, to_double
 from .primitives import Elements, Maker
-from .rounding import from_double, to_double
 from .scalars import llvm_type
 from .tiles import meets, valid
-from .values import Direct, NotNativeError, Tile
-from .vectors import constants
+from .values import Direct, NotNativeError, Tile, constants
 from .views import Checked
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from . import maths
 from .code import Code, double, float_of
 from .elements import many, narrowed, same, storage, widened
 from .fused import fused
-from .rounding import round_many
+from .maths import round_many
 
 
 class Elements:

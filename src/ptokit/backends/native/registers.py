@@ -19,17 +19,16 @@ from ptokit.types.values import LogicalMask, Ptr, VReg
 from ptokit.types.values import Scalar as ScalarType
 
 from . import between_lanes
+from .analyses import interval, turns
+from .between_lanes import Places
 from .callbacks import VECTORS
 from .code import Num
-from .computed_places import Places
+from .conversions import Types
 from .elements import many, spread, storage
-from .expressions import Types
-from .intervals import interval, turns
 from .lane_values import Values, known, placed
 from .primitives import Elements
 from .scalars import llvm_type
-from .values import LocalPointer, Register
-from .vectors import REGISTER_BYTES, lanes_of, register_kind, shuffled, stored_bytes
+from .values import REGISTER_BYTES, LocalPointer, Register, lanes_of, register_kind, shuffled, stored_bytes
 from .views import Checked
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ptokit.plan.steps import Operand, Step, without_form
 from ptokit.types.integers import width
 from ptokit.types.values import Scalar
 
-from .rounding import from_double, to_double
+from .maths import from_double, to_double
 from .values import NotNativeError
 
 if TYPE_CHECKING:

@@ -1,8 +1,11 @@
-"""Copies of tiles that need not be made: a product lays its factors out from where they come from, a store copies on.
+"""Copies of tiles that need not be made, and stores of tiles that the loop before them computes.
 
 A copy into a tile stands for its bytes until the next one if the text shows that the tile is written by such copies
 only and read by products only, or by further copies that stand for theirs, or by one store, all of them in one region
 and after it, that no other tile ever lies there, and that nothing writes what was copied in between.
+
+That is so if the text shows that the tile holds them for nobody else: no other tile ever lies there, all that happens
+to it stands in one block, the first of which writes all of it, and the store comes last.
 """
 
 from __future__ import annotations
@@ -11,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ptokit.ir.core import Value
-from ptokit.isa.meaning.expressions import OWN, Element, Extent
-from ptokit.isa.meaning.words import Contract, Move
+from ptokit.isa.meaning.expressions import OWN, Element, Extent, leaves
+from ptokit.isa.meaning.words import Contract, Lane, Move
 from ptokit.isa.table import Role
 from ptokit.plan.effects import stored
 from ptokit.plan.steps import Block, Operand, Step
@@ -20,11 +23,15 @@ from ptokit.types.tile import TileSpec
 from ptokit.types.values import PartitionView, Ptr
 
 from . import contracts
-from .forwarding import with_inner
-from .values import Standing
+from .copies import with_inner
+from .values import Standing, Tile
 
 if TYPE_CHECKING:
     from .function import Writer
+    from .moves import Nest
+
+
+# Copies of tiles that need not be made: a product lays its factors out from where they come from, a store copies on.
 
 
 def stands(w: Writer, step: Step, source: Standing) -> bool:
@@ -121,3 +128,42 @@ def simple(w: Writer) -> bool:
         v for step in steps for v in step.results if isinstance(v.type, Ptr) and v.type.space not in (None, "gm")
     )
     return len(w.plan.functions) == 1 and next(pointers, None) is None
+
+
+# Stores of tiles that the loop before them computes: the results go to global memory at once.
+
+
+def pitch(w: Writer, step: Step, tile: Tile, rows: Nest, cols: Nest) -> int | None:
+    """The elements from row to row where a store goes, whose results may be written there at once; None of others.
+
+    ``rows``, ``cols``: the loops over tile and view.
+    """
+    if not any(part.dst.start == tile.start for part in w.pending.parts):
+        return None
+    if len(rows) != 1 or cols[0][1:] != (1, 1) or cols[0][0] == 1:
+        return None
+    found = rows[0][2]
+    return found if isinstance(found, int) and _last(w, step) else None
+
+
+def _last(w: Writer, step: Step) -> bool:
+    """True if nothing reads what the tile holds at a store but the store."""
+    value = step["src"]
+    if not w.simple_tiles or not w.places.alone(value):
+        return False
+    block, at = w.relations.places[step]
+    users = w.relations.users[value]
+    if any((place := w.relations.place_in(user, block)) is None or place > at for user in users):
+        return False
+    return w.relations.places[users[0]][0] is block and _writes_all(w, users[0], value)
+
+
+def _writes_all(w: Writer, step: Step, tile: Value) -> bool:
+    """True for an instruction that writes all of a tile's valid region, and does not read it."""
+    if step.get("dst") is not tile or sum(operand is tile for operand in step.values) != 1:
+        return False
+    word = meaning(w, step)
+    if isinstance(word, Lane):  # the first write covers all of the domain
+        read = (leaf for write in word.writes for leaf in leaves(write.value))
+        return word.over == "dst" and not any(isinstance(leaf, Element) and leaf.name == "dst" for leaf in read)
+    return copies(w, step)
