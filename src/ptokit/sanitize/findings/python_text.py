@@ -133,7 +133,7 @@ class PythonText:
         ]
         if [_head(loop) for loop in loops[0]] != [_head(loop) for loop in loops[1]]:
             return False
-        scopes = {*loops[0], *loops[1]} or {function}
+        scopes: list[ast.FunctionDef | ast.For] = [*loops[0], *loops[1]] or [function]
         for node in self._bindings(function):
             if isinstance(node, ast.For) or not any(s.lineno < node.lineno <= (s.end_lineno or 0) for s in scopes):
                 continue
