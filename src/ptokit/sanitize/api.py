@@ -30,6 +30,7 @@ from .auto import MODES, auto_rules
 from .checks.flags import OPTIONAL
 from .checks.placement import reserved_bytes
 from .coverage import Mode, coverage
+from .findings.addresses import Addresses
 from .findings.explain import explain
 from .findings.race import Race
 from .findings.repair import MENDED, Repairs, repair
@@ -187,7 +188,8 @@ def _repairs(run: ObservedRun, again: Callable[[], RecordedRun]) -> Repairs | No
         if not recorded.record().fit:
             return None
     replay = Replay(recorded)
-    return repair(run.insertion, replay.items, replay, run.findings.keys)
+    addresses = Addresses(run.insertion.structure, replay.items, recorded.recording.rings, run.target)
+    return repair(run.insertion, addresses, replay.items, replay, run.findings.keys)
 
 
 def _add_witnesses(report: Report, again: Callable[[Scheduler, str], Witness]) -> None:

@@ -160,6 +160,9 @@ class CoreObserver(ObservedCore):
         fresh = (storage.bytes[0].reshape(-1, element.itemsize) == INITIAL).all(axis=1)
         storage.bytes.view(element)[:, fresh] = np.nan
 
+    def tile_of(self, tile: Tile) -> Group | None:
+        return self._of_tile.get(id(tile))
+
     def _space(self, tile: Tile) -> Space:
         return self.space_of(tile.storage.arena, tile.spec.loc, f"tile {tile.name}")
 
@@ -204,7 +207,7 @@ class CoreObserver(ObservedCore):
         assert instr is not None
         assert static is not None
         known = self._known_accesses(op, instr, static, given, moment.step.attrs)
-        self.pipes.check(op, instr.name, known.reads)
+        self.pipes.check(op, instr.name, known.reads, known.writes)
         result, in_memory = self._run(moment, instr, known, given)
         if result is not None:
             self._bind(moment, result)
@@ -256,6 +259,7 @@ class CoreObserver(ObservedCore):
                     tile = info.data if not access.sub else self.machine.on_sub_core(info.data, access.sub) or info.data
                     touch = tile_touch(site, access, info, self._space(tile))
                     if touch is not None:
+                        touch.owner = self._of_tile.get(id(info.data))
                         touches.append(touch)
                 elif isinstance(info, ViewInfo):
                     views.append((access.operand, access.write, atomic_kind(site) if access.write else None))
@@ -265,14 +269,15 @@ class CoreObserver(ObservedCore):
             self._known[key] = known
             self._check_tiles(op, instr, site, touches)
         if self.placed and known.followed != self.buffers.changes:
-            self._follow(op, given, known)
+            self._follow(op, known)
         return known
 
     def _check_tiles(self, op: Op, instr: Instr, site: Site, touches: list[Touch]) -> None:
         """Checks of places, for a new combination of operands."""
         for info in site.tiles:
             if self.placed and info.data.address is None:
-                self.report("UNBOUND-TILE", op, info.name, partial(placement.unbound, op, instr.name, info))
+                pops = self.sources.pops(self._of_tile.get(id(info.data)))
+                self.report("UNBOUND-TILE", op, info.name, partial(placement.unbound, op, instr.name, info, pops))
         may = _in_place(instr.meaning_at(site), scratch=site.has("tmp"))
         for write in (t for t in touches if t.write):
             for read in (t for t in touches if not t.write and t.space is write.space):
@@ -284,10 +289,10 @@ class CoreObserver(ObservedCore):
                         partial(placement.race_self, op, instr.name, write, read),
                     )
 
-    def _follow(self, op: Op, given: Mapping[str, Any], known: _Known) -> None:
+    def _follow(self, op: Op, known: _Known) -> None:
         """Whose bytes are read and written, in program order. A repetition finds the same until bytes change hands."""
         changes, quiet = self.buffers.changes, True
-        followed = [(touch, group) for touch in (*known.reads, *known.writes) if (group := self._group(given, touch))]
+        followed = [(touch, touch.owner) for touch in (*known.reads, *known.writes) if touch.owner is not None]
         writes = [touch for touch, _ in followed if touch.write]
         for touch, group in followed:
             owners = self.buffers.owners.get(id(touch.space))
@@ -371,10 +376,6 @@ class CoreObserver(ObservedCore):
             if owners is not None:
                 self.buffers.changes += owners.release(touch.where)
         return found
-
-    def _group(self, given: Mapping[str, Any], touch: Touch) -> Group | None:
-        """The tile, with its aliases, that an access of an instruction is to."""
-        return self._of_tile.get(id(given.get(touch.operand)))
 
     # --- global memory -------------------------------------------------------------------------------------------
 

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
+from ptokit.ir.core import Op
 from ptokit.ir.facts import instr_of
 from ptokit.isa.traits import Engine
 from ptokit.records import dataclass
+from ptokit.run.cores.pipe_waits import Event
 
 from .checks.analysis import Analysis
 from .checks.flags import ProgramOrder, alias_pipes
 from .checks.stuck import report_stuck
 from .checks.unit_flags import left_set
+from .findings.addresses import PLACES, Ring
 from .findings.changes import Change, Outcome, applied
 from .findings.folded import Draft, Findings, Folded
 from .launch import ObservedRun
-from .memory.footprints import Touch
+from .memory.footprints import Touch, shifted
 from .memory.gm import Memory
 from .memory.shadow import Space
 from .observe import CoreObserver
@@ -34,11 +37,12 @@ LONGEST = 20_000
 @dataclass
 class Recording:
     """What the cores of a launch issued, in the order of the executor. ``fit``: a change keeps what waits for what.
-    ``ended``: cores that came to their end."""
+    ``ended``: cores that came to their end. ``rings``: of the pipes that were popped from."""
 
     items: list[tuple[int, Item]]
     ended: frozenset[int]
     fit: bool = True
+    rings: set[Ring] = field(default_factory=set)
     works: dict[Work, Work] = field(default_factory=dict)  # those somebody may wait for, as they are kept
 
 
@@ -63,6 +67,10 @@ class Recorder(CoreObserver):
             case _:
                 pass
         self.recording.items.append((self.core.index, kept))
+
+    def piped(self, event: Event) -> None:
+        super().piped(event)
+        self.recording.rings.update(self.pipes.rings)
 
 
 def _fresh(item: Item) -> Item:
@@ -129,6 +137,10 @@ class Replay:
         analysis = Analysis(found, blocks_only=run.analysis.blocks_only)
         simulation = Simulation(cores, Hub(cores, unsure=run.mode.unsure), analysis.execute)
         analysis.cores = simulation.cores
+        placed = {op: by for change in changes for op, by in change.placed.items()}
+        for rule, key in run.findings.keys:
+            if rule in PLACES and isinstance(key, tuple) and placed.keys().isdisjoint(key):
+                found.seen[rule, key] = None
         alias = alias_pipes(run.also, run.target)
         orders = [ProgramOrder(core, found, alias=alias) for core in cores]
         spaces: dict[int, Any] = {}
@@ -141,7 +153,7 @@ class Replay:
                 item.works = tuple(works[work] for work in item.works)
             elif isinstance(item, Work):
                 works[kept] = item
-                item.touches = [_moved(touch, touches, spaces) for touch in item.touches]
+                item.touches = [_moved(touch, touches, spaces, placed) for touch in item.touches]
                 instr = instr_of(item.op)
                 if instr is not None and run.target.of(instr.engines) is Engine.SEVERAL_PIPES:
                     orders[index].hidden(item)
@@ -155,8 +167,8 @@ class Replay:
         return Outcome(found.seen, [item for core in cores for item in core.blocked])
 
 
-def _moved(touch: Touch, touches: dict[int, Touch], spaces: dict[int, Any]) -> Touch:
-    """The same access to memory of its own."""
+def _moved(touch: Touch, touches: dict[int, Touch], spaces: dict[int, Any], placed: dict[Op, int]) -> Touch:
+    """The same access to memory of its own; ``placed``: by how many bytes tiles are moved."""
     made = touches.get(id(touch))
     if made is None:
         made = touches[id(touch)] = copy(touch)
@@ -169,6 +181,13 @@ def _moved(touch: Touch, touches: dict[int, Touch], spaces: dict[int, Any]) -> T
             own = Space(space.name, len(space.state))
         spaces[id(space)] = made.space = own
         made.settled = -1
+        by = placed.get(touch.owner.op) if touch.owner is not None else None
+        if by is not None:
+            made.where = shifted(touch.where, by)
+            made.initial, made.padding = (
+                None if part is None else shifted(part, by) for part in (touch.initial, touch.padding)
+            )
+            made.region = None if touch.region is None else replace(touch.region, start=touch.region.start + by)
     return made
 
 

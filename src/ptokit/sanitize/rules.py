@@ -329,6 +329,20 @@ _rule(
             TFREE(pipe)|pass}
     """,
 )
+_warning(
+    "PIPE-RING",
+    "Tiles lie outside of the slots of pipes, but for those that are popped.",
+    why="The producer writes the slots whenever they are free.",
+    source="compute-layout-irregular 3.2",
+    decision="A warning: what the producer does meanwhile shows as a race.",
+    example="""
+        x: Ptr[f16]
+        pipe = TPipe(0, Direction.DIR_V2C, 512, 2, v2c_consumer_buf=0)
+        with cube_section():
+            n = Tile(Mat, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor, addr={1024|512})
+            TLOAD(n, GlobalTensor(x, (16, 16)))
+    """,
+)
 _rule(
     "PIPE-FREED",
     "A tile that was popped from a pipe is read before its slot is freed.",

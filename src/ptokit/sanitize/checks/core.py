@@ -11,10 +11,12 @@ from ptokit.isa.checks.placement import buffer_name
 from ptokit.records import dataclass
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.memory.storage import Arena
+from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Moment, Observer
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe, TileType
 
+from ..findings.addresses import PLACES
 from ..findings.folded import Draft, Findings
 from ..memory.footprints import Touch
 from ..memory.gm import Located
@@ -90,8 +92,12 @@ class ObservedCore(Observer):
     def report(self, rule: str, op: Op, key: Any, make: Callable[[], Draft]) -> None:
         """Record a finding at an operation; one of each ``key`` is kept as the example."""
         item = Item(op, op.name, Pipe.S, self.loops)
-        unique = key if rule == "UB-OVERLAP" else (op, key)
+        unique = key if rule in PLACES else (op, key)
         self.findings.add(rule, unique, self.core, item, make)
+
+    def tile_of(self, tile: Tile) -> Group | None:
+        """The tile that one is, or is an alias of; None where it has just been popped from a pipe."""
+        raise NotImplementedError
 
     def catch_up(self, pipe: Pipe) -> None:
         """What comes next on `pipe` is carried out at once: so has to be all that it comes after."""

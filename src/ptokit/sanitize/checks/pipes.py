@@ -12,13 +12,18 @@ from typing import Any
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
 from ptokit.ir.facts import instr_of
+from ptokit.isa.checks.placement import buffer_name
 from ptokit.records import dataclass
 from ptokit.run.cores.pipe_waits import Event, Freed, Popped, Pushed, Waiting
+from ptokit.run.cores.pipes import Reserved
 from ptokit.run.cores.rings import Ring
+from ptokit.run.machine.lanes import uniform
 from ptokit.run.memory.tile import Tile
 from ptokit.run.observer import Moment
-from ptokit.types.enums import Pipe
+from ptokit.types.enums import Pipe, TileType
 
+from ..findings.addresses import Ring as RingBytes
+from ..findings.addresses import sharing
 from ..findings.folded import Draft, Findings
 from ..memory.footprints import Touch
 from ..simulation.slots import AwaitSlot, PostSlot
@@ -43,6 +48,20 @@ class PipeWatch:
         self.pipes = observer.machine.pipes
         self._tiles: dict[tuple[Ring, int], Tile] = {}  # popped and not yet freed
         self.given: dict[tuple[int, int], _Given] = {}  # freed, by the memory of a slot
+        self._popped: set[Op] = set()  # what makes the tiles that are slots
+
+    @property
+    def rings(self) -> list[RingBytes]:
+        """Where the slots lie that this core pops from."""
+        on_cube, found = self.pipes.on_cube, []
+        space = buffer_name(TileType.Mat if on_cube else TileType.Vec)
+        for end in self.pipes.opened:
+            ring, buffer = end.rings.get(not on_cube), end.buffers[not on_cube]
+            if ring is None or buffer is None or (isinstance(buffer, Reserved) and buffer.apart):
+                continue
+            start, slots = int(uniform(buffer)), end.slots if end.memory is None else end.local_slots
+            found.append(RingBytes(ring.name, space, start, start + slots * end.slot_size))
+        return found
 
     @property
     def name(self) -> str:
@@ -60,8 +79,11 @@ class PipeWatch:
                 ring.pushers.pop(k - 4 * ring.slots, None)
                 o.push(PostSlot(o.here, self.name, Pipe.FIX if on_cube else Pipe.MTE3, ring=ring, k=k))
             case Popped(end, ring, k, entry) if isinstance(entry, Tile) and end.memory is None:
+                self._slot(entry)
                 self._tiles[ring, k] = entry
                 self.given.pop((id(entry.storage.arena), entry.storage.start), None)
+            case Popped(entry=entry) if isinstance(entry, Tile):
+                self._slot(entry)
             case Freed(end, ring, k):
                 tile = self._tiles.pop((ring, k), None)
                 if tile is not None:
@@ -72,6 +94,10 @@ class PipeWatch:
             case Waiting():
                 pipe = Pipe.S if o.in_order else self._waits_on(event)
                 o.push(AwaitSlot(o.here, self.name, pipe, waiting=event))
+
+    def _slot(self, tile: Tile) -> None:
+        group = self.o.tile_of(tile)
+        self._popped.add(self.o.here if group is None else group.op)
 
     def _waits_on(self, waiting: Waiting) -> Pipe:
         """The pipe that a wait holds, where it does not hold the scalar unit."""
@@ -92,13 +118,25 @@ class PipeWatch:
         inner = Moment(named, moment.machine, moment.operands)
         return o.instruction(inner, inner.given)
 
-    def check(self, op: Op, name: str, reads: Sequence[Touch]) -> None:
-        """PIPE-FREED: an instruction reads a tile whose slot has been given back."""
-        o = self.o
+    def check(self, op: Op, name: str, reads: Sequence[Touch], writes: Sequence[Touch]) -> None:
+        """PIPE-FREED: an instruction reads a tile whose slot has been given back. PIPE-RING: it touches another tile
+        among the slots."""
+        o, instr = self.o, instr_of(op)
+        if not self.pipes.opened:
+            return
+        for ring in self.rings if instr is not None and instr.name not in OPERATIONS else ():
+            for touch in (*reads, *writes):
+                tile, where = touch.owner, touch.where
+                if tile is None or tile.op in self._popped or touch.space.name != ring.space:
+                    continue
+                if touch.region is not None and where.lo < ring.end and ring.start < where.hi:
+                    o.report("PIPE-RING", op, (tile.op, ring.name), partial(_inside, op, touch, ring))
         for (arena, start), given in self.given.items():
             end = start + given.tile.spec.nbytes
             for touch in reads:
                 space = o.buffers.spaces.get(arena)
+                if touch.owner is not None and touch.owner.op not in self._popped:
+                    continue
                 if touch.space is space and touch.where.lo < end and start < touch.where.hi:
                     o.report("PIPE-FREED", op, given.op, partial(_after, op, name, touch, given))
 
@@ -107,6 +145,15 @@ def _after(op: Op, name: str, touch: Touch, given: _Given) -> Draft:
     message = f"{name} reads {touch.name} after its slot has been freed"
     note = Note("it is freed here", given.op.location)
     return Draft(message, op.location, "free the slot after the last use of the tile", [note])
+
+
+def _inside(op: Op, touch: Touch, ring: RingBytes) -> Draft:
+    tile, region = touch.owner, touch.region
+    assert region is not None
+    start, end = max(region.start, ring.start), min(region.start + region.spec.nbytes, ring.end)
+    message = sharing(tile.name, ring.shown, ring.space, start, end)
+    notes = [Note(f"{tile.name} is used here", op.location)]
+    return Draft(message, tile.op.location, "give the tile another address", notes)
 
 
 def handle(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Callable[[], Any]) -> Any:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, lookup
 from ptokit.ir.core import Module, Op
-from ptokit.ir.facts import Facts, instr_of
+from ptokit.ir.facts import Facts, instr_of, shown_op
 from ptokit.isa.site import TileInfo
 from ptokit.isa.traits import Engine
 from ptokit.isa.unknown import known
@@ -15,6 +17,7 @@ from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
 
+from ..findings.addresses import sharing
 from ..findings.folded import Draft
 from ..findings.races import overlap
 from ..memory.footprints import Region, Touch, meet
@@ -25,8 +28,12 @@ REPEAT = 256
 """Bytes that one repetition of a vector operation reads before it writes as many."""
 
 
-def unbound(op: Op, name: str, tile: TileInfo) -> Draft:
-    """UNBOUND-TILE."""
+def unbound(op: Op, name: str, tile: TileInfo, pops: Sequence[Op]) -> Draft:
+    """UNBOUND-TILE; ``pops``: what gives the tile a slot of a pipe."""
+    if pops:
+        message = f"{name} uses {tile.name} before {shown_op(pops[0])} makes it a slot of a pipe"
+        note = Note(f"{tile.name} becomes a slot here", pops[0].location)
+        return Draft(message, op.location, "pop first, or use a tile that has an address", [note])
     message = f"{name} uses {tile.name}, which has no address, in a program that places its tiles"
     return Draft(message, op.location, f"TASSIGN({tile.name}, address) first")
 
@@ -119,8 +126,8 @@ def lost(op: Op, loss: Loss, space: str) -> Draft:
         Note(f"{loss.group.name} is read here", op.location),
     ]
     if loss.shared:
-        where = f"bytes {loss.shared[0]:#x}..{loss.shared[-1]:#x} of {space}"
-        notes.append(Note(f"{loss.group.name} and {loss.by.name} share {where}"))
+        shared = loss.shared.start, loss.shared.stop
+        notes.append(Note(sharing(loss.group.name, loss.by.name, space, *shared)))
     return Draft(message, loss.by.op.location, "give the tiles different addresses, or read the value before", notes)
 
 

@@ -23,6 +23,7 @@ from ptokit.ir.core import Function, Op
 
 from ..findings.folded import Draft
 from ..memory.footprints import Touch, places_of
+from ..memory.owners import Group
 from ..memory.shadow import Space
 from ..simulation.events import Loops
 
@@ -270,12 +271,17 @@ def _distinct(entries: np.ndarray) -> list[int]:
 
 
 class Sources:
-    """Which operations the numbers among the operands of others come from."""
+    """Which operations the operands of others come from."""
 
     def __init__(self, functions: list[Function]) -> None:
-        ops = (op for function in functions if function.body is not None for op in function.body.walk())
-        self._from = givers(ops)
+        self._ops = [op for function in functions if function.body is not None for op in function.body.walk()]
+        self._from = givers(iter(self._ops))
         self._known: dict[Op, tuple[Op, ...]] = {}
+
+    def pops(self, tile: Group | None) -> list[Op]:
+        """What makes a declared tile a slot of a pipe."""
+        made = () if tile is None else tile.op.results
+        return [op for op in self._ops if op.name == "pto.tpop" and op.get("tile") in made]
 
     def numbers_of(self, op: Op) -> tuple[Op, ...]:
         """Operations whose results the operands of `op` are computed from, be it by arithmetic or loops."""

@@ -28,12 +28,14 @@ Number = Callable[[int, int, Loops], int | None]
 
 @dataclass(eq=False)
 class Candidate:
-    """A change, what it does in words, and as edits of the text. ``last``: only if nothing else mends."""
+    """A change, what it does in words, and as edits of the text. ``last``: only if nothing else mends. ``cause``: what
+    is wrong, where the change tells that better than the finding."""
 
     words: str
     change: Change
     edits: tuple[Edit, ...]
     last: bool = False
+    cause: str = ""
 
     @property
     def fix(self) -> Fix:

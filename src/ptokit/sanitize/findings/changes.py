@@ -25,12 +25,14 @@ class Outcome:
 
 @dataclass
 class Change:
-    """Items that come before and after others, operations that issue nothing any more, flags that get other ids."""
+    """Items that come before and after others, operations that issue nothing any more, flags that get other ids, and by
+    how many bytes tiles are moved, by the operations that make them."""
 
     before: dict[Item, list[Item]] = field(default_factory=dict)
     after: dict[Item, list[Item]] = field(default_factory=dict)
     dropped: set[Op] = field(default_factory=set)
     renamed: dict[Item, FlagKey] = field(default_factory=dict)
+    placed: dict[Op, int] = field(default_factory=dict)
 
 
 def applied(items: Sequence[tuple[int, Item]], changes: Sequence[Change]) -> Iterator[tuple[int, Item]]:

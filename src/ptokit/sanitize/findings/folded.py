@@ -16,6 +16,7 @@ from .race import Race
 
 if TYPE_CHECKING:
     from .repair import Cause, Repairs
+from .addresses import PLACES
 from .fixes import Fix
 from .insertion import Insertion
 
@@ -114,9 +115,11 @@ class Findings:
                     continue
                 shown.add(id(cause))
                 several = {made[other][0]: made[other][1] for other in cause.keys if other in made}
-                first = min(several, key=lambda d: _FIRST.get(d.rule, len(_FIRST)))
+                first = min(several, key=lambda d: (d.severity is not Severity.ERROR, _FIRST.get(d.rule, _FIRST[""])))
                 race = several.pop(first)
-                diagnostic = replace(first, hint=cause.fix.text, notes=(*first.notes, *_also(list(several))))
+                notes = [*(note for note in first.notes if note.message != cause.words), *_also(list(several))]
+                message = f"{cause.words}: {first.message}" if cause.words not in ("", first.message) else first.message
+                diagnostic = replace(first, message=message, hint=cause.fix.text, notes=tuple(notes))
                 report.fixes[diagnostic] = cause.fix
                 report.folded[diagnostic] = tuple(several)
             found.add(diagnostic)
@@ -142,8 +145,8 @@ class Findings:
         return Diagnostic(folded.rule, severity, draft.message, draft.location, hint, tuple(notes)), race
 
 
-_FIRST = {rule: n for n, rule in enumerate(("FLAG-UNMATCHED", "FLAG-REUSE", "FLAG-ORDER", "DEADLOCK"))}
-"""The rules that tell best what is wrong, where findings of several have one cause."""
+_FIRST = {rule: n for n, rule in enumerate(("FLAG-UNMATCHED", "FLAG-REUSE", "FLAG-ORDER", "DEADLOCK", "", *PLACES))}
+"""The rules that tell best what is wrong, where findings of several have one cause; "": all others."""
 
 _NAMED = 4
 """Findings of one cause that are named, besides the first."""

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable
 from functools import cache, cached_property, lru_cache
 
+from ptokit.diagnostics import Location
 from ptokit.diagnostics.source import file_lines
 from ptokit.types.enums import Pipe
 
@@ -15,7 +16,8 @@ _Around = list[ast.FunctionDef | ast.For]
 class PythonText:
     """A text; nothing is in one that Python refuses."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, file: str, text: str) -> None:
+        self._file = file
         try:
             tree = ast.parse(text)
         except (SyntaxError, ValueError):
@@ -80,6 +82,15 @@ class PythonText:
         if len(calls) != 1 or len(calls[0].args) != 3 or any(isinstance(arg, ast.Starred) for arg in calls[0].args):
             return None
         return calls[0]
+
+    def assignments(self, tile: str) -> list[Location]:
+        """The calls of TASSIGN that give a tile, which is called so, an address."""
+        return [
+            Location(self._file, node.lineno, node.col_offset + 1)
+            for node in self._nodes
+            if isinstance(node, ast.Call) and node.args and ast.unparse(node.args[0]) == tile
+            if (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) == "TASSIGN"
+        ]
 
     @cached_property
     def package(self) -> str:
@@ -173,7 +184,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
 
 @lru_cache(maxsize=8)
 def _made(file: str, text: str) -> PythonText:
-    return PythonText(text)
+    return PythonText(file, text)
 
 
 def python_text(file: str) -> PythonText:

@@ -16,6 +16,7 @@ from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 
 from ..simulation.events import FlagKey, Item, WaitFlag, Work
+from .addresses import PLACES, Addresses
 from .candidates import Anchor, Candidate, Candidates, together
 from .changes import Balance, Change, Found, Replayed
 from .fixes import Fix
@@ -27,8 +28,8 @@ Key = tuple[str, Hashable]
 PIPES = frozenset(("RACE-RAW", "RACE-WAR", "RACE-WAW", "RACE-INTRAPIPE"))
 STUCK = frozenset(("DEADLOCK", "FLAG-ORDER"))
 FLAGS = frozenset(("FLAG-UNMATCHED", "FLAG-REUSE", *STUCK))
-MENDED = PIPES | FLAGS
-"""Rules whose findings flags and barriers mend."""
+MENDED = PIPES | FLAGS | set(PLACES)
+"""Rules whose findings flags, barriers and other addresses mend."""
 
 _TRIALS = 160  # changes that are tried for one finding
 _ITEMS = 80_000  # items that are ordered again, for all
@@ -41,10 +42,12 @@ _NEIGHBOURS = 4  # flags whose ids another one may be meant to have
 
 @dataclass
 class Cause:
-    """A change that mends findings, and which they are, the first of them as the example."""
+    """A change that mends findings, and which they are, the first of them as the example. ``words``: what is wrong,
+    where the findings do not say it."""
 
     fix: Fix
     keys: list[Key] = field(default_factory=list)
+    words: str = ""
 
 
 @dataclass
@@ -55,18 +58,26 @@ class Repairs:
     unmended: set[Key] = field(default_factory=set)
 
 
-def repair(insertion: Insertion, items: Sequence[tuple[int, Item]], replay: Replayed, found: Iterable[Key]) -> Repairs:
+def repair(
+    insertion: Insertion,
+    addresses: Addresses,
+    items: Sequence[tuple[int, Item]],
+    replay: Replayed,
+    found: Iterable[Key],
+) -> Repairs:
     """The causes of what was found in a launch whose cores issued `items`.
 
     ``replay`` orders them again with changes; ``found``: rule and key of each finding. What is in no cause and not
     unmended was not looked at.
     """
-    return _Search(insertion, items, replay).repairs(set(found))
+    return _Search(insertion, addresses, items, replay).repairs(set(found))
 
 
 class _Search:
-    def __init__(self, insertion: Insertion, items: Sequence[tuple[int, Item]], replay: Replayed) -> None:
-        self.insertion, self.items, self.replay = insertion, items, replay
+    def __init__(
+        self, insertion: Insertion, addresses: Addresses, items: Sequence[tuple[int, Item]], replay: Replayed
+    ) -> None:
+        self.insertion, self.addresses, self.items, self.replay = insertion, addresses, items, replay
         self.candidates = Candidates(insertion.structure, items)
         self.changes: list[Change] = []
         self.left = _ITEMS
@@ -86,8 +97,9 @@ class _Search:
             candidate, later = best
             mended = [key for key in _gone(now, later) if key in wanted]
             self.changes.append(candidate.change)
+            self.addresses.made(candidate)
             if mended:
-                causes.append(Cause(candidate.fix, mended))
+                causes.append(Cause(candidate.fix, mended, candidate.cause))
             now = later
         done = {key for cause in causes for key in cause.keys}
         return Repairs(causes, {key for key in wanted - done if _same(key) in self.given_up})
@@ -147,9 +159,12 @@ class _Search:
     # --- what may mend -------------------------------------------------------------------------------------------
 
     def _proposed(self, target: Key, now: Found, wrong: int) -> Iterator[Candidate]:
-        if wrong:
+        if wrong and target[0] not in PLACES:
             yield from self._partners(*self.balance.single())
         rule, key = target
+        lost = {frozenset(each) for name, each in now if name == "UB-OVERLAP" and isinstance(each, tuple)}
+        if rule in PIPES or rule in PLACES:
+            yield from self.addresses.candidates(rule, key, lost)
         if rule in STUCK:
             blocked = self.replay(self.changes).blocked
             keys = {item.key for item in blocked if isinstance(item, WaitFlag)}
@@ -160,6 +175,7 @@ class _Search:
             yield from islice((found for race in races for found in self._moved(race)), _MOVED)
             for race in races:
                 yield from self._flagged(race)
+            yield from self.addresses.candidates(rule, key, lost, meant=True)
             yield from self._stopped(key)
 
     def _with(self, keys: Iterable[FlagKey]) -> list[Statement]:
@@ -358,5 +374,5 @@ def _alike(key: Key) -> Hashable:
 
 
 def _urgent(found: Found) -> list[Key]:
-    """Findings that flags may mend, in the order in which to look at them: first those about flags themselves."""
-    return [k for k in found if k[0] in FLAGS] + [k for k in found if k[0] in PIPES]
+    """Findings that can be mended, in the order in which to look at them: about flags themselves, places, races."""
+    return [key for rules in (FLAGS, PLACES, PIPES) for key in found if key[0] in rules]

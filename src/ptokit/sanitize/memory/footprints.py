@@ -126,7 +126,14 @@ class Touch:
     initial: Any = None  # footprint that becomes or has to be initialised, where that is less than all
     padding: Any = None  # the part beyond the valid region
     origin: tuple[int, int] = (0, 0)  # element (0, 0) of the tile in `region.spec`
+    owner: Any = None  # the tile with its aliases, a `Group`
     settled: int = -1  # version of the space at which all was initialised that this reads, or writing changed nothing
+
+
+@lru_cache(maxsize=8192)
+def shifted(a: Footprint, by: int) -> Footprint:
+    """The same bytes, so many further on."""
+    return Footprint(a.starts + by, a.ends + by)
 
 
 @lru_cache(maxsize=1024)
