@@ -69,6 +69,12 @@ def store(value: str, mask: str) -> str:
     return f"pto.vsts %{value}, %p[%k128], %{mask} {STORE}"
 
 
+def chosen(by: int) -> list[str]:
+    """The same lane of %v in all lanes."""
+    at = [f"%n = arith.constant {by} : i32", f"%w = pto.vdup %n, %all : i32, {M} -> {W}"]
+    return [*at, f"%r = pto.vselr %v, %w : {V}, {W} -> {V}"]
+
+
 @pytest.mark.parametrize(
     ("lines", "lanes"),
     [
@@ -109,6 +115,10 @@ def store(value: str, mask: str) -> str:
             ],
             "vsts uses lanes 64, 66, 68, ...",
         ),
+        ([*chosen(5), store("r", "all")], ""),
+        ([*chosen(40), store("r", "few")], "vsts uses lanes 0..7"),
+        ([*chosen(40), store("r", "all")], "vsts uses lanes 0..63"),
+        ([*chosen(69), store("r", "all")], ""),  # modulo 64
         # across loops: what a register holds is handed from one iteration to the next
         (
             [
@@ -150,6 +160,12 @@ def test_a_use(lines: list[str], lanes: str) -> None:
     assert (d.rule, d.location.line) == ("UNINIT-READ", 4 + 128 + 1 + len(MASKS) + len(HALF))
     assert "vlds reads memory where it was never written: bytes 0x80..0xff of UB" in d.message
     assert any(note.message.startswith(lanes) for note in d.notes), str(d)
+
+
+def test_lanes_chosen_by_what_nobody_has_written() -> None:
+    """The numbers are used, and no lane of what they choose from."""
+    lines = ["%q = pto.castptr %zero : i64 -> !pto.ptr<i32, ub>", f"%w = pto.vlds %q[%k8] : !pto.ptr<i32, ub> -> {W}"]
+    assert lines_of([*HALF, *lines, f"%r = pto.vselr %c, %w : {V}, {W} -> {V}"]) == [len(HALF) + 1]
 
 
 @pytest.mark.parametrize("load", ["vlds", "uvld"])

@@ -17,7 +17,6 @@ from ptokit.isa.meaning.expressions import (
     Apply,
     Before,
     Bit,
-    Const,
     Convert,
     Counted,
     Element,
@@ -37,9 +36,7 @@ from ptokit.isa.meaning.expressions import (
     leaves,
     type_of,
 )
-from ptokit.isa.meaning.primitives import PRIMITIVES
-from ptokit.isa.meaning.rows import listed
-from ptokit.isa.numerics.scalars import element
+from ptokit.isa.meaning.rows import constant, listed
 from ptokit.plan.steps import Step
 from ptokit.types.dtypes import DType
 from ptokit.types.values import LogicalMask, LogicalVector
@@ -288,25 +285,6 @@ class Values:
         name = self.w.module.function(body)
         code.do(f"call void {name}({', '.join(f'ptr {p}' for p in (*pointers, *tables))})")
         return between_lanes.from_memory(self.w, self.lanes, of, pointers[0])
-
-
-def constant(e: Expr, lanes: int, types: Types) -> np.ndarray | None:
-    """The numbers of the lanes where the text says them: integers and conditions, one of them or one for each lane."""
-    of = dtype_of(e, types)
-    if of is not None and not of.is_integer:
-        return None
-    match e:
-        case Place(dtype):
-            return np.arange(lanes).astype(dtype.value)
-        case Const(number) if of is not None:
-            return np.array([element(of, number)])
-        case Listed(numbers, kind):
-            return listed(numbers, kind)[0]
-        case Apply(op, args):
-            found = [constant(a, lanes, types) for a in args]
-            if all(x is not None for x in found):
-                return np.asarray(PRIMITIVES[op].numpy(*found))
-    return None
 
 
 def _bits(values: np.ndarray) -> str:

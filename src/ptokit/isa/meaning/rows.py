@@ -7,7 +7,7 @@ predicate is a bool array of that shape, None where all lanes are active.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from ptokit.types.codecs import encode
 from ptokit.types.dtypes import DType, from_numpy
 
 from ..numerics.rounding import as_values
+from ..numerics.scalars import element
 from ..site import LanesInfo, VectorInfo
 from .execute import Derived, Run
 from .expressions import (
@@ -44,6 +45,7 @@ from .expressions import (
 )
 from .fold import folding
 from .lane_forms import NAMES
+from .primitives import PRIMITIVES
 from .source import Source
 from .words import Advance, Lane, Need, Word, Write
 
@@ -362,6 +364,34 @@ def _varies(e: Expr) -> bool:
     if isinstance(e, Taken):
         return _varies(e.place)
     return not isinstance(e, (First, Folded)) and any(map(_varies, children(e)))
+
+
+def constant(
+    e: Expr, lanes: int, types: Mapping[str, DType], leaf: Callable[[Expr], np.ndarray | None] = lambda e: None
+) -> np.ndarray | None:
+    """The numbers of the lanes where they are known: integers and conditions, one of them or one for each lane; None of
+    others. ``leaf``: the numbers of leaves of operands, if they are known."""
+    match e:
+        case Place(dtype):
+            return np.arange(lanes).astype(dtype.value) if _whole(dtype) else None
+        case Listed(numbers, kind):
+            return listed(numbers, kind)[0] if _whole(kind) else None
+        case Const(number):
+            kind = type_of(e, types)
+            return np.array([element(kind, number)]) if isinstance(kind, DType) and kind.is_integer else None
+        case Apply(op, args):
+            found = []
+            for arg in args:
+                numbers_of = constant(arg, lanes, types, leaf)
+                if numbers_of is None:
+                    return None
+                found.append(numbers_of)
+            return np.asarray(PRIMITIVES[op].numpy(*found)) if _whole(type_of(e, types)) else None
+    return leaf(e)
+
+
+def _whole(kind: Any) -> bool:
+    return not isinstance(kind, DType) or kind.is_integer
 
 
 def listed(numbers: tuple[int | float, ...], kind: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ Registers are followed in the order of the program, and gaps in that of the simu
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -44,8 +44,10 @@ from ptokit.isa.meaning.expressions import (
     Taken,
     children,
     lanes_at,
+    leaves,
     type_of,
 )
+from ptokit.isa.meaning.rows import constant
 from ptokit.isa.meaning.words import Lane, Write
 from ptokit.isa.site import Site, VregInfo
 from ptokit.isa.table import Instr, Kind
@@ -58,18 +60,6 @@ from ..memory.footprints import Touch, places_of
 
 if TYPE_CHECKING:
     from ..simulation.events import Work
-
-_CONDITIONS: dict[str, Callable[..., Any]] = {
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "not": np.invert,
-}
 
 
 @dataclass(slots=True, eq=False)
@@ -101,6 +91,7 @@ class Flow:
     types: Mapping[str, DType]
     pointers: frozenset[str]  # operands that are written to memory
     masks: Mapping[str, np.ndarray | None]
+    values: Mapping[str, np.ndarray]  # of registers that choose lanes
     sources: Mapping[str, Register]
     results: Mapping[str, Register]
     loads: bool
@@ -259,7 +250,15 @@ class _Follower:
             case Counted(value, at, where):
                 self._use(self.lost(at, lanes))
                 return self._folded(value, where, e.lanes or lanes, lanes)
-            case Taken() | First() | Before():
+            case Taken(value, place):
+                self._use(self.lost(place, lanes))
+                numbers = self.known(place, lanes)
+                taken = self.lost(value, lanes)
+                if numbers is not None:
+                    return np.broadcast_to(taken[numbers.astype(np.int64) % lanes], lanes)
+                self._use(taken)
+                return np.zeros(lanes, bool)
+            case First() | Before():
                 for child in children(e):
                     self._use(self.lost(child, lanes))
                 return np.zeros(lanes, bool)
@@ -286,21 +285,21 @@ class _Follower:
         return found
 
     def known(self, e: Expr, lanes: int) -> np.ndarray | None:
-        """What an expression of predicates and numbers of lanes is; None if it depends on more."""
-        match e:
-            case Bit(name, at, width):
-                return _taken(self._bits(name, width or self.width), at, lanes)
-            case Place():
-                return np.arange(lanes)
-            case Const(value):
-                return np.full(lanes, value)
-            case Apply(op, args) if op in _CONDITIONS:
-                values = [self.known(arg, lanes) for arg in args]
-                if any(value is None or value.dtype.kind not in "bi" for value in values):
-                    return None
-                found: np.ndarray = _CONDITIONS[op](*values)
-                return found
-        return None
+        """What an expression of predicates, numbers of lanes and registers that choose lanes is; None if it depends on
+        more."""
+
+        def leaf(e: Expr) -> np.ndarray | None:
+            match e:
+                case Bit(name, at, width):
+                    return _taken(self._bits(name, width or self.width), at, lanes)
+                case Element(name, at, dtype) if name in self.flow.values:
+                    held = self.flow.values[name]
+                    numbers = held if dtype is None else held.view(dtype.storage)
+                    return _taken(numbers, at, lanes) if numbers.dtype.kind in "iu" else None
+            return None
+
+        found = constant(e, lanes, self.flow.types, leaf)
+        return None if found is None else np.broadcast_to(found, lanes)
 
 
 def _elements(of: np.ndarray, size: int) -> np.ndarray:
@@ -325,6 +324,7 @@ class _Plan:
     types: dict[str, DType]
     pointers: frozenset[str]
     registers: frozenset[str]  # results
+    choosing: frozenset[str]  # registers whose numbers are those of lanes
     span: int  # bytes that it loads into registers alone, or 0
 
 
@@ -366,7 +366,9 @@ class Registers:
         if not (sources or loads):
             return None
         masks = {o.name: given.get(o.name) for o in instr.operands if o.kind is Kind.MASK}
-        return Flow(None if listed else plan.word, plan.types, plan.pointers, masks, sources, results, loads)
+        values = {name: given[name][0].copy() for name in plan.choosing if isinstance(given.get(name), np.ndarray)}
+        word = None if listed else plan.word
+        return Flow(word, plan.types, plan.pointers, masks, values, sources, results, loads)
 
     def _keep(self, value: np.ndarray) -> Register:
         key, register = id(value), Register()
@@ -389,10 +391,19 @@ def _planned(instr: Instr, site: Site) -> _Plan:
     pointers = frozenset(o.name for o in instr.operands if o.kind is Kind.PTR)
     registers = frozenset(o.name for o in instr.produces if o.kind is Kind.VREG)
     if not isinstance(word, Lane):
-        return _Plan(None, types, pointers, registers, 0)
+        return _Plan(None, types, pointers, registers, frozenset(), 0)
     spans = {span for write in word.writes for span in _spans(write.value)}
     alone = all(write.name in registers and not write.packed for write in word.writes)
-    return _Plan(word, types, pointers, registers, spans.pop() if alone and len(spans) == 1 else 0)
+    choosing = frozenset(name for write in word.writes for name in _choosing(write.value))
+    return _Plan(word, types, pointers, registers, choosing, spans.pop() if alone and len(spans) == 1 else 0)
+
+
+def _choosing(e: Expr) -> Iterator[str]:
+    """The registers by whose numbers lanes are taken."""
+    if isinstance(e, Taken):
+        yield from (leaf.name for leaf in leaves(e.place) if isinstance(leaf, Element))
+    for child in children(e):
+        yield from _choosing(child)
 
 
 def _spans(e: Expr) -> Iterator[int]:
