@@ -97,10 +97,10 @@ m = None.rows | LANG-NAME | NoneType has no rows | - | None.rows
 (lambda a: a)(t, t) | LANG-RAISES | TypeError: | - | (lambda a: a)(t, t)
 pto.TADD(t, t) | LANG-CALL | lacks src1 | - | pto.TADD(t, t)
 pto.TADD(t, t, t, t) | LANG-CALL | takes no further argument | - | pto.TADD(t, t, t, t)
-pto.TADD(t, t, None) | LANG-KIND | src1 of TADD(dst, src0, src1) is a tile, not None | - | pto.TADD(t, t, None)
+pto.TADD(t, t, None) | LANG-KIND | is a tile, not None | return nothing | pto.TADD(t, t, None)
 pto.TADD(t, t, 1) | LANG-KIND | src1 of TADD(dst, src0, src1) is a tile, not 1 | - | pto.TADD(t, t, 1)
 pto.TADD(t, t, "u") | LANG-KIND | is a tile, not 'u' | - | pto.TADD(t, t, "u")
-pto.TADD(t, t, np.ones((16, 64))) | LANG-KIND | not an array of shape (16, 64) | - | pto.TADD(t, t, np.ones((16, 64)))
+pto.TADD(t, t, np.ones((16, 64))) | LANG-KIND | not an array of shape (16, 64) | with TLOAD | pto.TADD(t, t, np
 pto.TADD(t, gx, gx) | LANG-KIND | is a tile, not | load it into a tile with TLOAD first | pto.TADD(t, gx, gx)
 pto.TLOAD(gx[0:16], t) | LANG-KIND | dst of TLOAD | destinations come first | pto.TLOAD(gx[0:16], t)
 pto.TMULS(t, t, (1, 2)) | LANG-KIND | is a number, not (1, 2) | - | pto.TMULS(t, t, (1, 2))

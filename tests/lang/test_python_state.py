@@ -103,7 +103,7 @@ def test_loops_that_nothing_ends_are_refused(
     function, _, whole = module(tmp_path, text, body)
     finding = finding_of(lambda: pto.kernel(target="a5")(function).trace())
     assert finding.rule == "LANG-CONTROL"
-    assert "50 turns" in finding.message
+    assert "50 iterations" in finding.message
     assert whole.splitlines()[finding.location.line - 1].endswith("# here")
 
 

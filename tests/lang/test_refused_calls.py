@@ -156,7 +156,7 @@ def test_surplus_operands() -> None:
         t = Tile(TileType.Vec, f32, 8, 8)
         pto.TADD(t, t, t, t)  # here
 
-    check(f, "LANG-CALL", "takes no further argument <Tile")
+    check(f, "LANG-CALL", "takes no further argument the tile")
 
 
 def test_missing_flag_pipes() -> None:

@@ -82,7 +82,7 @@ def test_values_of_a_loop_end_with_it() -> None:
             r = i * 8
         x[r] = 0.0  # here
 
-    finding = check(f, "LANG-SCOPE", "'r' is assigned in a loop, and may be another thing in each turn")
+    finding = check(f, "LANG-SCOPE", "'r' is assigned in a loop, and may be another thing in each iteration")
     assert [note.location.line for note in finding.notes] == [marked(f) - 2]
 
 

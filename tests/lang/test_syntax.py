@@ -391,7 +391,7 @@ def test_a_number_that_changes_its_type_in_a_loop() -> None:
             at = x[i]
         x[0] = at
 
-    finding = check(f, "LANG-CARRIED", "'at' is index before the loop and f32 at the end of a turn")
+    finding = check(f, "LANG-CARRIED", "'at' is index before the loop and f32 at the end of an iteration")
     assert finding.hint == "begin with pto.cast(1, pto.f32)"
 
 
@@ -433,7 +433,7 @@ def test_a_value_returned_from_inside_a_loop() -> None:
     [
         ("try:\n        x[0] = 1.0\n    except ValueError:\n        pass", "try"),
         ("match n:\n        case 1:\n            pass", "match"),
-        ("class A:\n        pass", "classdef"),
+        ("class A:\n        pass", "class cannot"),
         ("global zzz\n    zzz = 1", "global"),
         ("def g():\n        nonlocal n\n        n = 1\n    g()", "nonlocal"),
         ("for i in range(n):\n        pass\n    else:\n        x[0] = 1.0", "else of a loop"),
@@ -444,7 +444,7 @@ def test_a_value_returned_from_inside_a_loop() -> None:
         ("while 1 < 2:\n        pass", "has not ended after"),
         ("for i in x:\n        pass", "is not something to loop over"),
         ("for i in pto.GlobalTensor(x, (n, 4)):\n        pass", "is not something to loop over"),
-        ("for i in __import__('itertools').count():\n        pass", "more than 100000 turns"),
+        ("for i in __import__('itertools').count():\n        pass", "more than 100000 iterations"),
         ("if n > 3:\n        raise ValueError('large')", "only the run knows whether this is raised"),
         ("if n > 3 and (k := n) > 4:\n        x[k] = 1.0", ":= in an operand that may not be evaluated"),
         ("x[0] = 1.0 if n > 3 else (k := 2.0)", ":= in an operand that may not be evaluated"),

@@ -41,6 +41,7 @@ class Session(Trace):
     def __init__(self, target: Target, *, extended: bool, matmul: str, chunk: Chunk | None = None) -> None:
         super().__init__("core", target, UNKNOWN_LOCATION)
         self.single = Single(target, extended=extended, matmul=matmul, chunk=chunk)
+        self.of_kernel = chunk is not None  # which is interpreted
         self.kind = ""  # of core, where several kinds run one program
         self.pause: Callable[[], None] | None = None  # lets other cores go on
         self.waits_at: Op | None = None  # what has waited for another core last
@@ -95,7 +96,7 @@ class Session(Trace):
         ``dtype``: the element type, where the array's own does not say it: arrays of unsigned integers can hold the
         codes of any type of their width. Raises `DiagnosticError` (LANG-ARG).
         """
-        if isinstance(memory, Pointer):
+        if isinstance(memory, Pointer) or self.of_kernel:
             return memory
         name = target_name(here()) or "memory"
         array = as_array(name, memory)

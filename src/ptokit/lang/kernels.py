@@ -170,7 +170,7 @@ class Kernel(Generic[P]):
         and what goes wrong while it runs.
         """
         trace = tracing()
-        if trace is not None and not trace.eager:
+        if trace is not None and (not trace.eager or trace.of_kernel):
             raise refusal(
                 rules.CONTEXT,
                 f"kernel {self.name} is launched inside of a kernel",

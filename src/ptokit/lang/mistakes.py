@@ -5,16 +5,21 @@ from __future__ import annotations
 import ast
 import builtins
 import dis
+import inspect
 import os
+import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from enum import EnumMeta
 from types import FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
+import numpy as np
+
 from ptokit.diagnostics import DiagnosticError, Location, Note, Rule
 from ptokit.diagnostics.calls import place_of
 from ptokit.diagnostics.suggestions import suggestion
+from ptokit.isa.table import TABLE
 
 from . import rules
 from .scalar import is_number
@@ -32,7 +37,9 @@ _KNOWN_ELSEWHERE = dict(
         "program_id=get_block_idx num_programs=get_block_num block_idx=get_block_idx block_dim=get_block_num "
         "constexpr=Static tensor=GlobalTensor load=TLOAD store=TSTORE dot=TMATMUL matmul=TMATMUL copy=TMOV cast=TCVT "
         "where=TSEL zeros=TEXPANDS full=TEXPANDS arange=TCI transpose=TTRANS sum=TROWSUM max=TROWMAX min=TROWMIN "
-        "sqrt=TSQRT exp=TEXP log=TLOG abs=TABS relu=TRELU"
+        "sqrt=TSQRT exp=TEXP log=TLOG abs=TABS relu=TRELU __syncthreads=pipe_barrier syncthreads=pipe_barrier "
+        "barrier=pipe_barrier debug_barrier=pipe_barrier blockIdx=get_block_idx gridDim=get_block_num "
+        "maximum=TMAX minimum=TMIN add=TADD mul=TMUL sub=TSUB div=TDIV sin=TSIN cos=TCOS tanh=TTANH arange=TCI"
     ).split()
 )
 """Names of C++, NumPy, torch and Triton for what has another name here."""
@@ -95,7 +102,21 @@ class NoArithmetic:
         raise self.no_truth()
 
     def _named(self) -> str:
-        return getattr(self, "name", "") or "t"
+        """What the source calls it."""
+        raise NotImplementedError
+
+    def __array__(self, *args: object, **named: object) -> Any:
+        raise self._refused("is no array", "pto.TSTORE brings what it holds into one")
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: object, **named: object) -> Any:
+        instruction = f"T{function.__name__.upper()}"
+        hint = f"pto.{instruction}" if instruction in TABLE else "instructions"
+        raise self._refused("is nothing that NumPy computes with", f"compute it with {hint}")
+
+    def no_iteration(self, place: Location | None = None) -> DiagnosticError:
+        """The refusal of a loop over a tile, at a place; by default that of the user's call."""
+        message, hint = _ASKED["iter"]
+        return refusal(rules.KIND, f"a tile {message}", hint=hint.format(self._named()), location=place)
 
     def __getitem__(self, at: Any) -> Any:
         raise self._refused("has no items", "{0}.subview(row, col, rows, cols) is a window of it")
@@ -132,8 +153,18 @@ def _compared(name: str, other: object, mode: str) -> str:
 def _operand(value: object) -> str:
     if isinstance(value, (int, float)):
         return repr(value)
-    name = getattr(value if isinstance(value, NoArithmetic) else getattr(value, "value", None), "name", "")
-    return name or ("other" if isinstance(value, NoArithmetic) else "number")
+    if isinstance(value, NoArithmetic):
+        return value._named()
+    return getattr(getattr(value, "value", None), "name", "") or "number"
+
+
+def shown(value: object) -> str:
+    """What a message calls a value that is not what is wanted: the tile t, an array of shape (16, 64), 'u'."""
+    if isinstance(value, NoArithmetic):
+        return f"the tile {value._named()}"
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape}"
+    return repr(value)
 
 
 def _install() -> None:
@@ -282,12 +313,16 @@ def _internal(frame: FrameType) -> bool:
 
 def of_users(error: BaseException) -> bool:
     """True for what code of the user's raises, or a function of Python's that it calls; not this package."""
-    if isinstance(error, NoName):
+    if isinstance(error, NoName) or (isinstance(error, AttributeError) and _is_package(error.obj)):
         return True
     modules = [trace.tb_frame.f_globals.get("__name__") or "" for trace in _traces(error)]
-    while modules and modules[-1].startswith("ptokit.lang.syntax."):  # which makes the calls that the user wrote
+    while modules and modules[-1].startswith(_CALLING):
         modules.pop()
     return bool(modules) and modules[-1].partition(".")[0] != "ptokit"
+
+
+_CALLING = ("ptokit.lang.syntax.", "ptokit.lang.core_tile")
+"""Modules that make the calls that the user wrote."""
 
 
 def _raises(trace: TracebackType) -> bool:
@@ -298,17 +333,61 @@ def _raises(trace: TracebackType) -> bool:
 
 def _described(error: BaseException, frame: FrameType) -> tuple[Rule, str, str | None]:
     """Rule, message and hint for what Python raised in a frame of the user's."""
+    unbound = re.search(r"variable '(\w+)'", said_by(error)) if isinstance(error, UnboundLocalError) else None
+    if unbound is not None:
+        return rules.SCOPE, f"{unbound[1]} has no value here", "give it a value before, on every way that leads here"
     if isinstance(error, NameError) and error.name:
-        message = f"there is no variable {error.name}"
-        if isinstance(error, UnboundLocalError):
-            return rules.NAME, f"{error.name} has no value yet", "assign it before"
-        return rules.NAME, message, _other_name(error.name, frame)
+        return rules.NAME, f"there is no variable {error.name}", _other_name(error.name, frame)
     if isinstance(error, NoName):
         return rules.NAME, f"ptokit has no instruction or name {error.wanted}", error.hint
     if isinstance(error, AttributeError) and error.name:
+        if _is_package(error.obj):
+            hint = NoName(error.name, dir(error.obj)).hint
+            return rules.NAME, f"ptokit has no instruction or name {error.name}", hint
         return rules.NAME, *_no_attribute(error.name, error.obj)
     said = next(iter(said_by(error).splitlines()), "")
+    if isinstance(error, TypeError):
+        wrong = _wrong_call(said)
+        if wrong is not None:
+            return rules.CALL, *wrong
+        if re.search("'(GlobalTensor|Partition)'", said):
+            return rules.KIND, f"global memory is not computed on: {said}", "pto.TLOAD brings a part of it into a tile"
+        if "'function'" in said:
+            return rules.RAISES, f"TypeError: {said}", "a function is called with parentheses, ()"
     return rules.RAISES, f"{type(error).__name__}: {said}" if said else type(error).__name__, None
+
+
+_CALL = re.compile(r"(?:(\w+)\.)?(\w+)\(\) (missing|takes|got)")
+
+
+def _wrong_call(said: str) -> tuple[str, str | None] | None:
+    """Message and hint for what Python says of the arguments of a function or class of this package."""
+    from ptokit import lang
+
+    found = _CALL.match(said)
+    if found is None:
+        return None
+    owner, name, _ = found.groups()
+    home = getattr(lang, owner, None) if owner in dir(lang) else None if owner else lang
+    function: Any = getattr(home, name, None)
+    if function is None or not getattr(function, "__module__", "").startswith("ptokit"):
+        return None
+    called = owner if name == "__init__" else name
+    parameters = [p for p in inspect.signature(function).parameters.values() if p.name != "self"]
+    known = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and not p.name.startswith("_")]
+    texts = [p.name if p.default is p.empty else f"[{p.name}]" for p in parameters if p.name in known]
+    signature = f"{called}({', '.join(texts[:8])}{', …' if len(texts) > 8 else ''})"
+    named = re.findall(r"'(\w+)'", said)
+    if " missing " in said:
+        return f"{signature} lacks {' and '.join(named)}", None
+    if " unexpected keyword " in said:
+        alike = get_close_matches(named[0], known, 3, 0.7)
+        close = min(alike, key=known.index) if alike else close_names(named[0], known)
+        hint = suggestion(named[0], close, python=True) if close else f"it has: {', '.join(known)}"
+        return f"{called} has no parameter {named[0]}", hint
+    if " multiple values " in said:
+        return f"{signature} is given {named[0]} twice", None
+    return f"{signature} takes no further argument", None
 
 
 def said_by(error: BaseException) -> str:
@@ -366,6 +445,9 @@ def close_names(name: str, known: Iterable[str]) -> str:
     close = get_close_matches(name, names, 1, 0.7)
     if close:
         return close[0]
+    prefixed = [key for key in names if key.partition("_")[2] == name]
+    if len(prefixed) == 1:
+        return prefixed[0]  # PIPE_V
     lower = {key.lower(): key for key in reversed(names)}
     found = get_close_matches(name.lower(), lower, 1, 0.7) or get_close_matches("t" + name.lower(), lower, 1, 0.85)
     if not found:

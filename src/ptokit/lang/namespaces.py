@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from . import rules
 from .intrinsics import intrinsic, names
+from .where import refusal
 
 
 class Namespace:
@@ -20,6 +22,10 @@ class Namespace:
         except (KeyError, AttributeError):
             known = ", ".join(dir(self))
             raise AttributeError(f"pto.{self._name} has no instruction {name!r}; it has {known}") from None
+
+    def __call__(self, *args: object, **named: object) -> Any:
+        message = f"pto.{self._name} is no instruction, but the beginning of the names of some"
+        raise refusal(rules.NAME, message, hint=f"it has: {', '.join(f'{self._name}.{each}' for each in dir(self))}")
 
     def __dir__(self) -> list[str]:
         start = f"{self._name}."

@@ -18,6 +18,7 @@ from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .events import RecordEvent
+from .mistakes import shown
 from .pipes import TPipe
 from .scalar import Scalar, is_number, materialize, plain
 from .tensors import GlobalTensor, Partition, Pointer
@@ -97,7 +98,7 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
         operand = None if attr is not None else _next_operand(free, arg, len(positional))
         if operand is None:
             if attr is None and not left:
-                raise refusal(rules.CALL, f"{instr.signature} takes no further argument {arg!r}")
+                raise refusal(rules.CALL, f"{instr.signature} takes no further argument {shown(arg)}")
             attr = attr or left[0]
             attrs[attr.name] = _attr_value(instr, attr, positional.pop(0))
         elif operand.variadic and not isinstance(arg, list | tuple):
@@ -122,7 +123,7 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
         if not absent and operand.name in operands and not fits(arg, operand):
             raise refusal(
                 rules.KIND,
-                f"{operand.name} of {instr.signature} is {_WORDS[operand.kind]}, not {_shown(arg)}",
+                f"{operand.name} of {instr.signature} is {_WORDS[operand.kind]}, not {shown(arg)}",
                 hint=_kind_hint(operand, arg),
             )
     for name, register in registers.items():
@@ -208,13 +209,13 @@ def _next_operand(free: list[Operand], arg: Any, left: int) -> Operand | None:
     return None
 
 
-def _shown(arg: Any) -> str:
-    return f"an array of shape {arg.shape}" if isinstance(arg, np.ndarray) else repr(arg)
-
-
 def _kind_hint(operand: Operand, arg: Any) -> str | None:
     if operand.kind is Kind.TILE and isinstance(arg, GlobalTensor | Partition):
         return "load it into a tile with TLOAD first; destinations come first in a call"
+    if operand.kind is Kind.TILE and isinstance(arg, np.ndarray):
+        return "give it to the kernel as an argument, and bring it into a tile with TLOAD"
+    if arg is None:
+        return "instructions write into their destination, and return nothing"
     if operand.kind is Kind.VIEW and isinstance(arg, Tile | Pointer | np.ndarray):
         return "describe global memory with pto.GlobalTensor(ptr, shape); destinations come first in a call"
     if isinstance(arg, RecordEvent):
@@ -240,7 +241,7 @@ def _attr_value(instr: Instr, attr: Attr, arg: Any) -> Any:
         return None
     members = attr.members or attr.kind
     values = ", ".join(str(m.name) for m in members) if issubclass(members, Enum) else attr.kind.__name__
-    raise refusal(rules.ATTRIBUTE, f"{attr.name} of {instr.name} cannot be {arg!r}", hint=f"it is: {values}")
+    raise refusal(rules.ATTRIBUTE, f"{attr.name} of {instr.name} cannot be {shown(arg)}", hint=f"it is: {values}")
 
 
 def record(instr: Instr, operands: Arguments) -> Values:

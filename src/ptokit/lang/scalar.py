@@ -145,7 +145,9 @@ class Scalar:
         return binary("arith.maximumf" if x.type.is_float else "arith.maxsi", "abs()", x, -x)
 
     def __pow__(self, other: Any, modulus: Any = None) -> NoReturn:
-        raise refusal(rules.SCALAR, f"** of {self!r} cannot be compiled", hint="multiply: x * x")
+        raise refusal(
+            rules.SCALAR, f"** of {self!r} cannot be compiled", hint="multiply: x * x; a power of two is 1 << n"
+        )
 
     __rpow__ = __pow__
 

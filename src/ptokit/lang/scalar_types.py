@@ -12,7 +12,13 @@ from .where import refusal
 
 def scalar_type(type: DType | ScalarType) -> ScalarType:
     """The `.pto` type of a number of this element type."""
-    return type if isinstance(type, ScalarType) else ScalarType(type.text)
+    if isinstance(type, ScalarType):
+        return type
+    if not isinstance(type, DType):
+        known = {float: "pto.f32", int: "pto.i32", bool: "pto.i1"}
+        hint = f"write {known.get(type, 'pto.f32, pto.i32, pto.i64 or pto.index')}"
+        raise refusal(rules.SCALAR, f"{type!r} is not the type of a number of the kernel", hint=hint)
+    return ScalarType(type.text)
 
 
 def is_unsigned(type: ScalarType) -> bool:

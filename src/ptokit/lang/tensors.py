@@ -16,6 +16,7 @@ from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .eager_numbers import Index, fixed
+from .mistakes import shown
 from .scalar import Scalar, is_number, materialize, number, plain
 from .trace import current
 from .where import here, refusal
@@ -52,10 +53,16 @@ class Pointer(Indexed):
         return type.space or "gm"
 
     def __add__(self, offset: Any) -> Pointer:
+        if not is_number(offset):
+            message = f"a pointer moves by a number of elements, not by {shown(offset)}"
+            raise refusal(rules.KIND, message, hint="tiles are added: load both with TLOAD, then pto.TADD")
         operands = {"ptr": self.value, "offset": materialize(offset, INDEX)}
         return Pointer(current("pointer arithmetic").emit("pto.addptr", operands, results=[self.value.type]).result)
 
     def __getitem__(self, index: Any) -> Scalar:
+        if isinstance(index, slice | tuple):
+            message = "a pointer has single elements, x[i], and no slices"
+            raise refusal(rules.KIND, message, hint="pto.GlobalTensor(x, shape) has slices, which TLOAD takes")
         operands = {"ptr": self.value, "index": materialize(index, INDEX)}
         op = current("a scalar load").emit("pto.load_scalar", operands, results=[ScalarType(self.dtype.text)])
         return number(op.result)
@@ -135,12 +142,15 @@ class GlobalTensor(Indexed):
         ptr = trace.pointer(ptr)
         if not isinstance(ptr, Pointer):
             raise refusal(
-                rules.KIND, f"GlobalTensor needs a pointer, not {ptr!r}", hint="pass a pointer parameter first"
+                rules.KIND, f"GlobalTensor needs a pointer, not {shown(ptr)}", hint="pass a pointer parameter first"
             )
         if not isinstance(layout, Layout):
             raise refusal(rules.VIEW, f"{layout!r} is not a layout", hint="pto.Layout.ND, DN, NZ, …")
         self.ptr: Pointer | None = ptr
         self.shape = _sizes(shape, "the shape of a GlobalTensor")
+        if strides is not None and not isinstance(strides, Sequence):
+            message = f"the strides of a GlobalTensor are a tuple, one for each dimension, not {shown(strides)}"
+            raise refusal(rules.VIEW, message, hint="its sizes are one argument: (rows, cols)")
         self.strides = _packed(self.shape) if strides is None else _sizes(strides, "the strides of a GlobalTensor")
         self.layout = layout
         if not 1 <= len(self.shape) <= 5 or len(self.strides) != len(self.shape):
@@ -257,7 +267,8 @@ def _from_start(position: Any, size: Any) -> Any:
     if not fixed(position) or position >= 0:
         return position
     if not fixed(size):
-        raise refusal(rules.VIEW, f"the position {position} counts from the end of a size that only the run knows")
+        message = f"the position {position} counts from the end of a size that only the run knows"
+        raise refusal(rules.VIEW, message, hint=f"write it as a difference: rows - {-position}")
     return size + position
 
 

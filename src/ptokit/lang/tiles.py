@@ -17,7 +17,7 @@ from ptokit.types.values import I64, INDEX
 
 from . import rules
 from .eager_numbers import Index, fixed
-from .mistakes import NoArithmetic
+from .mistakes import NoArithmetic, shown
 from .scalar import Scalar, is_number, materialize, plain
 from .trace import current
 from .tracked import Tracked
@@ -153,6 +153,9 @@ class Tile(NoArithmetic):
         """Its name in `.pto` text, or an empty string."""
         return self._origin.name
 
+    def _named(self) -> str:
+        return self._origin.shown
+
     def take_name(self, name: str, called: str) -> None:
         """Have this name in `.pto` text, and be called so in findings, unless the tile has a name already."""
         if not self._origin.name:
@@ -193,7 +196,7 @@ class Tile(NoArithmetic):
         if (self.spec.valid_row, self.spec.valid_col) != (DYNAMIC, DYNAMIC):
             raise refusal(
                 rules.TILE,
-                f"the valid region of {self!r} is part of its type",
+                f"the valid region of {shown(self)} is part of its type",
                 hint="make the tile with valid_row=pto.DYNAMIC, valid_col=pto.DYNAMIC",
             )
         self._say_valid(rows, cols)

@@ -51,7 +51,8 @@ class Trace:
     """One trace of a kernel function. Operations go to the innermost open region."""
 
     kind = ""  # of core, where an interpreted kernel runs on several kinds
-    eager = False  # a session that executes operations instead (core_session)
+    eager = False
+    of_kernel = True  # a session that executes operations instead (core_session)
     tile_type: type | None = None  # class of the tiles made in it, where that is not Tile
 
     def __init__(self, name: str, target: Target, location: Location) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptokit.diagnostics import family
 from ptokit.diagnostics.conditions import need
+from ptokit.diagnostics.suggestions import Change
 from ptokit.targets import A2A3, A5, Target
 
 from ..checks.assembler import assembler_rule
@@ -42,7 +43,9 @@ def EW_CMP_01(o: Site) -> Message:
             return f"{o:src0} has valid region {a.vr}x{a.vc}, {o:src1} has {b.vr}x{b.vc}"
     allowed = ("u8", "i8") if o.target.is_a(A2A3) else ("u8", "i8", "u32", "u16")
     if o.dst.dtype.name not in allowed:
-        return f"{o:dst} has element type {o.dst.dtype}; a mask is {' or '.join(allowed)}"
+        hint = f"give {o.dst.name} elements of u8: it holds a bit for each column"
+        message = f"{o:dst} has element type {o.dst.dtype}; a mask is {' or '.join(allowed)}"
+        return message, Change(hint, o.dst.dtype.name, "u8", of="dst")
     if o.dst.cols * o.dst.dtype.bits < a.vc:
         return f"{o:dst} has {o.dst.cols * o.dst.dtype.bits} bits per row, {a.vc} columns are compared"
     return None

@@ -45,12 +45,14 @@ _LOCS = {"lhs": TileType.Left, "rhs": TileType.Right, "dst": TileType.Acc, "acc"
     evidence="static_assert",
     on="a2a3",
 )
-def LOCATIONS(o: Site) -> str | bool:
+def LOCATIONS(o: Site) -> Message | bool:
     """The left operand is a Left tile, the right one Right, accumulators Acc."""
     for name, loc in _LOCS.items():
         tile = o.operands.get(name)
         if isinstance(tile, TileInfo) and tile.loc is not loc:
-            return f"{o:{name}} lives in {tile.loc.text}, it must be a {loc.text} tile"
+            make = "" if o.text else f"make it with pto.Tile{loc.name}, and bring its elements there with TMOV"
+            message = f"{o:{name}} lives in {tile.loc.text}, it must be a {loc.text} tile"
+            return (message, make) if make and name in ("lhs", "rhs") else message
     return False
 
 
@@ -90,6 +92,7 @@ def _listed(triples: Iterable[tuple[DType, DType, DType]]) -> str:
     "MAT-COM-03",
     "TMATMUL(TileAcc(f32, 32, 16), TileLeft(f16, 32, 64), TileRight(f16, 64, {|64, valid_col=}16))",
     evidence="device document",
+    covered_by=("MAT-COM-01",),
 )
 def SHAPES(o: Site) -> Message:
     """Tile shapes agree: MxK times KxN into MxN.
@@ -118,6 +121,7 @@ def RANGE(o: Site) -> str | bool:
     "MAT-COM-05",
     "TMATMUL(TileAcc(f32, 32, 64), TileLeft(f16, 32, 48), TileRight(f16, 48, 64{|, valid_row=40}))",
     evidence="device",
+    covered_by=("MAT-COM-01",),
 )
 def INNER(o: Site) -> str | bool:
     """The right tile has at least K valid rows.
@@ -150,6 +154,7 @@ def VALID(o: Site) -> str | bool:
     "TMATMUL_ACC(t, t, TileLeft(f16, 32, 64), TileRight(f16, 64, 16))",
     source="compute-reduce-matrix 9; types-and-layouts T-07",
     evidence="static_assert",
+    covered_by=("MAT-COM-01",),
 )
 def LAYOUT(o: Site) -> tuple[str, str] | bool:
     """Right is Zn, the accumulator Nz with 1024-byte fractals, left Zz on A2/A3 and Nz on A5."""

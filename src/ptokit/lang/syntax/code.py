@@ -123,7 +123,7 @@ class Source:
             node = todo.pop()
             for kind, hint in _REFUSED.items():
                 if isinstance(node, kind):
-                    word = kind.__name__.removeprefix("Async").removesuffix("Star").lower()
+                    word = kind.__name__.removeprefix("Async").removesuffix("Star").removesuffix("Def").lower()
                     message = f"{word} cannot be compiled in a kernel"
                     raise refusal(rules.CONTROL, message, location=self.place(node), hint=hint)
             if isinstance(node, (ast.For, ast.While)) and node.orelse:

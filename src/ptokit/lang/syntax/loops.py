@@ -17,6 +17,7 @@ from ptokit.types.values import I1, INDEX, Type
 from .. import rules
 from ..control import Loop
 from ..control import range as pto_range
+from ..mistakes import NoArithmetic
 from ..scalar import Scalar, is_number, materialize, plain
 from ..trace import Region, Trace, current
 from ..where import refusal
@@ -126,7 +127,7 @@ class Carried:
         before, after = (_kind(v) for v in (self.first[name], now))
         numbers = all(is_number(v) for v in (self.first[name], now))
         hint = f"begin with pto.cast({self.first[name]!r}, pto.{after})" if numbers else "keep it of one kind"
-        message = f"{name!r} is {before} before the loop and {after} at the end of a turn"
+        message = f"{name!r} is {before} before the loop and {after} at the end of an iteration"
         raise refusal(rules.CARRIED, message, location=self.place, hint=hint)
 
 
@@ -288,6 +289,9 @@ class Loops:
 
     def while_(self, node: ast.While) -> None:
         """A while-statement: turns are unrolled as long as the condition is known while the kernel is compiled."""
+        if isinstance(node.test, ast.Constant) and node.test.value and not jumps(node.body):
+            hint = "leave it with break, or write for i in range(n)"
+            raise refusal(rules.CONTROL, "nothing ends this loop", location=self.source.place(node), hint=hint)
         self._while(node, 0)
         self.variables[BREAK] = False
 
@@ -303,8 +307,8 @@ class Loops:
                 return
             turns += 1
             if turns > MOST_TURNS:
-                message = f"the loop has not ended after {MOST_TURNS} turns while the kernel is compiled"
-                hint = "let its condition depend on a traced number"
+                message = f"the loop has not ended after {MOST_TURNS} iterations while the kernel is compiled"
+                hint = "let its condition depend on a number of the run, or end it"
                 raise refusal(rules.CONTROL, message, location=place, hint=hint)
             self._turn(node.body)
             left = self.left()
@@ -417,7 +421,7 @@ class Loops:
         for name in assigned([node]) - set(carried.names):
             kept = name in before and same(before[name], self.variables.get(name))
             if not kept and name in self.variables:
-                why = "is assigned in a loop, and may be another thing in each turn"
+                why = "is assigned in a loop, and may be another thing in each iteration"
                 self.variables[name] = Unmerged(why, place) if name in live else self.variables[name]
                 if name not in live:
                     self.variables.pop(name)
@@ -428,6 +432,8 @@ class Loops:
     def _unroll(self, node: ast.For, items: Any) -> None:
         """Every turn for itself, while the kernel is compiled. Items are taken one at a time, as Python takes them."""
         adopt([("", items)])
+        if isinstance(items, NoArithmetic):
+            raise items.no_iteration(self.source.place(node.iter))
         with self.by_python(node.iter, items):
             try:
                 iterator = iter(items)
@@ -449,9 +455,7 @@ class Loops:
                 return
             turns += 1
             if turns > MOST_TURNS:
-                message = (
-                    f"the loop has more than {MOST_TURNS} turns, and would be unrolled while the kernel is compiled"
-                )
+                message = f"the loop has more than {MOST_TURNS} iterations, which would all be compiled"
                 raise refusal(rules.CONTROL, message, location=self.source.place(node.iter), hint="write range(n)")
             self.assign(node.target, item)
             self._turn(node.body)
@@ -464,7 +468,7 @@ class Loops:
 
     def _others(self, node: ast.For, iterator: Iterator[Any], turns: int, left_by: int) -> None:
         if left_by > MOST_LEFT:
-            message = f"the loop is unrolled, and the run may leave more than {MOST_LEFT} of its turns"
+            message = f"the loop is unrolled, and the run may leave more than {MOST_LEFT} of its iterations"
             raise refusal(rules.CONTROL, message, location=self.source.place(node.iter), hint="write range(n)")
         adopt([("", iterator)])  # the loop's own, unless a variable leads to it
         self.variables.update(dict.fromkeys((BREAK, RETURN), False))
