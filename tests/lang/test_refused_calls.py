@@ -280,4 +280,4 @@ def test_every_rule_is_explained() -> None:
         assert rule.what
         assert rule.why
         assert rule.accepted
-        assert rule.rejected
+        assert rule.refused
