@@ -112,7 +112,11 @@ def __getattr__(name: str) -> Any:
     front_end = _front_end()
     if name == "__all__":  # a star import must not hide Python's own range
         return [n for n in dir(front_end) if n != "range"]
-    value = getattr(front_end, name)
+    try:
+        value = getattr(front_end, name)
+    except AttributeError as error:
+        error.__traceback__ = None  # a bare raise adds no frame of this function
+        raise
     globals()[name] = value
     return value
 

@@ -126,7 +126,12 @@ def __getattr__(name: str) -> Any:
     try:
         return intrinsic(name)
     except KeyError:
-        raise NoName(name, __dir__()) from None
+        error = NoName(name, __dir__())
+    try:
+        raise error
+    except NoName:
+        error.__traceback__ = None  # a bare raise adds no frame of this function
+        raise
 
 
 def __dir__() -> list[str]:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 Function = FunctionType
 
 
+@refuses
 def kernel(
     function: Callable[..., Any] | None = None,
     *,
@@ -69,6 +70,7 @@ def kernel(
     if matmul not in MATMUL_MODES:
         raise refusal(rules.TARGET, f"matmul is one of {', '.join(MATMUL_MODES)}, not {matmul!r}")
 
+    @refuses
     def decorate(function: Callable[P, Any]) -> Kernel[P]:
         made = Kernel(function, profile, matmul=matmul, extended=extended, name=name)
         keep(made.function)

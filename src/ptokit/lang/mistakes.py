@@ -8,6 +8,7 @@ import dis
 import inspect
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from enum import EnumMeta
@@ -35,7 +36,8 @@ _KNOWN_ELSEWHERE = dict(
         "float16=f16 float32=f32 float=f32 half=f16 bfloat16=bf16 bfloat16_t=bf16 float8_e4m3=e4m3 float8_e5m2=e5m2 "
         "hifloat8=hif8 int8=i8 int16=i16 int32=i32 int64=i64 uint8=u8 uint16=u16 uint32=u32 uint64=u64 "
         "program_id=get_block_idx num_programs=get_block_num block_idx=get_block_idx block_dim=get_block_num "
-        "constexpr=Static tensor=GlobalTensor load=TLOAD store=TSTORE dot=TMATMUL matmul=TMATMUL copy=TMOV cast=TCVT "
+        "constexpr=Static jit=kernel tensor=GlobalTensor load=TLOAD store=TSTORE dot=TMATMUL matmul=TMATMUL "
+        "copy=TMOV cast=TCVT "
         "where=TSEL zeros=TEXPANDS full=TEXPANDS arange=TCI transpose=TTRANS sum=TROWSUM max=TROWMAX min=TROWMIN "
         "sqrt=TSQRT exp=TEXP log=TLOG abs=TABS relu=TRELU __syncthreads=pipe_barrier syncthreads=pipe_barrier "
         "barrier=pipe_barrier debug_barrier=pipe_barrier blockIdx=get_block_idx gridDim=get_block_num "
@@ -112,6 +114,12 @@ class NoArithmetic:
         instruction = f"T{function.__name__.upper()}"
         hint = f"pto.{instruction}" if instruction in TABLE else "instructions"
         raise self._refused("is nothing that NumPy computes with", f"compute it with {hint}")
+
+    def no_arithmetic(self, sign: str) -> DiagnosticError:
+        """The refusal of an operator between a number of the run, on the left, and this tile."""
+        name = next((number for key, _, number in _OPERATORS.values() if key == sign and sign in "+*&|^"), "")
+        hint = _call_with(name, "{0}", "number") if name else "compute it with instructions"
+        return self._refused(f"has no {sign}", hint)
 
     def no_iteration(self, place: Location | None = None) -> DiagnosticError:
         """The refusal of a loop over a tile, at a place; by default that of the user's call."""
@@ -225,6 +233,9 @@ class NoName(AttributeError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return AttributeError, (str(self),)
+
+
+NoName.__module__, NoName.__qualname__ = "builtins", "AttributeError"  # as tracebacks call it
 
 
 def refuse_result(function: FunctionType, value: object) -> None:
@@ -362,8 +373,7 @@ _CALL = re.compile(r"(?:(\w+)\.)?(\w+)\(\) (missing|takes|got)")
 
 def _wrong_call(said: str) -> tuple[str, str | None] | None:
     """Message and hint for what Python says of the arguments of a function or class of this package."""
-    from ptokit import lang
-
+    lang = sys.modules["ptokit.lang"]
     found = _CALL.match(said)
     if found is None:
         return None
@@ -406,6 +416,8 @@ def _other_name(name: str, frame: FrameType) -> str | None:
     known = dir(variables[package]) if package else []
     if name in known:
         return f"it is a name of ptokit: write {package}.{name}"
+    if name == "pto":
+        return "import ptokit as pto"
     seen = [key for key in variables if key.isidentifier() and not key.startswith("__")]
     close = close_names(name, [*seen, *(key for key in dir(builtins) if not key[0].isupper())])
     if close:

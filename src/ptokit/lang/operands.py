@@ -11,7 +11,7 @@ import numpy as np
 from ptokit.diagnostics.calls import Argument
 from ptokit.ir import Value
 from ptokit.isa.operands import BITS, Passing
-from ptokit.isa.table import Attr, Instr, Kind, Operand, Role
+from ptokit.isa.table import TABLE, Attr, Instr, Kind, Operand, Role
 from ptokit.types.dtypes import DType
 from ptokit.types.values import INDEX
 from ptokit.types.values import Scalar as ScalarType
@@ -23,7 +23,7 @@ from .pipes import TPipe
 from .scalar import Scalar, is_number, materialize, plain
 from .tensors import GlobalTensor, Partition, Pointer
 from .tiles import Tile
-from .values import AlignState, Predicate, Register
+from .values import AlignState, Lanes, Predicate, Register
 from .where import refusal
 
 Arguments = dict[str, Any]
@@ -124,7 +124,7 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
             raise refusal(
                 rules.KIND,
                 f"{operand.name} of {instr.signature} is {_WORDS[operand.kind]}, not {shown(arg)}",
-                hint=_kind_hint(operand, arg),
+                hint=_kind_hint(instr, operand, arg),
             )
     for name, register in registers.items():
         if isinstance(operands.get(register), int | np.integer):
@@ -209,11 +209,17 @@ def _next_operand(free: list[Operand], arg: Any, left: int) -> Operand | None:
     return None
 
 
-def _kind_hint(operand: Operand, arg: Any) -> str | None:
+def _kind_hint(instr: Instr, operand: Operand, arg: Any) -> str | None:
     if operand.kind is Kind.TILE and isinstance(arg, GlobalTensor | Partition):
         return "load it into a tile with TLOAD first; destinations come first in a call"
     if operand.kind is Kind.TILE and isinstance(arg, np.ndarray):
         return "give it to the kernel as an argument, and bring it into a tile with TLOAD"
+    if operand.kind is Kind.VREG and isinstance(arg, Scalar | Pointer | Tile):
+        return "pto.vlds(pointer, offset) loads a register, pto.vdup(x) fills one"
+    if operand.kind is Kind.VIEW and isinstance(arg, TPipe):
+        return "pto.TPUSH and pto.TPOP go through a pipe"
+    if operand.kind is Kind.TILE and is_number(arg) and f"{instr.name}S" in TABLE:
+        return f"pto.{instr.name}S takes a number"
     if arg is None:
         return "instructions write into their destination, and return nothing"
     if operand.kind is Kind.VIEW and isinstance(arg, Tile | Pointer | np.ndarray):
@@ -230,6 +236,9 @@ def _attr_value(instr: Instr, attr: Attr, arg: Any) -> Any:
         return int(arg)
     if attr.members is None and isinstance(arg, attr.kind) and not (attr.kind is int and isinstance(arg, bool)):
         return arg
+    if isinstance(arg, Lanes | Pointer | Tile | Partition | GlobalTensor):
+        hint = f"it takes {instr.signature}, in this order"
+        raise refusal(rules.CALL, f"{shown(arg)} does not fit in this place of {instr.name}", hint=hint)
     if issubclass(attr.kind, Enum) and isinstance(arg, str):
         try:
             return attr.parse(arg)

@@ -27,18 +27,35 @@ from .arrays import as_array
 from .outside import Snapshot
 from .scalar_types import scalar_type
 from .source import definition_of, parameters_of
+from .tracebacks import refuses
 from .where import here, refusal
 
 
 class Ptr:
     """Annotation of a pointer parameter: ``x: pto.Ptr[pto.f32]``."""
 
+    @refuses
     def __class_getitem__(cls, element: Any) -> PtrType:
         if not isinstance(element, DType):
             raise refusal(
-                rules.PARAMETER, f"pto.Ptr[{element!r}] does not name an element type", hint="pto.Ptr[pto.f32]"
+                rules.PARAMETER,
+                f"pto.Ptr[{_text(element)}] does not name an element type",
+                hint=f"write pto.Ptr[pto.{_meant(element)}]",
             )
         return PtrType(element)
+
+
+def _text(annotation: Any) -> str:
+    """An annotation as it is written, nearly."""
+    return annotation.__name__ if isinstance(annotation, type) else repr(annotation)
+
+
+def _meant(element: Any) -> str:
+    """The element type that somebody means by a type of NumPy or Python; f32 if that is open."""
+    with suppress(TypeError):
+        found = None if element in (float, int) else from_numpy(np.dtype(element))
+        return "f32" if found is None else found.name
+    return "f32"
 
 
 class Static:
@@ -120,9 +137,9 @@ class Parameters:
             return None
         raise refusal(
             rules.PARAMETER,
-            f"parameter {name} of kernel {self.name} has the annotation {annotation!r}, which names no type",
-            location=self.location,
-            hint="pto.Ptr[pto.f32], int, float, pto.i32, pto.Static, or none",
+            f"parameter {name} of kernel {self.name} has the annotation {_text(annotation)}, which no argument has",
+            location=self.place(name),
+            hint="arrays are pto.Ptr[pto.f32], numbers int, float or pto.i32; what is compiled in is pto.Static",
         )
 
     def bind(self, args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:

@@ -318,6 +318,8 @@ def cast(x: Any, type: DType | ScalarType) -> Any:
 def common_type(a: Any, b: Any, what: str) -> ScalarType:
     """The type in which two operands meet; at least one of them has one. Refuses mixtures (LANG-SCALAR)."""
     for x in (a, b):
+        if hasattr(type(x), "no_arithmetic"):
+            raise x.no_arithmetic(what)
         if not isinstance(x, Scalar) and not isinstance(plain(x), int | float):
             raise refusal(rules.SCALAR, f"{what} needs numbers, not {type(x).__name__}")
     one, other = number_type(a), number_type(b)

@@ -141,9 +141,9 @@ class GlobalTensor(Indexed):
             return
         ptr = trace.pointer(ptr)
         if not isinstance(ptr, Pointer):
-            raise refusal(
-                rules.KIND, f"GlobalTensor needs a pointer, not {shown(ptr)}", hint="pass a pointer parameter first"
-            )
+            name = ptr.value.shown if isinstance(ptr, Scalar) else "x"
+            hint = f"a parameter that is an array has the annotation {name}: pto.Ptr[pto.f32]"
+            raise refusal(rules.KIND, f"GlobalTensor needs a pointer, not {shown(ptr)}", hint=hint)
         if not isinstance(layout, Layout):
             raise refusal(rules.VIEW, f"{layout!r} is not a layout", hint="pto.Layout.ND, DN, NZ, …")
         self.ptr: Pointer | None = ptr

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
+from ptokit.diagnostics import DiagnosticError
 from ptokit.ir import Value
+from ptokit.isa.table import TABLE
 from ptokit.types.dtypes import DType
 from ptokit.types.values import Mask, VReg
 
@@ -23,9 +27,22 @@ class Handle:
 
 
 class Lanes(Handle):
-    """A register, which has contents where Python executes the kernel."""
+    """A register, which has contents where Python executes the kernel. Instructions compute with it, not operators."""
 
     __slots__ = ()
+
+    def no_arithmetic(self, sign: str, other: object = None, *, swapped: bool = False) -> DiagnosticError:
+        """The refusal of an operator, with the instruction to write (LANG-KIND)."""
+        name = f"v{_OPERATORS.get(sign, '')}{'' if isinstance(other, Lanes) else 's'}"
+        hint = "compute it with instructions"
+        if name in TABLE and (isinstance(other, Lanes) or not swapped or sign in "+*&|^"):
+            number = other.value.shown if isinstance(other, Lanes) else "number"
+            hint = f"write pto.{name}({self.value.shown}, {number}, mask)"
+        return refusal(rules.KIND, f"a register has no {sign}", hint=hint)
+
+    def __iter__(self) -> Iterator[object]:
+        hint = "pto.vcadd, pto.vcmax and pto.vcmin fold the lanes of one"
+        raise refusal(rules.KIND, "a register cannot be iterated over", hint=hint)
 
     def numpy(self) -> np.ndarray:
         """A copy of the lanes, in an eager session or an interpreted kernel.
@@ -36,6 +53,36 @@ class Lanes(Handle):
             message = "a register has no contents while the kernel is compiled"
             raise refusal(rules.CONTEXT, message, hint="run it with kernel.interpret to look into it")
         return np.array(self.value.held)[0].copy()
+
+
+_OPERATORS = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "div",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+    "<<": "shl",
+    ">>": "shr",
+}
+
+
+def _install() -> None:
+    names = ("add", "sub", "mul", "truediv", "and", "or", "xor", "lshift", "rshift")
+
+    def refusing(sign: str, swapped: bool) -> Callable[[Lanes, object], object]:
+        def refused(self: Lanes, other: object) -> object:
+            raise self.no_arithmetic(sign, other, swapped=swapped)
+
+        return refused
+
+    for sign, name in zip(_OPERATORS, names):
+        setattr(Lanes, f"__{name}__", refusing(sign, swapped=False))
+        setattr(Lanes, f"__r{name}__", refusing(sign, swapped=True))
+
+
+_install()
 
 
 class Register(Lanes):
