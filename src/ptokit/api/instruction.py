@@ -9,6 +9,7 @@ from ptokit.asm.instruction_forms import text_forms
 from ptokit.isa.reference import (
     all_rules,
     attr_rows,
+    drained_rows,
     facts,
     mode_rows,
     operand_rows,
@@ -36,7 +37,8 @@ class InstructionPage:
     ``forms``: how it is written, by text form. ``example``: a function with it that reads and checks, and its target;
     None where there is none. ``python``: the lines of a kernel with it; none where Python has no way to write it.
     ``modes``: rows of values and what they do, by attribute. ``together``: the element types that operands may have
-    together, headers first. ``symbols``: the letters that the rules use. The others are rows of the page's tables.
+    together, headers first. ``drained``: what accumulators become.
+    ``symbols``: the letters that the rules use. The others are rows of the page's tables.
     """
 
     name: str
@@ -53,6 +55,7 @@ class InstructionPage:
     modes: dict[str, list[tuple[str, ...]]]
     types: list[tuple[str, ...]]
     together: list[tuple[str, ...]]
+    drained: list[tuple[str, ...]]
     rules: list[tuple[str, str, str]]
     symbols: dict[str, str]
 
@@ -76,6 +79,7 @@ class InstructionPage:
             *(Table((name, "does"), rows) for name, rows in self.modes.items()),
             Table(("target", "element types"), self.types),
             *([Table(self.together[0], self.together[1:])] if self.together else []),
+            Table(("targets", "accumulator", "words", "becomes"), self.drained),
             Table(("rule", "targets", "what must hold"), self.rules),
         )
         for table in tables:
@@ -165,6 +169,7 @@ def page_of(instr: Instr) -> InstructionPage:
         modes=mode_rows(instr),
         types=type_rows(instr),
         together=[headers, *together] if together else [],
+        drained=drained_rows(instr),
         rules=[(r.id, " ".join(r.targets), r.what) for r in all_rules(instr)],
         symbols=symbols(r.what for r in all_rules(instr)),
     )

@@ -199,6 +199,7 @@ class _Function:
         owner = op["pipe"].owner
         if isinstance(owner, Op) and owner in self.ends:
             self.ends[owner].splits.append(op.attrs.get("split", 0))
+            self.direction(op, owner, core)
             if op.name in ("pto.tpush", "pto.tpop"):
                 pushes = op.name == "pto.tpush"
                 self.ends[owner].moved.append((op, C2V if pushes == (core == "cube") else V2C, pushes))
@@ -213,6 +214,19 @@ class _Function:
         else:
             note = Note(f"{op['pipe'].shown} is no result of an initialize op", op["pipe"].location)
             self.error("PI-6", op, f"{op['pipe'].shown} is no pipe that this function initializes", note)
+
+    def direction(self, op: Op, owner: Op, core: str) -> None:
+        """A core pushes into a pipe that goes from it, and pops from one that goes to it."""
+        gives = op.name in ("pto.tpush", "pto.talloc")
+        way = C2V if gives == (core == "cube") else V2C
+        mask = owner.attrs.get("dir_mask")
+        if core and mask in (C2V, V2C) and not mask & way:
+            there = ("cube", "vector") if mask == C2V else ("vector", "cube")
+            verb, other = ("pushed into", "pop from") if gives else ("popped from", "push into")
+            message = f"{op['pipe'].shown} goes from {there[0]} to {there[1]}, and is {verb} on a {core} core"
+            hint = f"{other} it here" if not op.in_python else f"write pto.{'TPOP' if gives else 'TPUSH'} here"
+            note = Note("the pipe", owner.location)
+            self.error("PI-6", op, message, note, hint=hint)
 
     def split(self, op: Op) -> None:
         if op.attrs.get("split") not in range(5):

@@ -117,6 +117,22 @@ def together_rows(instr: Instr) -> tuple[tuple[str, ...], Rows]:
     return ("targets", *instr.together.operands), [(" ".join(targets), *row) for row, targets in rows.items()]
 
 
+def drained_rows(instr: Instr) -> Rows:
+    """What accumulators become on their way out: targets, element type, the operand with quantisation words, types."""
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for target, forms in instr.drained.items():
+        found: dict[tuple[str, str], list[str]] = {}
+        for form, types in forms.items():
+            for name, allowed in types.items():
+                listed = " ".join(sorted((t.name for t in allowed), key=lambda t: _ORDER[t]))
+                if listed:
+                    found.setdefault((name, listed), []).append(_WORDS_OF[form])
+        for (name, listed), words in found.items():
+            rows.setdefault((name, " or ".join(words), listed), []).append(target)
+    return [(" ".join(targets), *row) for row, targets in rows.items()]
+
+
+_WORDS_OF = {"cast": "none", "scalar": "quant", "vector": "fp"}
 _ORDER = {name: place for place, name in enumerate(DTYPES)}
 
 _SYMBOLS = {

@@ -88,6 +88,11 @@ class BySite:
         raise TypeError("a function of a place in a program is made there")
 
 
+Drained = Mapping[str, Mapping[str, Mapping[str, Collection[DType]]]]
+"""By target and form (``cast``, or quantised by the words of ``scalar`` or ``vector``): what the elements of an
+accumulator, by name, become on their way out."""
+
+
 @dataclass(frozen=True)
 class Together:
     """Element types that the named operands may have together, by target."""
@@ -128,6 +133,7 @@ class Instr:
     engines: Mapping[str, Engine] = field(default_factory=dict)  # by target, where that is more than its pipe
     threaded: bool = False  # what one thread of the SIMT unit does
     per_block: bool = False  # the result may differ between blocks that have the same operands
+    drained: Drained = field(default_factory=dict)  # what accumulators become, by target
     halves: bool = False  # pairs of 4-bit floats are numbers to it, where they meet tiles of other elements
     value_rules: bool | Callable[[Site], bool] = False  # rules look at what tiles hold: check every call
 

@@ -16,6 +16,7 @@ from ..meaning.words import Drain, Move, Python, Word
 from ..site import Site
 from ..table import TENSOR, Attr, Instr, TextForm, dst, instruction, scalar, src, tmp
 from .fractal_z import weights
+from .move_checks import TypeTable
 from .move_facts import (
     Acc,
     Bias,
@@ -32,11 +33,18 @@ from .move_facts import (
 from .move_footprint import move_footprint
 from .move_parts import to_operand
 from .move_rules import FP_RULES, MOVE_RULES
+from .move_rules_a2a3 import A23_ACC_TYPES
+from .move_rules_a5 import A5_ACC_TYPES
 from .move_vec import rearrange, to_zz, vec_to_mat
 
 RELU = Attr("relu", ReluPreMode, ReluPreMode.NoRelu, "reluPreMode", "relu_pre_mode")
 MODE = Attr("mode", AccToVecMode, None, "accToVecMode", "acc_to_vec_mode")
 PHASE = Attr("phase", STPhase, STPhase.Unspecified, "stPhase", "st_phase")
+
+
+def by_words(types: TypeTable) -> TypeTable:
+    """Those of the form with a tile of quantisation words."""
+    return {"vector": types["vector"]}
 
 
 def move_pipe(site: Site) -> Pipe:
@@ -136,6 +144,7 @@ TMOV = instruction(
         meaning=_meaning,
         footprint=move_footprint,
         value_rules=has_words,
+        drained={"a2a3": A23_ACC_TYPES, "a5": A5_ACC_TYPES},
         form=TextForm(
             "dps-typed",
             carried=(TENSOR,),
@@ -160,6 +169,7 @@ TMOV_FP = instruction(
         meaning=lambda o: Drain(X, *size("src"), "fp", o.relu),
         footprint=move_footprint,
         value_rules=has_words,
+        drained={"a2a3": by_words(A23_ACC_TYPES), "a5": by_words(A5_ACC_TYPES)},
         form=TextForm(misfits={**dict.fromkeys(("dst", "src", "fp"), "MF-1")}),
         source="tmov; move-gather-scatter 2, 4.12, 6",
     )

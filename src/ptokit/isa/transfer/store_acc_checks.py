@@ -36,6 +36,11 @@ CASTS = {
 """Where accumulators go without quantisation, by target and element type."""
 
 
+def pairs_of(table: Table) -> dict[str, tuple[DType, ...]]:
+    """A table as element types."""
+    return {source: tuple(DTYPES[name] for name in names.split()) for source, names in table.items()}
+
+
 def channel_block(dtype: DType, *, split: bool) -> int:
     """C0 of the fix-pipe's NDC1HWC0 stores: 16 for int32, 8 for f32 from f32 (``split``), else 32 bytes of elements."""
     if dtype.name == "i32" or (dtype.name == "f32" and not split):

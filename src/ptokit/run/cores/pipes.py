@@ -221,12 +221,20 @@ class Pipes:
         """The end that an operation names by its id or value."""
         return key if isinstance(key, End) else self.ends[key]
 
+    def _ring(self, end: End, way: bool) -> Ring:
+        """The slots that go from cube to vector (True), or the other way. Raises `Fault` where there are none."""
+        ring = end.rings.get(way)
+        if ring is None:
+            there = ("vector", "cube") if way else ("cube", "vector")
+            raise Fault("PI-6", f"{end.name} goes from {there[0]} to {there[1]} only")
+        return ring
+
     # --- operations ----------------------------------------------------------------------------------------------
 
     def push(self, key: Any, entry: Any, split: int, sub: Any) -> Wait:
         """tpush."""
         end, lanes = self.end(key), self.lanes(split)
-        ring = end.rings[self.on_cube]
+        ring = self._ring(end, self.on_cube)
         if isinstance(entry, View):  # `alloc` has waited
             self._pushed(ring)
             return lambda: True
@@ -242,7 +250,7 @@ class Pipes:
     def alloc(self, key: Any, entry: Any, split: int) -> Wait:
         """talloc."""
         end, lanes = self.end(key), self.lanes(split)
-        ring = end.rings[self.on_cube]
+        ring = self._ring(end, self.on_cube)
         k = step(ring.claimed, self.me)
         return self._wait(
             Waiting(ring, k, lanes, producing=True, then=lambda: self._tensor(end, entry, k, split, consumed=False))
@@ -264,7 +272,7 @@ class Pipes:
     def _take(self, key: Any, entry: Tile | View | _Wanted | None, split: int, sub: Any) -> Wait:
         """``entry``: what becomes the slot, or the tile to make of it; None for a new tensor."""
         end, lanes = self.end(key), self.lanes(split)
-        ring = end.rings[not self.on_cube]
+        ring = self._ring(end, not self.on_cube)
         k = ring.popped.get(self.me, 0)
 
         def take() -> Any:
@@ -286,7 +294,7 @@ class Pipes:
     def free(self, key: Any, entry: Any, split: int) -> None:
         """tfree. A tile that came through memory was freed when it was loaded."""
         end = self.end(key)
-        ring = end.rings[not self.on_cube]
+        ring = self._ring(end, not self.on_cube)
         if entry is not None or end.memory is None:
             self._freed(end, ring)
 
