@@ -15,7 +15,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "python"
 # file | written | instead | rule | part of the message | part of the hint, - if there is none
 MISTAKES = """
 vec_add | f32, 1, WIDTH, valid_col | f16, 1, WIDTH, valid_col | LS-COM-04 | a has 2-byte elements | give a elements of
-vec_add | TADD(a, a, b) | TADD(a, a, 2.0) | LANG-KIND | src1 of TADD(dst, src0, src1) is a tile, not 2.0 | -
+vec_add | TADD(a, a, b) | TADD(a, a, 2.0) | LANG-KIND | src1 of TADD(dst, src0, src1) is a tile, not 2.0 | pto.TADDS
 vec_add | TLOAD(a, gx[:, at : at + length]) | TLOAD(gx[:, at : at + length], a) | LANG-KIND | dst of TLOAD | come first
 softmax | 1, pto.BLayout.ColMajor, | 1, | TILE-05 | peak: 1 cols of f32 are 4 bytes | is pto.BLayout.ColMajor
 softmax | TROWEXPANDSUB(t, t, peak) | TSUB(t, t, peak) | EW-02 | src1 has blayout=ColMajor | take one number a row

@@ -98,7 +98,7 @@ m = None.rows | LANG-NAME | NoneType has no rows | - | None.rows
 pto.TADD(t, t) | LANG-CALL | lacks src1 | - | pto.TADD(t, t)
 pto.TADD(t, t, t, t) | LANG-CALL | takes no further argument | - | pto.TADD(t, t, t, t)
 pto.TADD(t, t, None) | LANG-KIND | is a tile, not None | return nothing | pto.TADD(t, t, None)
-pto.TADD(t, t, 1) | LANG-KIND | src1 of TADD(dst, src0, src1) is a tile, not 1 | - | pto.TADD(t, t, 1)
+pto.TADD(t, t, 1) | LANG-KIND | src1 of TADD(dst, src0, src1) is a tile, not 1 | pto.TADDS takes | pto.TADD(t, t, 1)
 pto.TADD(t, t, "u") | LANG-KIND | is a tile, not 'u' | - | pto.TADD(t, t, "u")
 pto.TADD(t, t, np.ones((16, 64))) | LANG-KIND | not an array of shape (16, 64) | with TLOAD | pto.TADD(t, t, np
 pto.TADD(t, gx, gx) | LANG-KIND | is a tile, not | load it into a tile with TLOAD first | pto.TADD(t, gx, gx)

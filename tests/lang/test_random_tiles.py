@@ -119,10 +119,11 @@ class Writer:
                 self.block(depth + 1, 2, run + 1, loops)
         elif kind == "for":
             self.loops += 1
-            self.say(depth, f"for i{self.loops} in range({rng.choice(['n', 's', '3'])}):")
-            self.block(depth + 1, 3, run + 1, [*loops, f"i{self.loops}"])
+            name = f"i{self.loops}"
+            self.say(depth, f"for {name} in range({rng.choice(['n', 's', '3'])}):")
+            self.block(depth + 1, 3, run + 1, [*loops, name])
             if rng.random() < 0.2:
-                self.say(depth + 1, f"if i{self.loops} == {rng.randrange(3)}:")
+                self.say(depth + 1, f"if {name} == {rng.randrange(3)}:")
                 self.say(depth + 2, rng.choice(["break", "continue"]))
                 self.block(depth + 1, 1, run + 2, loops)
         elif kind == "while":

@@ -34,7 +34,7 @@ from .move_footprint import move_footprint
 from .move_parts import to_operand
 from .move_rules import FP_RULES, MOVE_RULES
 from .move_rules_a2a3 import A23_ACC_TYPES
-from .move_rules_a5 import A5_ACC_TYPES
+from .move_rules_a5 import ACC_TYPES
 from .move_vec import rearrange, to_zz, vec_to_mat
 
 RELU = Attr("relu", ReluPreMode, ReluPreMode.NoRelu, "reluPreMode", "relu_pre_mode")
@@ -144,7 +144,7 @@ TMOV = instruction(
         meaning=_meaning,
         footprint=move_footprint,
         value_rules=has_words,
-        drained={"a2a3": A23_ACC_TYPES, "a5": A5_ACC_TYPES},
+        drained={"a2a3": A23_ACC_TYPES, **ACC_TYPES},
         form=TextForm(
             "dps-typed",
             carried=(TENSOR,),
@@ -169,7 +169,7 @@ TMOV_FP = instruction(
         meaning=lambda o: Drain(X, *size("src"), "fp", o.relu),
         footprint=move_footprint,
         value_rules=has_words,
-        drained={"a2a3": by_words(A23_ACC_TYPES), "a5": by_words(A5_ACC_TYPES)},
+        drained={target: by_words(types) for target, types in {"a2a3": A23_ACC_TYPES, **ACC_TYPES}.items()},
         form=TextForm(misfits={**dict.fromkeys(("dst", "src", "fp"), "MF-1")}),
         source="tmov; move-gather-scatter 2, 4.12, 6",
     )

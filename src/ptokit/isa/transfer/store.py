@@ -24,7 +24,7 @@ from ..site import Site
 from ..table import TENSOR, Attr, Instr, Role, TextForm, in_text, instruction, scalar, src, view
 from . import conv_rules, store_acc_rules, store_plain_rules, store_rules, transfer_asm_rules
 from .conv_transfer import store_conv
-from .store_acc_checks import BYTES, CAST_PAIRS, QUANT_A3, QUANT_A5, channel_block, pairs_of
+from .store_acc_checks import BYTES, channel_block, drained
 from .transfer_rules import COMMON, extent
 
 Combine = Callable[..., np.ndarray]
@@ -194,10 +194,7 @@ TSTORE = instruction(
         pipe=store_pipe,
         rules=(*COMMON, store_rules.LS_COM_08, *_RULES, *transfer_asm_rules.STORE),
         meaning=_meaning,
-        drained={
-            "a2a3": {"cast": pairs_of(CAST_PAIRS), "scalar": pairs_of(QUANT_A3)},
-            "a5": {"cast": pairs_of(CAST_PAIRS), "scalar": pairs_of(QUANT_A5)},
-        },
+        drained=drained("cast", "scalar"),
         form=TextForm("dps-typed", carried=(TENSOR,), misfits={"dst": "ST-1", "src": "ST-1"}),
         source="tstore; load-store 4, 5",
     )
@@ -213,7 +210,7 @@ TSTORE_FP = instruction(
         pipe=Pipe.FIX,
         rules=(*COMMON, store_rules.LS_COM_07, *_RULES, *transfer_asm_rules.STORE_FP),
         run=tstore_fp,
-        drained={"a2a3": {"vector": pairs_of(QUANT_A3)}, "a5": {"vector": pairs_of(QUANT_A5)}},
+        drained=drained("vector"),
         form=TextForm(
             "dps-typed", spellings=("tstore.fp",), newest="tstore", misfits={"dst": "SF-2", "src": "SF-1", "fp": "SF-1"}
         ),

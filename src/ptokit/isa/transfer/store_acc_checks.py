@@ -36,9 +36,19 @@ CASTS = {
 """Where accumulators go without quantisation, by target and element type."""
 
 
-def pairs_of(table: Table) -> dict[str, tuple[DType, ...]]:
-    """A table as element types."""
-    return {source: tuple(DTYPES[name] for name in names.split()) for source, names in table.items()}
+def drained(*forms: str) -> dict[str, dict[str, dict[str, tuple[DType, ...]]]]:
+    """What accumulators become in memory, by target and form (`Instr.drained`)."""
+    quantised = {"a2a3": QUANT_A3, **QUANT}
+    return {
+        target: {
+            form: {
+                source: tuple(DTYPES[name] for name in names.split())
+                for source, names in (casts if form == "cast" else quantised[target]).items()
+            }
+            for form in forms
+        }
+        for target, casts in CASTS.items()
+    }
 
 
 def channel_block(dtype: DType, *, split: bool) -> int:
