@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptokit.asm import parse_module, print_generic, print_module
-from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
+from ptokit.isa.scalar.arithmetic import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 
 from .interchange import read_elsewhere
 from .reading import canonical, errors_in, in_function, read

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ptokit.ir.structure import FLOAT_PREDICATES, INTEGER_PREDICATES
+from ptokit.isa.scalar.arithmetic import FLOAT_PREDICATES, INTEGER_PREDICATES
 
 from .arithmetic import bits, edges, made, number, signed, widened
 from .test_arithmetic import INTEGERS
@@ -225,7 +225,7 @@ class ScalarProgram:
 
     def cmpi_(self) -> Known:
         a = self.some(*INTEGER_TYPES)
-        b, predicate, width = self.some(a.type), self.rng.choice(INTEGER_PREDICATES), bits(a.type)
+        b, predicate, width = self.some(a.type), self.rng.choice(list(INTEGER_PREDICATES)), bits(a.type)
 
         def each(x: int, y: int) -> int:
             sign = predicate[0] == "s"
@@ -235,7 +235,7 @@ class ScalarProgram:
 
     def cmpf_(self) -> Known:
         a = self.some(*FLOAT_TYPES)
-        b, predicate = self.some(a.type), self.rng.choice(FLOAT_PREDICATES)
+        b, predicate = self.some(a.type), self.rng.choice(list(FLOAT_PREDICATES))
 
         def each(x: int | None, y: int | None) -> int:
             left, right = real(x, a.type), real(y, a.type)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from ptokit.diagnostics import DiagnosticError
-from ptokit.ir.structure import INTEGER_PREDICATES
+from ptokit.isa.scalar.arithmetic import INTEGER_PREDICATES
 
 from .arithmetic import bits, compiled, edges, evaluate, fault, number
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ptokit.asm import parse_module
-from ptokit.ir.structure import FLOAT_PREDICATES
+from ptokit.isa.scalar.arithmetic import FLOAT_PREDICATES
 from ptokit.run import compile_program
 from ptokit.targets import target
 

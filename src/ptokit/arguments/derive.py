@@ -9,14 +9,16 @@ lengths more often than not; others are random. The same text gives the same arg
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ptokit.ir.control import callee, control_of, edges
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.entry_calls import Query, with_function
+from ptokit.ir.facts import folded
 from ptokit.ir.graph import ordered
 from ptokit.ir.scale_views import packed_slice
 from ptokit.isa.exchange.pipe_ends import SLOTS
+from ptokit.isa.scalar.arithmetic import ARITHMETIC, Arithmetic
 from ptokit.plan.effects import analyse
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
@@ -34,26 +36,6 @@ _ARRAYS = (Ptr, MemRef, TensorView, PartitionView)
 _DEEP = 8  # calls within calls that are followed for what sizes depend on
 _RANDOM = 1 << 26  # elements: to draw more takes longer than most kernels run
 _LARGEST = 1 << 30  # elements: what sizes that are not known can add up to
-
-_ARITH: dict[str, Callable[[int, int], int]] = {
-    "addi": lambda a, b: a + b,
-    "subi": lambda a, b: a - b,
-    "muli": lambda a, b: a * b,
-    "divsi": lambda a, b: a // b if b else 0,
-    "divui": lambda a, b: a // b if b else 0,
-    "floordivsi": lambda a, b: a // b if b else 0,
-    "ceildivsi": lambda a, b: -(-a // b) if b else 0,
-    "ceildivui": lambda a, b: -(-a // b) if b else 0,
-    "remsi": lambda a, b: min(a, b - 1) if b > 0 else 0,
-    "remui": lambda a, b: min(a, b - 1) if b > 0 else 0,
-    "minsi": min,
-    "maxsi": max,
-    "minui": min,
-    "maxui": max,
-    "shli": lambda a, b: a << b if 0 <= b < 48 else 0,
-    "shrsi": lambda a, b: a >> b if 0 <= b < 64 else 0,
-    "shrui": lambda a, b: a >> b if 0 <= b < 64 else 0,
-}
 
 
 def derive(module: Module, entry: Function, blocks: int = 1, seed: int = 0, number: int = 0) -> list[str]:
@@ -191,7 +173,6 @@ class _Reach:
                 self._op(op)
 
     def _op(self, op: Op) -> None:
-        name = op.name.removeprefix("arith.")
         match op.name:
             case "arith.constant":
                 value = op.attrs["value"]
@@ -217,15 +198,23 @@ class _Reach:
                 self._slots(op, memory)
             case "pto.load_scalar" | "pto.store_scalar":
                 self._touch(op["ptr"], self._of(op.get("index")), (1,), (1,))
-            case _ if name in _ARITH and len(op.values) == 2:
-                a, b = (self._of(v) for v in op.values)
-                self.greatest[op.result] = _ARITH[name](a, b)
-            case _ if op.name.startswith("arith.") and len(op.values) == 1 and len(op.results) == 1:
-                self.greatest[op.result] = self._of(op.values[0])
+            case _ if (row := ARITHMETIC.get(op.name)) is not None and len(op.results) == 1:
+                self._arithmetic(op, row)
             case _ if (called := callee(op, self.module)) is not None:
                 self._call(op, called)
             case _:
                 self._enter(op)
+
+    def _arithmetic(self, op: Op, row: Arithmetic) -> None:
+        """What the greatest operands make; a remainder is as large as the divisor lets it be."""
+        a, *more = map(self._of, op.values)
+        if not more:
+            found = a
+        elif row.does == "fmod":
+            found = min(a, more[0] - 1) if more[0] > 0 else 0
+        else:
+            found = folded(op, self._of) or 0
+        self.greatest[op.result] = int(found)
 
     def _max(self, result: Value, values: Sequence[Value]) -> None:
         self.greatest[result] = max(map(self._of, values))

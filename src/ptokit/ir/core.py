@@ -1,7 +1,7 @@
 """The program: module, functions, operations, values. Positions on everything.
 
 One structured form serves every front end. Operands of an operation are named; names and order of ISA operations come
-from the instruction table, those of `arith`, `scf`, `func` and the view operations from `ptokit.ir.structure`.
+from the instruction table, of `arith` and control flow from `ptokit.isa.scalar.arithmetic` and `ptokit.ir.control`.
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from ptokit.isa.scalar.arithmetic import ARITHMETIC, RESIZED, result_of
 from ptokit.isa.seen import in_numbers
 from ptokit.isa.site import (
     AlignInfo,
@@ -29,7 +30,6 @@ from ptokit.isa.unknown import UNKNOWN, Size, known
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType, dtype, is_dtype
 from ptokit.types.enums import Layout, TileType
-from ptokit.types.integers import signed, unsigned, width, wrap
 from ptokit.types.tensor import infer_layout
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import (
@@ -50,22 +50,8 @@ from .core import Block, Function, Op, RawAttr, Value
 from .graph import ordered
 from .scale_views import packed_slice
 
-_FOLD = {
-    "arith.addi": lambda a, b: a + b,
-    "arith.subi": lambda a, b: a - b,
-    "arith.muli": lambda a, b: a * b,
-    "arith.minsi": min,
-    "arith.maxsi": max,
-}
 _SPACES = {loc.text: loc for loc in TileType}
 _LOWERED = re.compile(rf"memref<(\d+|\?)x(\d+|\?)x(\w+),.*#pto\.address_space<({'|'.join(_SPACES)})>>")
-_FOLD_CASTS = {
-    "arith.index_cast": signed,
-    "arith.extsi": signed,
-    "arith.trunci": signed,
-    "arith.index_castui": unsigned,
-    "arith.extui": unsigned,
-}
 
 
 class Facts:
@@ -96,7 +82,7 @@ class Facts:
 
     def behind_casts(self, value: Value | None) -> Size:
         """`size` of a value or of what casts made it from."""
-        while value is not None and isinstance(value.owner, Op) and value.owner.name in _FOLD_CASTS:
+        while value is not None and isinstance(value.owner, Op) and _is_resized(value.owner):
             value = value.owner.get("in")
         return self.size(value)
 
@@ -246,26 +232,9 @@ class Facts:
             case _:
                 self._other(op)
 
-    def _folded(self, op: Op) -> None:
-        """The constant that an operation makes of constants, in the bits of its type."""
-        result = scalar_type(op.result) if len(op.results) == 1 else None
-        if result is None:
-            return
-        if op.name in _FOLD:
-            a, b = self.size(op.get("lhs")), self.size(op.get("rhs"))
-            bits = width(result)  # true is the least number of i1, -1
-            number = _FOLD[op.name](signed(a, bits), signed(b, bits)) if known(a, b) else UNKNOWN  # type: ignore[operator]
-        elif op.name in _FOLD_CASTS:
-            a, source = self.size(op.get("in")), scalar_type(op["in"])
-            number = _FOLD_CASTS[op.name](a, width(source)) if known(a) and source is not None else UNKNOWN
-        else:
-            return
-        if known(number):
-            self.constants[op.result] = wrap(number, width(result))
-
     def _other(self, op: Op) -> None:
-        if self.fold:
-            self._folded(op)
+        if self.fold and (number := folded(op, self.constants.get)) is not None:
+            self.constants[op.result] = number
         for result in op.results:
             self._opaque(result)
             if isinstance(result.type, TileSpec) and op.name in ("pto.tassign", "pto.treshape", "pto.bitcast"):
@@ -382,6 +351,29 @@ def view_layout(dtype: DType, dims: Sequence[Size], strides: Sequence[Size]) -> 
 
 def _number(size: Size) -> int:
     return size if isinstance(size, int) else DYNAMIC
+
+
+def folded(op: Op, number_of: Callable[[Value], Any]) -> Any:
+    """The integer or truth that arithmetic makes of its operands, in the bits of its type.
+
+    None if it gives no single one, if an operand is no known integer, or where the result is undefined.
+    """
+    row = ARITHMETIC.get(op.name)
+    if row is None or len(op.results) != 1:
+        return None
+    numbers = [number_of(value) for value in op.values]
+    for n in numbers:
+        if not isinstance(n, int):
+            return None
+    source, made = op.values[-1].type, op.results[0].type
+    if not isinstance(source, Scalar) or not isinstance(made, Scalar) or source.is_float or made.is_float:
+        return None
+    return result_of(row, op.attrs.get("predicate", ""), numbers, source.name, made.name)
+
+
+def _is_resized(op: Op) -> bool:
+    row = ARITHMETIC.get(op.name)
+    return row is not None and row.does == RESIZED
 
 
 def instr_of(op: Op) -> Instr | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from ptokit.ir.control import callee, control_of, is_loop
 from ptokit.ir.core import Block, Function, Module, Op, Value
-from ptokit.ir.facts import Facts, instr_of
+from ptokit.ir.facts import Facts, folded, instr_of
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import VReg
 
@@ -14,19 +14,6 @@ CALL = 5e-6  # seconds for one NumPy call and what is around it
 ELEMENT = 1e-9  # seconds for one element
 _ITERATIONS = 8  # of a loop whose bounds are not known
 _DEPTH = 8  # of calls
-
-_ARITHMETIC: dict[str, Callable[..., int]] = {
-    "arith.addi": lambda a, b: a + b,
-    "arith.subi": lambda a, b: a - b,
-    "arith.muli": lambda a, b: a * b,
-    "arith.divsi": lambda a, b: a // b if b else 0,
-    "arith.floordivsi": lambda a, b: a // b if b else 0,
-    "arith.divui": lambda a, b: a // b if b else 0,
-    "arith.ceildivsi": lambda a, b: -(-a // b) if b else 0,
-    "arith.minsi": min,
-    "arith.maxsi": max,
-    "arith.index_cast": lambda a: a,
-}
 
 
 class Work:
@@ -59,10 +46,8 @@ class Work:
         instr = instr_of(op)
         if instr is not None and not instr.order.only:
             self.counts[op] = self.counts.get(op, 0.0) + times
-        elif op.name in _ARITHMETIC and len(op.results) == 1:
-            known = [self._numbers.get(value) for value in op.values]
-            if all(isinstance(n, int) for n in known):
-                self._numbers[op.result] = _ARITHMETIC[op.name](*known)
+        elif (number := folded(op, self._numbers.get)) is not None:
+            self._numbers[op.result] = number
         elif (function := callee(op, self.module)) is not None:
             for param, value in zip(function.params, op.group("args")):
                 if value in self._numbers:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ptokit.diagnostics.suggestions import suggest
 from ptokit.ir import RawAttr
+from ptokit.isa.scalar.arithmetic import ARITHMETIC
 from ptokit.types.values import I1, Opaque, Scalar, Type
 
 from ..text import rules
@@ -27,27 +28,16 @@ def bits_of(type: Scalar) -> int:
     return (19 if type.name == "tf32" else int(m[1])) if m else 64
 
 
-FLOATS = frozenset(f"arith.{name}f" for name in "add sub mul div rem maximum minimum maxnum minnum neg cmp".split())
-
 _OVERFLOW = ("none", "nsw", "nuw")
 _FASTMATH = tuple("none reassoc nnan ninf nsz arcp contract afn fast".split())
 FLAGS = {"overflow": _OVERFLOW, "fastmath": _FASTMATH}
 WORDS = ("exact", "nneg")
 ROUNDINGS = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
 
-_TAKES: dict[str, frozenset[str]] = {
-    "overflow": frozenset(f"arith.{name}" for name in "addi subi muli shli trunci".split()),
-    "fastmath": FLOATS | {"arith.extf", "arith.truncf", "arith.select"},
-    "exact": frozenset(f"arith.{name}" for name in "divsi divui shrsi shrui".split()),
-    "nneg": frozenset(f"arith.{name}" for name in "extui uitofp index_castui".split()),
-    "rounding": frozenset(("arith.truncf",)),
-}
-"""Operations by the flag they may have."""
-
 
 def takes(name: str, flag: str) -> bool:
     """True if an operation may have a flag: a key of `FLAGS`, one of `WORDS`, or ``rounding``."""
-    return name in _TAKES[flag]
+    return flag in ARITHMETIC[name].flags
 
 
 def flag_set(p: Cursor, name: str, flag: str, text: str, at: int) -> RawAttr | None:

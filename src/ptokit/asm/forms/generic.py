@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ptokit.ir import Op, RawAttr
-from ptokit.ir.structure import (
+from ptokit.isa.scalar.arithmetic import (
     ARITH_BINARY,
     ARITH_CASTS,
     ARITH_EXTENDED,
@@ -218,8 +218,8 @@ SHAPES: dict[str, Shape] = {
     "arith.constant": Shape(
         keys={"value": Key("value", lambda op, value: constant_text(value, op.results[0].type), _constant)}
     ),
-    **_arith(("arith.cmpi",), "lhs", "rhs", predicate=_predicate(INTEGER_PREDICATES)),
-    **_arith(("arith.cmpf",), "lhs", "rhs", predicate=_predicate(FLOAT_PREDICATES)),
+    **_arith(("arith.cmpi",), "lhs", "rhs", predicate=_predicate(tuple(INTEGER_PREDICATES))),
+    **_arith(("arith.cmpf",), "lhs", "rhs", predicate=_predicate(tuple(FLOAT_PREDICATES))),
     **_arith(("arith.select",), "condition", "true", "false"),
     **_arith(ARITH_BINARY, "lhs", "rhs"),
     **_arith(ARITH_UNARY, "in"),

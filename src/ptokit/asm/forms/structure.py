@@ -5,7 +5,7 @@ Those with regions, constants, selections and switches have readers and printers
 
 from __future__ import annotations
 
-from ptokit.ir.structure import (
+from ptokit.isa.scalar.arithmetic import (
     ARITH_BINARY,
     ARITH_CASTS,
     ARITH_EXTENDED,
@@ -49,4 +49,4 @@ FORMS: dict[str, str] = {
 }
 """By full name."""
 
-PREDICATES = {"arith.cmpi": INTEGER_PREDICATES, "arith.cmpf": FLOAT_PREDICATES}
+PREDICATES = {"arith.cmpi": tuple(INTEGER_PREDICATES), "arith.cmpf": tuple(FLOAT_PREDICATES)}

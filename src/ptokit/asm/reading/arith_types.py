@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ptokit.ir import Op
-from ptokit.ir.structure import ARITH_CASTS, ARITH_EXTENDED
+from ptokit.isa.scalar.arithmetic import ARITHMETIC, FLOATS, INDICES, INTEGERS, NUMBERS, Arithmetic
 from ptokit.types.values import I1, INDEX, Opaque, Scalar, Type
 
-from ..forms.arith import BITS, FLAGS, FLOATS, ROUNDINGS, WORDS, bits_of, flag_set, takes
+from ..forms.arith import BITS, FLAGS, ROUNDINGS, WORDS, bits_of, flag_set, takes
 from ..text import rules
 from ..types.parse import FREE, POISON
 from .parser import Parser
@@ -57,29 +57,11 @@ def _is_integer(t: Scalar) -> bool:
 
 
 _KINDS: dict[str, Callable[[Scalar], bool]] = {
-    "integers": _is_integer,
-    "floats": _is_float,
-    "index": lambda t: t == INDEX,
-    "integers and index": lambda t: t == INDEX or _is_integer(t),
-    "integers and floats": lambda t: _is_integer(t) or _is_float(t),
+    INTEGERS: _is_integer,
+    FLOATS: _is_float,
+    INDICES: lambda t: t == INDEX or _is_integer(t),
+    NUMBERS: lambda t: _is_integer(t) or _is_float(t),
 }
-
-_SIDES = {
-    "extf": ("floats", "floats", 1),
-    "truncf": ("floats", "floats", -1),
-    "extsi": ("integers", "integers", 1),
-    "extui": ("integers", "integers", 1),
-    "trunci": ("integers", "integers", -1),
-    "sitofp": ("integers", "floats", None),
-    "uitofp": ("integers", "floats", None),
-    "fptosi": ("floats", "integers", None),
-    "fptoui": ("floats", "integers", None),
-    "bitcast": ("integers and floats", "integers and floats", 0),
-    "index_cast": ("integers and index", "integers and index", None),
-    "index_castui": ("integers and index", "integers and index", None),
-}
-"""Operands and results of casts; 1: the result has more bits, -1: fewer, 0: as many."""
-
 
 _OPEN = (POISON, FREE)
 
@@ -91,11 +73,11 @@ def check_types(p: Parser, op: Op, at: int) -> None:
     key = op.name, id(given), id(made)  # few types, many times
     if key in p.fitting or given in _OPEN or made in _OPEN:
         return
-    if op.name in ARITH_CASTS:
-        _cast(p, op.name, given, made, at)
+    row = ARITHMETIC[op.name]
+    if row.group == "cast":
+        _cast(p, row, given, made, at)
     else:
-        kind = "floats" if op.name in FLOATS else "integers" if op.name in ARITH_EXTENDED else "integers and index"
-        _of_kind(p, op.name, given, kind, at)
+        _of_kind(p, op.name, given, row.takes, at)
     p.fitting[key] = given, made
 
 
@@ -106,13 +88,13 @@ def _of_kind(p: Parser, name: str, type: Type, kind: str, at: int, what: str = "
     return found
 
 
-def _cast(p: Parser, name: str, given: Type, made: Type, at: int) -> None:
-    takes, gives, order = _SIDES[name.removeprefix("arith.")]
-    source = _of_kind(p, name, given, takes, at)
-    result = _of_kind(p, name, made, gives, at, "gives")
+def _cast(p: Parser, row: Arithmetic, given: Type, made: Type, at: int) -> None:
+    name, order = f"arith.{row.name}", row.wider
+    source = _of_kind(p, name, given, row.takes, at)
+    result = _of_kind(p, name, made, row.gives, at, "gives")
     if source.shape != result.shape:
         p.fail(rules.TYPE, f"{name} keeps the shape, but {given} and {made} differ in it", at)
-    if name.startswith("arith.index_cast") and (source.type == INDEX) == (result.type == INDEX):
+    if row.takes == INDICES and (source.type == INDEX) == (result.type == INDEX):
         p.fail(rules.TYPE, f"{name} converts between integers and index, not from {given} to {made}", at)
     more = bits_of(result.type) - bits_of(source.type)
     if order is not None and (more > 0) - (more < 0) != order:

@@ -45,7 +45,10 @@ def storage(dtype: DType) -> str:
 
 def computed(dtype: DType) -> str:
     """LLVM's type of an element while it is computed with."""
-    return "float" if dtype.name in ("f32", "f16", "bf16") else f"i{8 * dtype.size}"
+    return _COMPUTED.get(dtype.name) or f"i{8 * dtype.size}"
+
+
+_COMPUTED = {"f16": "float", "bf16": "float", "f32": "float", "f64": "double"}
 
 
 def widened(code: Code, n: int, dtype: DType, x: str) -> str:
@@ -54,6 +57,8 @@ def widened(code: Code, n: int, dtype: DType, x: str) -> str:
         wide = code.value(f"zext {many(n, 'i16')} {x} to {many(n, 'i32')}")
         bits = code.value(f"shl {many(n, 'i32')} {wide}, {same(n, 'i32', 16)}")
         return code.value(f"bitcast {many(n, 'i32')} {bits} to {many(n, 'float')}")
+    if dtype.name == "f64":
+        return code.value(f"bitcast {many(n, 'i64')} {x} to {many(n, 'double')}")
     if dtype.name != "f16":
         return x
     i, f = many(n, "i32"), many(n, "float")
@@ -80,6 +85,8 @@ def widened(code: Code, n: int, dtype: DType, x: str) -> str:
 
 def narrowed(code: Code, n: int, dtype: DType, x: str) -> str:
     """Elements as they lie in memory, of what was computed: rounded to nearest, ties to even."""
+    if dtype.name == "f64":
+        return code.value(f"bitcast {many(n, 'double')} {x} to {many(n, 'i64')}")
     if dtype.name not in ("f16", "bf16"):
         return x
     i, f, b = many(n, "i32"), many(n, "float"), many(n, "i1")

@@ -13,7 +13,7 @@ from ptokit.types.dtypes import DType
 
 from . import maths
 from .code import Code, double, float_of
-from .elements import many, narrowed, same, storage, widened
+from .elements import computed, many, narrowed, same, storage, widened
 from .fused import fused
 from .maths import round_many
 
@@ -108,7 +108,7 @@ Form = Callable[..., Elements]
 def _binary(integer: str, floating: str) -> Form:
     def form(m: Maker, dtype: DType, a: Elements, b: Elements) -> Elements:
         if dtype.is_float:
-            return m.wide(dtype, m.value(f"{floating} {m.type('float')} {a.wide}, {b.wide}"))
+            return m.wide(dtype, m.value(f"{floating} {m.type(computed(dtype))} {a.wide}, {b.wide}"))
         return m.narrow(dtype, m.value(f"{integer} {m.type(storage(dtype))} {a.narrow}, {b.narrow}"))
 
     return form
@@ -120,7 +120,7 @@ def _bits(word: str) -> Form:
 
 def _divide(m: Maker, dtype: DType, a: Elements, b: Elements) -> Elements:
     if dtype.is_float:
-        return m.wide(dtype, m.value(f"fdiv {m.type('float')} {a.wide}, {b.wide}"))
+        return m.wide(dtype, m.value(f"fdiv {m.type(computed(dtype))} {a.wide}, {b.wide}"))
     t = storage(dtype)
     v, c = m.type(t), m.type("i1")
     zero = m.value(f"icmp eq {v} {b.narrow}, {m.same(t, 0)}")
@@ -152,8 +152,41 @@ def _integer_rest(m: Maker, dtype: DType, a: Elements, b: Elements) -> tuple[str
 
 def _fmod(m: Maker, dtype: DType, a: Elements, b: Elements) -> Elements:
     if dtype.is_float:
-        return m.wide(dtype, m.value(f"frem {m.type('float')} {a.wide}, {b.wide}"))
+        return m.wide(dtype, m.value(f"frem {m.type(computed(dtype))} {a.wide}, {b.wide}"))
     return m.narrow(dtype, _integer_rest(m, dtype, a, b)[0])
+
+
+def _rounded_quotient(up: bool) -> Form:
+    """The quotient toward zero, and one more or less where something is left on that side."""
+
+    def form(m: Maker, dtype: DType, a: Elements, b: Elements) -> Elements:
+        quotient, (rest, t) = _divide(m, dtype, a, b), _integer_rest(m, dtype, a, b)
+        v, c = m.type(t), m.type("i1")
+        beyond = m.value(f"icmp ne {v} {rest}, {m.same(t, 0)}")
+        if dtype.signed:
+            signs = m.value(f"xor {v} {rest}, {b.narrow}")
+            test = f"sgt {v} {signs}, {m.same(t, -1)}" if up else f"slt {v} {signs}, {m.same(t, 0)}"
+            beyond = m.value(f"and {c} {beyond}, {m.value(f'icmp {test}')}")
+        elif not up:
+            return quotient
+        step = m.value(f"zext {c} {beyond} to {v}")
+        return m.narrow(dtype, m.value(f"{'add' if up else 'sub'} {v} {quotient.narrow}, {step}"))
+
+    return form
+
+
+def _high_half(m: Maker, dtype: DType, a: Elements, b: Elements) -> Elements:
+    v, wide = m.type(storage(dtype)), f"i{2 * dtype.bits}"
+    w = m.type(wide)
+    x, y = (m.value(f"{'sext' if dtype.signed else 'zext'} {v} {e.narrow} to {w}") for e in (a, b))
+    above = m.value(f"lshr {w} {m.value(f'mul {w} {x}, {y}')}, {m.same(wide, dtype.bits)}")
+    return m.narrow(dtype, m.value(f"trunc {w} {above} to {v}"))
+
+
+def _carry(m: Maker, dtype: DType, a: Elements, b: Elements) -> Elements:
+    v = m.type(storage(dtype))
+    more = m.value(f"icmp ult {v} {m.value(f'add {v} {a.narrow}, {b.narrow}')}, {a.narrow}")
+    return m.narrow(dtype, m.value(f"zext {m.type('i1')} {more} to {v}"))
 
 
 def _floor_mod(m: Maker, dtype: DType, a: Elements, b: Elements) -> Elements:
@@ -186,7 +219,7 @@ def _extreme(larger: bool) -> Form:
             word = ("s" if dtype.signed else "u") + ("max" if larger else "min")
             suffix = f"{'v' + str(m.n) if m.n > 1 else ''}i{8 * dtype.size}"
             return m.narrow(dtype, m.value(f"call {t} @llvm.{word}.{suffix}({t} {a.narrow}, {t} {b.narrow})"))
-        f, i = m.type("float"), m.type("i32")
+        f, i = m.type(computed(dtype)), m.type("i64" if dtype.bits == 64 else "i32")
         x, y = a.wide, b.wide
         first = m.value(f"fcmp {'ogt' if larger else 'olt'} {f} {x}, {y}")
         chosen = m.value(f"select {c} {first}, {f} {x}, {f} {y}")
@@ -209,6 +242,20 @@ def _extreme(larger: bool) -> Form:
     return form
 
 
+def _extreme_number(larger: bool) -> Form:
+    """The extreme of those that are numbers."""
+
+    def form(m: Maker, dtype: DType, a: Elements, b: Elements) -> Elements:
+        found, c, t = _extreme(larger)(m, dtype, a, b), m.type("i1"), m.type(storage(dtype))
+        chosen, f = found.narrow, m.type(computed(dtype))
+        for x, other in ((b, a), (a, b)):
+            nan = m.value(f"fcmp uno {f} {x.wide}, {x.wide}")
+            chosen = m.value(f"select {c} {nan}, {t} {other.narrow}, {t} {chosen}")
+        return m.narrow(dtype, chosen)
+
+    return form
+
+
 def _sign(flip: bool) -> Form:
     """Negation or the absolute value."""
 
@@ -221,7 +268,8 @@ def _sign(flip: bool) -> Form:
             suffix = f"v{m.n}f32" if m.n > 1 else "f32"
             return m.narrow(dtype, m.value(f"call {v} @llvm.fabs.{suffix}({v} {a.narrow})"))
         if dtype.is_float:
-            word, mask = ("xor", -0x8000) if flip else ("and", 0x7FFF)
+            top = 1 << (dtype.bits - 1)
+            word, mask = ("xor", -top) if flip else ("and", top - 1)
             return m.narrow(dtype, m.value(f"{word} {v} {a.narrow}, {m.same(t, mask)}"))
         minus = m.value(f"sub {v} {m.same(t, 0)}, {a.narrow}")
         if flip:
@@ -281,7 +329,7 @@ def _compare(predicate: str) -> Form:
     def form(m: Maker, dtype: DType, a: Elements, b: Elements) -> Elements:
         if dtype.is_float:
             word = "une" if predicate == "ne" else f"o{predicate}"
-            return m.condition(m.value(f"fcmp {word} {m.type('float')} {a.wide}, {b.wide}"))
+            return m.condition(m.value(f"fcmp {word} {m.type(computed(dtype))} {a.wide}, {b.wide}"))
         sign = "" if predicate in ("eq", "ne") else "s" if dtype.signed else "u"
         return m.condition(m.value(f"icmp {sign}{predicate} {m.type(storage(dtype))} {a.narrow}, {b.narrow}"))
 
@@ -357,6 +405,12 @@ _FORMS: dict[str, Form] = {
     "mul": _binary("mul", "fmul"),
     "div": _divide,
     "fmod": _fmod,
+    "floordiv": _rounded_quotient(False),
+    "ceildiv": _rounded_quotient(True),
+    "mulhigh": _high_half,
+    "carry": _carry,
+    "maxnum": _extreme_number(True),
+    "minnum": _extreme_number(False),
     "floormod": _floor_mod,
     "max": _extreme(True),
     "min": _extreme(False),

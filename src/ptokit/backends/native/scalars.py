@@ -1,29 +1,31 @@
-"""Operations of `arith` as LLVM code, with the results of `ptokit.run.machine.scalars`.
+"""Operations of `arith` as LLVM code, by the primitives that their rows in `ptokit.isa.scalar.arithmetic` name.
 
-Integers are registers of their width, ``index`` is i64. A float is the integer of its bits, so that moving it changes
-none; arithmetic is carried out in binary64 and rounded once to the type. A NaN that it makes is the positive quiet one.
+Integers are registers of their width, ``index`` is i64; primitives take the widths that memory has, to which others
+are extended. A float is the integer of its bits, so that moving it changes none. A NaN that arithmetic makes is the
+positive quiet one.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ptokit.isa.scalar import arithmetic
+from ptokit.isa.scalar.arithmetic import ARITHMETIC, FLOAT, SIGNED, UNSIGNED, Arithmetic, reading
 from ptokit.plan.steps import Operand, Step, without_form
+from ptokit.types.dtypes import DTYPES, DType, dtype
 from ptokit.types.integers import width
 from ptokit.types.values import Scalar
 
-from .maths import from_double, to_double
+from .elements import computed
+from .maths import from_double
+from .primitives import Elements, Maker
 from .values import NotNativeError
 
 if TYPE_CHECKING:
     from .function import Writer
 
-_PLAIN = {"addi": "add", "subi": "sub", "muli": "mul", "andi": "and", "ori": "or", "xori": "xor"}
-_EXTREMES = {"maxsi": "smax", "minsi": "smin", "maxui": "umax", "minui": "umin"}
-_SHIFTS = {"shli": "shl", "shrsi": "ashr", "shrui": "lshr"}
-_FLOATS = {"addf": "fadd", "subf": "fsub", "mulf": "fmul", "divf": "fdiv"}
 FLOATS = {"f16": "i16", "bf16": "i16", "f32": "i32", "f64": "i64"}
-_CHANGES_SIGN = {"i16": -0x8000, "i32": -0x80000000, "i64": -(1 << 63)}
+_QUIET = {"f16": 0x7E00, "bf16": 0x7FC0, "f32": 0x7FC00000, "f64": 0x7FF8 << 48}
 
 
 def llvm_type(name: str) -> str:
@@ -45,120 +47,102 @@ def _name_of(operand: Operand) -> str:
 
 def write(w: Writer, step: Step) -> None:
     """Arithmetic on numbers."""
-    name, kind, result = step.name, _name_of(step.operands[0]), _name_of(step.results[0])
+    row, kind, result = ARITHMETIC[f"arith.{step.name}"], _name_of(step.operands[-1]), _name_of(step.results[0])
     args = [w.text(operand) for operand in step.operands]
-    if name.endswith("_extended"):
-        low, high = _extended(w, name, kind, args)
-        w.set(step.results[0], low)
-        w.set(step.results[1], high)
-        return
-    if name == "select":
-        w.set(step.result, w.code.value(f"select i1 {args[0]}, {_pair(result, args[1])}, {_pair(result, args[2])}"))
-    elif name == "cmpi":
-        w.set(step.result, w.code.value(f"icmp {step.attrs['predicate']} {llvm_type(kind)} {args[0]}, {args[1]}"))
-    elif name == "cmpf":
-        a, b = (to_double(w, x, kind) for x in args)
-        w.set(step.result, w.code.value(f"fcmp {step.attrs['predicate']} double {a}, {b}"))
-    elif name == "negf":
-        t = llvm_type(kind)
-        w.set(step.result, w.code.value(f"xor {t} {args[0]}, {_CHANGES_SIGN[t]}"))
-    elif name == "bitcast":
-        w.set(step.result, args[0])
-    elif len(args) == 2:
-        w.set(step.result, _float(w, step, name, kind, args) if kind in FLOATS else _integer(w, step, name, kind, args))
+    if row.group == "chosen":
+        t = llvm_type(result)
+        w.set(step.results[0], w.code.value(f"select i1 {args[0]}, {t} {args[1]}, {t} {args[2]}"))
+    elif row.group == "cast":
+        w.set(step.results[0], _cast(w, step, row, kind, result, args[0]))
+    elif row.group == "compared":
+        w.set(step.results[0], _compared(w, row, step.attrs["predicate"], kind, args))
+    elif row.reads == FLOAT:
+        w.set(step.results[0], _real(w, row, kind, args))
     else:
-        w.set(step.result, _cast(w, step, name, kind, result, args[0]))
+        _whole(w, step, row, kind, args)
 
 
-def _pair(type: str, value: str) -> str:
-    return f"{llvm_type(type)} {value}"
+def _maker(w: Writer) -> Maker:
+    return Maker(w.code, 1, w.module.need, w.table)
 
 
-def _integer(w: Writer, step: Step, name: str, kind: str, args: list[str]) -> str:
-    code, t, bits = w.code, llvm_type(kind), width(kind)
-    a, b = args
-    if name in _PLAIN:
-        return code.value(f"{_PLAIN[name]} {t} {a}, {b}")
-    if name in _EXTREMES:
-        return code.value(f"call {t} @llvm.{_EXTREMES[name]}.{t}({t} {a}, {t} {b})")
-    if name in _SHIFTS:
-        w.refuse_if(code.value(f"icmp uge {t} {b}, {bits}") if bits > 1 else code.value(f"icmp ne i1 {b}, false"), step)
-        return code.value(f"{_SHIFTS[name]} {t} {a}, {b}")
-    w.refuse_if(code.value(f"icmp eq {t} {b}, {'false' if bits == 1 else 0}"), step)
-    if name in ("divui", "remui", "ceildivui"):
-        if name == "remui":
-            return code.value(f"urem {t} {a}, {b}")
-        quotient = code.value(f"udiv {t} {a}, {b}")
-        if name == "divui":
-            return quotient
-        left = code.value(f"icmp ne {t} {code.value(f'urem {t} {a}, {b}')}, 0") if bits > 1 else "false"
-        return code.value(f"add {t} {quotient}, {code.value(f'zext i1 {left} to {t}')}") if bits > 1 else quotient
-    return _signed_division(w, name, t, bits, a, b)
+def _compared(w: Writer, row: Arithmetic, predicate: str, kind: str, args: list[str]) -> str:
+    """LLVM has the same predicates."""
+    if row.reads == FLOAT:
+        a, b = (_of_bits(w, kind, x).wide for x in args)
+        return w.code.value(f"fcmp {predicate} {computed(dtype(kind))} {a}, {b}")
+    return w.code.value(f"icmp {predicate} {llvm_type(kind)} {args[0]}, {args[1]}")
 
 
-def _signed_division(w: Writer, name: str, t: str, bits: int, a: str, b: str) -> str:
-    """Quotient or remainder; the least number divided by -1 wraps."""
-    code = w.code
-    if bits == 1:  # the only divisor is -1, the only other number 0: nothing is left, and 1 / 1 wraps to itself
-        return "false" if name == "remsi" else a
-    minus = code.value(f"icmp eq {t} {b}, -1")
-    safe = code.value(f"select i1 {minus}, {t} 1, {t} {b}")
-    negated = code.value(f"sub {t} 0, {a}")
-    quotient = code.value(f"select i1 {minus}, {t} {negated}, {t} {code.value(f'sdiv {t} {a}, {safe}')}")
-    if name == "divsi":
-        return quotient
-    left = code.value(f"srem {t} {a}, {safe}")
-    if name == "remsi":
-        return left
-    inexact = code.value(f"icmp ne {t} {left}, 0")
-    unlike = code.value(f"icmp slt {t} {code.value(f'xor {t} {left}, {b}')}, 0")
-    if name == "ceildivsi":
-        up = code.value(f"and i1 {inexact}, {code.value(f'xor i1 {unlike}, true')}")
-        return code.value(f"add {t} {quotient}, {code.value(f'zext i1 {up} to {t}')}")
-    down = code.value(f"and i1 {inexact}, {unlike}")
-    return code.value(f"sub {t} {quotient}, {code.value(f'zext i1 {down} to {t}')}")
+# --- integers --------------------------------------------------------------------------------------------------------
 
 
-def _extended(w: Writer, name: str, kind: str, args: list[str]) -> tuple[str, str]:
-    code, t, bits = w.code, llvm_type(kind), width(kind)
-    wide = f"i{2 * bits}"
-    extend = "sext" if name == "mulsi_extended" else "zext"
-    a, b = (code.value(f"{extend} {t} {x} to {wide}") for x in args)
-    whole = code.value(f"{'add' if name == 'addui_extended' else 'mul'} {wide} {a}, {b}")
-    low = code.value(f"trunc {wide} {whole} to {t}")
-    above = code.value(f"lshr {wide} {whole}, {bits}")
-    return low, code.value(f"trunc {wide} {above} to {'i1' if name == 'addui_extended' else t}")
+def _storage(bits: int, reads: str) -> DType:
+    """The least type of memory that has so many bits."""
+    return DTYPES[f"{'u' if reads == UNSIGNED else 'i'}{max(8, 1 << (bits - 1).bit_length())}"]
 
 
-def _float(w: Writer, step: Step, name: str, kind: str, args: list[str]) -> str:
-    code = w.code
-    if name not in _FLOATS and name not in ("maximumf", "minimumf"):
-        return w.compute(step, llvm_type(kind))
-    a, b = (to_double(w, x, kind) for x in args)
-    if name in _FLOATS:
-        return from_double(w, code.value(f"{_FLOATS[name]} double {a}, {b}"), kind)
-    greater = name == "maximumf"
-    nan = code.value(f"fadd double {a}, {b}")
-    sign = code.value(f"icmp slt i64 {code.value(f'bitcast double {a} to i64')}, 0")
-    if greater:
-        sign = code.value(f"xor i1 {sign}, true")
-    equal = code.value(f"select i1 {sign}, double {a}, double {b}")
-    ordered = code.value(f"fcmp {'ogt' if greater else 'olt'} double {a}, {b}")
-    better = code.value(f"select i1 {ordered}, double {a}, double {b}")
-    chosen = code.value(f"select i1 {code.value(f'fcmp oeq double {a}, {b}')}, double {equal}, double {better}")
-    unordered = code.value(f"fcmp uno double {a}, {b}")
-    return from_double(w, code.value(f"select i1 {unordered}, double {nan}, double {chosen}"), kind)
-
-
-def _cast(w: Writer, step: Step, name: str, kind: str, result: str, a: str) -> str:
-    code = w.code
-    if kind in FLOATS or result in FLOATS:
-        if name in ("sitofp", "uitofp") and width(kind) <= 53:
-            exact = code.value(f"{name} {llvm_type(kind)} {a} to double")
-            return from_double(w, exact, result)
-        return w.compute(step, llvm_type(result))
-    small, large = width(kind), width(result)
+def _resized(w: Writer, x: str, small: int, large: int, reads: str) -> str:
     if small == large:
+        return x
+    word = "trunc" if small > large else "zext" if reads == UNSIGNED else "sext"
+    return w.code.value(f"{word} i{small} {x} to i{large}")
+
+
+def _whole(w: Writer, step: Step, row: Arithmetic, kind: str, args: list[str]) -> None:
+    does, reads = reading(row, "")
+    bits = width(kind)
+    if row.needs == arithmetic.DIVISOR:
+        w.refuse_if(w.code.value(f"icmp eq i{bits} {args[1]}, {'false' if bits == 1 else 0}"), step)
+    elif row.needs == arithmetic.COUNT:
+        beyond = f"icmp uge i{bits} {args[1]}, {bits}" if bits > 1 else f"icmp ne i1 {args[1]}, false"
+        w.refuse_if(w.code.value(beyond), step)
+    of, maker = _storage(bits, reads), _maker(w)
+    a, b = (maker.narrow(of, _resized(w, x, bits, of.bits, reads)) for x in args)
+    w.set(step.results[0], _resized(w, maker.apply(does, of, [a, b]).narrow, of.bits, bits, SIGNED))
+    if not row.also:
+        return
+    # of odd widths: numbers that begin at the highest bit have the same bits above as in a type of their own width
+    above = of.bits - bits
+    if above:
+        moved = [maker.narrow(of, w.code.value(f"shl i{of.bits} {x.narrow}, {above}")) for x in (a, b)]
+        a, b = moved if row.also == "carry" else (moved[0], b)
+    high = 1 if row.also == "carry" else bits
+    w.set(step.results[1], _resized(w, maker.apply(row.also, of, [a, b]).narrow, of.bits, high, SIGNED))
+
+
+# --- floats ----------------------------------------------------------------------------------------------------------
+
+
+def _of_bits(w: Writer, kind: str, bits: str) -> Elements:
+    """A float as primitives take it."""
+    narrow = w.code.value(f"bitcast i32 {bits} to float") if kind == "f32" else bits
+    return _maker(w).narrow(dtype(kind), narrow)
+
+
+def _to_bits(w: Writer, kind: str, x: Elements) -> str:
+    return w.code.value(f"bitcast float {x.narrow} to i32") if kind == "f32" else x.narrow
+
+
+def _real(w: Writer, row: Arithmetic, kind: str, args: list[str]) -> str:
+    of, t = dtype(kind), llvm_type(kind)
+    found = _maker(w).apply(row.does, of, [_of_bits(w, kind, x) for x in args])
+    bits = _to_bits(w, kind, found)
+    if row.group == "unary":
+        return bits
+    nan = w.code.value(f"fcmp uno {computed(of)} {found.wide}, {found.wide}")
+    return w.code.value(f"select i1 {nan}, {t} {_QUIET[kind]}, {t} {bits}")
+
+
+# --- casts -----------------------------------------------------------------------------------------------------------
+
+
+def _cast(w: Writer, step: Step, row: Arithmetic, kind: str, result: str, a: str) -> str:
+    if row.does == arithmetic.SAME_BITS:
         return a
-    word = "trunc" if small > large else "zext" if name in ("extui", "index_castui") else "sext"
-    return code.value(f"{word} i{small} {a} to i{large}")
+    if row.does == arithmetic.RESIZED:
+        return _resized(w, a, width(kind), width(result), row.reads)
+    if row.does == arithmetic.TO_FLOAT and width(kind) <= 53:
+        exact = w.code.value(f"{'ui' if row.reads == UNSIGNED else 'si'}tofp {llvm_type(kind)} {a} to double")
+        return from_double(w, exact, result)
+    return w.compute(step, llvm_type(result))

@@ -16,7 +16,7 @@ from ptokit.ir.core import Op, Value
 from ptokit.isa.table import Kind
 from ptokit.plan.steps import Callee, Data, Form, FunctionPlan, Operand, Plan, Region, Step
 from ptokit.run.fault import Fault
-from ptokit.run.machine import arith, lanes
+from ptokit.run.machine import arithmetic, lanes
 from ptokit.run.machine.calls import bound
 from ptokit.run.machine.loop_batching import NotSteadyError, countdowns
 from ptokit.run.observer import TOLD, watched
@@ -252,7 +252,7 @@ class Writer:
         text = None
         if len(step.results) == 1:
             many = step.results[0] in self.plan.varying or self.machine != "m"  # of several blocks or iterations
-            text = arith.inline(step.op, args, varying=many)
+            text = arithmetic.inline(step.op, args, varying=many)
         if text is None:
             text = f"{self.const(bound(step).call)}({', '.join(args)})"
         self.line(f"{', '.join(self.bind(r) for r in step.results)} = {text}", step.op)

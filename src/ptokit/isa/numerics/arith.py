@@ -53,6 +53,17 @@ def divide(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
     return np.floor_divide(np.subtract(a, np.fmod(a, b)), b, out=out)  # the division is exact
 
 
+def floor_divide(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
+    """Quotient of integers rounded down; x / 0 = 0, min / -1 = min."""
+    return np.floor_divide(a, b, out=out)
+
+
+def ceil_divide(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
+    """Quotient of integers rounded up; x / 0 = 0, min / -1 = min."""
+    q = np.floor_divide(a, b)
+    return give(q + ((q * b != a) & (b != 0)), out)
+
+
 def fmod(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
     """Exact remainder with the sign of the dividend; integers give 0 for a zero divisor."""
     if a.dtype.kind == "V":  # bf16: exact in f32, and so is the result
@@ -70,6 +81,28 @@ def floor_mod(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
         return np.remainder(a, b, out=out)
     r = fmod(a, b)
     return give(np.where((r != 0) & (np.signbit(r) != np.signbit(b)), r + b, r), out)
+
+
+def high_half(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
+    """The upper half of the product of two integers, which has twice their bits."""
+    bits = 8 * a.dtype.itemsize
+    if bits < 64:
+        x, y = (np.asarray(v).astype(f"{a.dtype.kind}8") for v in (a, b))
+        return give((x * y >> x.dtype.type(bits)).astype(a.dtype), out)
+    x, y = np.asarray(a).view(np.uint64), np.asarray(b).view(np.uint64)
+    low, up = np.uint64(0xFFFFFFFF), np.uint64(32)
+    x0, x1, y0, y1 = x & low, x >> up, y & low, y >> up
+    middle = x1 * y0 + (x0 * y0 >> up)
+    high = x1 * y1 + (middle >> up) + ((middle & low) + x0 * y1 >> up)
+    if a.dtype.kind == "i":
+        high = high - np.where(a < 0, y, np.uint64(0)) - np.where(b < 0, x, np.uint64(0))
+    return give(high.view(a.dtype), out)
+
+
+def carry(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
+    """1 where the sum of the bits of two integers has one bit more, else 0."""
+    x, y = (np.asarray(v).view(f"u{v.dtype.itemsize}") for v in (a, b))
+    return give((x + y < x).astype(a.dtype), out)
 
 
 # Bits ----------------------------------------------------------------------------------------------------------------
@@ -167,6 +200,16 @@ def minimum(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
     if (r == 0).any():
         r = np.where((a == 0) & (b == 0), -(-a - b), r)
     return r if r is out else give(r, out)
+
+
+def maximum_number(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
+    """`maximum` of floats of which one may be NaN: then it is the other one."""
+    return give(np.where(a != a, b, np.where(b != b, a, maximum(a, b))), out)
+
+
+def minimum_number(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
+    """`minimum` of floats of which one may be NaN: then it is the other one."""
+    return give(np.where(a != a, b, np.where(b != b, a, minimum(a, b))), out)
 
 
 # Power ---------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.plan.steps import Step
 
-from . import arith
+from . import arithmetic
 from .asking import Asking
 from .lanes import settled
 
@@ -31,7 +31,7 @@ def bound(step: Step) -> Bound:
     """What an instruction or arithmetic is bound to."""
     found: Bound | None = step.bound
     if found is None:
-        found = step.bound = _instruction(step) if step.word == "instruction" else Bound(arith.function(step.op))
+        found = step.bound = _instruction(step) if step.word == "instruction" else Bound(arithmetic.function(step.op))
     return found
 
 

@@ -9,10 +9,12 @@ import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.core import Op
+from ptokit.isa.scalar.arithmetic import ARITHMETIC, CONSTANT
 from ptokit.isa.simt.meaning import OfThreads
 from ptokit.plan.steps import Step
 
-from . import arithmetic
+from ..machine.arithmetic import of_lanes
+from ..machine.paths import merge
 from .kinds import Kind, constant, kind_of
 
 ACCESSES = frozenset(("load_scalar", "store_scalar"))
@@ -53,12 +55,16 @@ def _made(step: Step) -> Callable[..., Any]:
 
 
 def _arithmetic(op: Op) -> Callable[..., Any] | None:
-    if op.name not in ("arith.constant", "llvm.bitcast"):
-        return arithmetic.function(op)
-    kind = kind_of(op.result.type)
+    row, kind = ARITHMETIC.get(op.name), kind_of(op.results[0].type)
     if kind is None:
         return None
-    if op.name == "llvm.bitcast":
+    if row is not None:
+        if row.group == "chosen":
+            return lambda active, c, a, b: merge(c, a, b)
+        source = kind_of(op.values[-1].type)
+        name = "" if kind.dtype is None else kind.dtype.name
+        return None if source is None else of_lanes(row, op.attrs, source.array, kind.array, name)
+    if op.name != CONSTANT:
         return lambda active, x: _bits(x, kind)
     value = constant(op.attrs["value"], kind)
     return lambda active: value

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ptokit.diagnostics.suggestions import suggest
 from ptokit.ir import Block, Op, RawAttr, Value
-from ptokit.ir.structure import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
+from ptokit.isa.scalar.arithmetic import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.types.values import I1, INDEX, Type
 
 from ...forms.attributes import generic_attrs, read_dictionary, symbol, unquote
