@@ -8,11 +8,11 @@ from typing import Any
 from ptokit.diagnostics import Location
 from ptokit.diagnostics.calls import Argument
 from ptokit.ir import Op, Value
+from ptokit.ir.facts import folded
+from ptokit.isa.scalar.arithmetic import ARITHMETIC, FLOAT
 from ptokit.lang.scalar import Scalar, number
 from ptokit.lang.trace import Trace
-from ptokit.run.machine.scalars import binary as compute
-from ptokit.run.machine.scalars import cast as convert
-from ptokit.run.machine.scalars import compare
+from ptokit.run.machine.arithmetic import function
 from ptokit.targets import Target
 from ptokit.types.values import I1, INDEX, Type
 from ptokit.types.values import Scalar as ScalarType
@@ -54,7 +54,6 @@ CASTS = {
     "fptrunc": "truncf",
     "bitcast": "bitcast",
 }
-_MAY_FAULT = ("divsi", "divui", "remsi", "remui")
 
 
 class Lifting(Trace):
@@ -182,31 +181,34 @@ class Numbers:
         """
         type = a.type
         assert isinstance(type, ScalarType)
-        x, y = self.known(a), self.known(b)
-        if op in SHIFTS and y is None:
+        if op in SHIFTS and self.known(b) is None:
             b = self.binary("andi", b, self.constant(int(type.name[1:]) - 1, type))
-        if x is not None and y is not None and not (op in _MAY_FAULT and y == 0):
-            return self.trace.constant(compute(op, type.name)(x, y), type)
-        return self.trace.emit(f"arith.{op}", {"lhs": a, "rhs": b}, results=[type]).result
+        return self._result(op, {"lhs": a, "rhs": b}, {}, type)
+
+    def _result(self, op: str, operands: dict[str, Value], attrs: dict[str, Any], type: ScalarType) -> Value:
+        """The result of an `arith` operation; a constant where the operands are known and make one."""
+        row = ARITHMETIC[f"arith.{op}"]
+        known = [self.known(value) for value in operands.values()]
+        if not any(x is None for x in known):
+            made = Op(f"arith.{op}", dict(operands), attrs, [Value(type)])
+            reals = row.reads == FLOAT and row.group != "cast"
+            found = function(made)(*known) if reals else folded(made, self.known)
+            if found is not None:
+                return self.trace.constant(found, type)
+        return self.trace.emit(f"arith.{op}", operands, attrs, [type]).result
 
     def compare(self, predicate: str, a: Value, b: Value) -> Value:
         """The result of a comparison."""
         assert isinstance(a.type, ScalarType)
         op = "cmpf" if a.type.is_float else "cmpi"
-        x, y = self.known(a), self.known(b)
-        if x is not None and y is not None:
-            return self.trace.constant(bool(compare(op, predicate, a.type.name)(x, y)), I1)
-        return self.trace.emit(f"arith.{op}", {"lhs": a, "rhs": b}, {"predicate": predicate}, [I1]).result
+        return self._result(op, {"lhs": a, "rhs": b}, {"predicate": predicate}, I1)
 
     def cast(self, op: str, value: Value, to: ScalarType) -> Value:
         """A number converted to another type."""
         assert isinstance(value.type, ScalarType)
         if value.type == to:
             return value
-        known = self.known(value)
-        if known is not None and op in ("extsi", "extui", "trunci"):
-            return self.trace.constant(convert(op, value.type.name, to.name)(known), to)
-        return self.trace.emit(f"arith.{op}", {"in": value}, results=[to]).result
+        return self._result(op, {"in": value}, {}, to)
 
     def same_bits(self, value: Value, to: ScalarType) -> Value:
         """The bits of a number as another type of the same size."""
