@@ -22,7 +22,7 @@ from ptokit.diagnostics import CATALOGUE, Diagnostic, DiagnosticError, Scope, Se
 from ptokit.ir import Module
 from ptokit.ir.facts import Facts
 from ptokit.ir.verify import verify
-from ptokit.isa.undecided import open_rules
+from ptokit.isa.check import open_rules
 from ptokit.run import Program
 from ptokit.sanitize import sanitize
 from ptokit.sanitize.observe import REGIONS

@@ -8,7 +8,7 @@ from ptokit.asm import parse_module, print_generic, print_module
 from ptokit.asm.convert import convert
 from ptokit.asm.format import format_text
 from ptokit.diagnostics import Diagnostic
-from ptokit.diagnostics.suggestions import Replacement, replacement
+from ptokit.diagnostics.finding import Replacement, replacement
 
 from ..cost import calls
 from .interchange import names_elsewhere, read_elsewhere

@@ -13,8 +13,8 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostic
+from ptokit.diagnostics.finding import Proposal, replacement
 from ptokit.diagnostics.sarif import sarif
-from ptokit.diagnostics.suggestions import Proposal, replacement
 
 T, M = "!pto.tile_buf<vec, 16x64xf32>", "!pto.tile_buf<vec, 16x64xi8>"
 TEXT = f"""\

@@ -17,8 +17,7 @@ from ptokit.draw.addresses import elide
 from ptokit.types import dtypes
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import BLayout, SLayout, TileType
-from ptokit.types.layout import offset_map
-from ptokit.types.tile import TileSpec, tile
+from ptokit.types.tile import TileSpec, offset_map, tile
 
 NZ = {"blayout": BLayout.ColMajor, "slayout": SLayout.RowMajor}
 ZN = {"blayout": BLayout.RowMajor, "slayout": SLayout.ColMajor}

@@ -13,9 +13,8 @@ import numpy as np
 
 import ptokit.isa.all  # noqa: F401 - completes the table
 from ptokit.isa.checks.tile_types import check_tile
-from ptokit.isa.site import Info, ScalarInfo, TileInfo, ViewInfo
+from ptokit.isa.site import UNKNOWN, Info, ScalarInfo, TileInfo, ViewInfo
 from ptokit.isa.table import TABLE, Attr, Instr, Kind, Operand
-from ptokit.isa.unknown import UNKNOWN
 from ptokit.run.single import Single
 from ptokit.targets import TARGETS, Target
 from ptokit.types.dtypes import DTYPES, DType

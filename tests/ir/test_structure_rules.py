@@ -244,7 +244,7 @@ def test_an_address_past_the_end_and_misaligned_gives_both_findings() -> None:
 
 
 def test_scale_tiles_need_a_target_that_has_them() -> None:
-    from ptokit.isa.checks.placement import broken_placement
+    from ptokit.isa.checks.tile_types import broken_placement
     from ptokit.types.dtypes import e8m0
     from ptokit.types.enums import SLayout, TileType
     from ptokit.types.tile import tile

@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from ptokit.isa.check import broken_rules
-from ptokit.isa.site import Info, Site, TileInfo, ViewInfo
+from ptokit.isa.site import Info, Site, TileInfo, ViewInfo, product
 from ptokit.isa.transfer.gather import MGATHER
 from ptokit.isa.transfer.scatter import MSCATTER
-from ptokit.isa.unknown import product
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import Coalesce, Layout, TileType

@@ -16,12 +16,10 @@ import ptokit.isa.move.extract
 import ptokit.isa.move.insert
 import ptokit.isa.move.move  # noqa: F401  the instructions under test
 from ptokit.isa.check import broken_rules
-from ptokit.isa.site import ScalarInfo, Site, TileInfo
+from ptokit.isa.site import UNKNOWN, ScalarInfo, Site, TileInfo
 from ptokit.isa.table import TABLE
-from ptokit.isa.unknown import UNKNOWN
 from ptokit.run.single import Single
 from ptokit.targets import target
-from ptokit.types.conv import conv_tile
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import (
     AccToVecMode,
@@ -34,6 +32,7 @@ from ptokit.types.enums import (
     TileType,
     TInsertMode,
 )
+from ptokit.types.tensor import conv_tile
 from ptokit.types.tile import DYNAMIC, TileSpec
 
 R, C, N = SLayout.RowMajor, SLayout.ColMajor, SLayout.NoneBox

@@ -13,8 +13,7 @@ from ptokit.diagnostics import Doubt
 from ptokit.diagnostics.conditions import Conditions, Need, When, first, need
 from ptokit.isa import all as all_instructions
 from ptokit.isa.checks import compiling
-from ptokit.isa.checks.seen import seen
-from ptokit.isa.checks.words import PYTHON, WORDS
+from ptokit.isa.checks.compiling import PYTHON, WORDS, seen
 from ptokit.isa.site import Site, TileInfo, without_marks
 from ptokit.isa.table import TABLE, Instr
 from ptokit.targets import TARGETS, target

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ptokit.isa.move.extract_footprint import extract_footprint
+from ptokit.isa.move.footprint import extract_footprint
 from ptokit.isa.table import Access
 
 from .move_cases import run, site

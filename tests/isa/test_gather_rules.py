@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptokit.diagnostics import CATALOGUE, Severity
-from ptokit.isa.site import ScalarInfo
-from ptokit.isa.unknown import UNKNOWN
+from ptokit.isa.site import UNKNOWN, ScalarInfo
 from ptokit.types.enums import Coalesce, GatherExec, Layout, TileType
 
 from .fake import spec

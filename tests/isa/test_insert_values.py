@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ptokit.isa.move.insert_footprint import insert_footprint
+from ptokit.isa.move.footprint import insert_footprint
 from ptokit.isa.table import Access
 
 from .move_cases import run, site

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from ptokit.diagnostics import CATALOGUE, Scope
-from ptokit.isa.site import TileInfo
+from ptokit.isa.site import UNKNOWN, TileInfo
 from ptokit.isa.transfer.load import TLOAD
-from ptokit.isa.unknown import UNKNOWN
 from ptokit.types.tile import TileSpec
 
 from .transfer_sites import broken, conv, mat, site, spec, vec, view

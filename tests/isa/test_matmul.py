@@ -7,9 +7,8 @@ import pytest
 
 from ptokit.diagnostics import CATALOGUE
 from ptokit.isa.check import broken_rules
-from ptokit.isa.cube.matmul import TMATMUL, TMATMUL_ACC
-from ptokit.isa.cube.matmul_rules import ACCUMULATE
-from ptokit.isa.meaning.contract import ROUNDING
+from ptokit.isa.cube.matmul import ACCUMULATE, TMATMUL, TMATMUL_ACC
+from ptokit.isa.meaning.fold import ROUNDING
 from ptokit.isa.site import Site, TileInfo
 from ptokit.run.memory.tile import Tile
 from ptokit.run.single import Single

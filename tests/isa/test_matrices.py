@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ptokit.isa.all  # noqa: F401
-from ptokit.isa.atomics import ATOMIC_CONTROL
+from ptokit.isa.machine import ATOMIC_CONTROL
 from ptokit.isa.meaning.matrices import Matrix, reader, write
 from ptokit.isa.meaning.words import Contract, Move, Refusal
-from ptokit.isa.site import PtrInfo, ScalarInfo, Site
+from ptokit.isa.site import UNKNOWN, PtrInfo, ScalarInfo, Site
 from ptokit.isa.table import TABLE
-from ptokit.isa.unknown import UNKNOWN
 from ptokit.run.fault import Fault
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.memory.pointers import LocalPointer

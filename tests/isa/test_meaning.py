@@ -24,10 +24,10 @@ from ptokit.isa.meaning.expressions import (
     type_of,
 )
 from ptokit.isa.meaning.fold import FOLDS, two_accumulators
-from ptokit.isa.meaning.moving import put
+from ptokit.isa.meaning.footprint import sentence
+from ptokit.isa.meaning.moves import put
 from ptokit.isa.meaning.orders import Order
 from ptokit.isa.meaning.primitives import PRIMITIVES
-from ptokit.isa.meaning.sentence import sentence
 from ptokit.isa.meaning.words import Lane, Python, Shown, Unrun, Write, lane
 from ptokit.isa.table import TABLE
 from ptokit.run.single import Single

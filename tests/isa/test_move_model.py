@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ptokit.isa.check import first_error
 from ptokit.isa.table import TABLE
-from ptokit.types.layout import element_offset
+from ptokit.types.tile import element_offset
 
 from .move_cases import LAYOUTS, run, site, tile
 from .move_model import Call, as_tile, predict

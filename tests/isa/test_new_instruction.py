@@ -12,11 +12,11 @@ import pytest
 from ptokit.asm import parse_module
 from ptokit.asm.printing.printer import print_module
 from ptokit.ir.verify import verify
-from ptokit.isa.compute.words import SRC, computed
+from ptokit.isa.compute.vector_unit import SRC, computed
 from ptokit.isa.meaning.expressions import Scalar, maximum, minimum
+from ptokit.isa.operands import F, types
 from ptokit.isa.reference import facts, operand_rows, type_rows
 from ptokit.isa.table import BY_OPERATION, BY_TEXT, TABLE, Instr, dst, scalar, src
-from ptokit.isa.typesets import F, types
 from ptokit.run import compile_program
 from ptokit.targets import A5
 

@@ -9,7 +9,7 @@ import pytest
 
 from ptokit.diagnostics import Scope
 from ptokit.isa.site import ScalarInfo, Site
-from ptokit.isa.transfer.prefetch import (
+from ptokit.isa.transfer.load import (
     TPREFETCH,
     TPREFETCH_ASYNC,
     AsyncEvent,

@@ -12,9 +12,9 @@ from ptokit.isa.table import TABLE
 from ptokit.run.fault import Fault
 from ptokit.run.single import Single
 from ptokit.targets import target
-from ptokit.types.conv import ConvSpec, ConvState, conv_tile
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import BLayout, Layout, SetFmatrixMode, SLayout, TileType
+from ptokit.types.tensor import ConvSpec, ConvState, conv_tile
 from ptokit.types.tile import tile
 
 F16 = DTYPES["f16"]

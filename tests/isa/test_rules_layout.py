@@ -9,9 +9,9 @@ import pytest
 
 import ptokit.isa.all  # noqa: F401  (completes the table)
 from ptokit.isa.site import TileInfo
-from ptokit.types.conv import conv_tile
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import Layout, TileType
+from ptokit.types.tensor import conv_tile
 
 from .fake import spec
 from .rule_cases import Case, at, broken, case_ids, check_case, untested

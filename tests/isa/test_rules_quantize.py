@@ -9,9 +9,9 @@ import pytest
 
 import ptokit.isa.all  # noqa: F401  (completes the table)
 from ptokit.isa.site import TileInfo
-from ptokit.types.conv import ConvState, conv_tile
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import BLayout, Layout, MxQuantAlg, QuantType, SLayout, TileType
+from ptokit.types.tensor import ConvState, conv_tile
 from ptokit.types.tile import TileSpec, tile
 
 from .fake import spec

@@ -8,9 +8,8 @@ import pytest
 
 from ptokit.diagnostics import CATALOGUE, Scope
 from ptokit.isa.check import broken_rules
-from ptokit.isa.site import TileInfo
+from ptokit.isa.site import UNKNOWN, TileInfo
 from ptokit.isa.transfer.store import TSTORE, TSTORE_FP
-from ptokit.isa.unknown import UNKNOWN
 from ptokit.types.enums import AtomicType, ReluPreMode
 
 from .transfer_sites import acc, broken, conv, mat, site, spec, vec, view, words

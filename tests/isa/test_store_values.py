@@ -13,9 +13,9 @@ from ptokit.isa.transfer.store import TSTORE, TSTORE_FP
 from ptokit.run.fault import Fault
 from ptokit.run.single import Single
 from ptokit.targets import target
-from ptokit.types.conv import conv_tile
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import AtomicType, Layout, ReluPreMode, TileType
+from ptokit.types.tensor import conv_tile
 from ptokit.types.tile import DYNAMIC, TileSpec
 
 from .transfer_sites import acc, conv, mat, packed, spec, vec

@@ -10,8 +10,8 @@ from ptokit.asm import parse_module
 from ptokit.diagnostics import CATALOGUE, Severity
 from ptokit.ir.verify import verify
 from ptokit.isa.check import broken_rules
-from ptokit.isa.checks.cores import CORE_PIPES, missing_pipe
-from ptokit.isa.order.event_tags import EVENT_CLASSES, between_cores, class_pipe, tag_pipe
+from ptokit.isa.checks.tiles import CORE_PIPES, missing_pipe
+from ptokit.isa.order.sync_rules import EVENT_CLASSES, between_cores, class_pipe, tag_pipe
 from ptokit.isa.site import ScalarInfo, Site
 from ptokit.isa.table import TABLE
 from ptokit.targets import A2A3, A5, target

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from ptokit.isa.forms import TextForm
 from ptokit.isa.operands import Operand, OperandForm
-from ptokit.isa.table import TABLE, Instr
+from ptokit.isa.table import TABLE, Instr, TextForm
 
 WORDS = {"engines", "absent"}
 """What few instructions say and nothing else could: what else carries one out; the word for a scratch tile left out."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptokit.isa.checks.placement import broken_placement
-from ptokit.isa.checks.tile_types import PLACEMENT_RULES, TILE_09, TILE_RULES, check_tile
+from ptokit.isa.checks.tile_types import PLACEMENT_RULES, TILE_09, TILE_RULES, broken_placement, check_tile
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import TileType

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ptokit.isa.numerics.scalars import element
+from ptokit.isa.numerics.arith import element
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import CmpMode, RoundMode, SaturationMode
 

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from ptokit.isa.check import broken_rules
-from ptokit.isa.site import ScalarInfo, Site, TileInfo, ViewInfo
+from ptokit.isa.site import UNKNOWN, ScalarInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import TABLE
-from ptokit.isa.unknown import UNKNOWN
 from ptokit.run.single import Single
 from ptokit.targets import target
-from ptokit.types.conv import conv_tile
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import BLayout, Layout, SLayout, TileType
+from ptokit.types.tensor import conv_tile
 from ptokit.types.tile import TileSpec
 
 B, S = BLayout, SLayout

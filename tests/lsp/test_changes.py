@@ -6,7 +6,7 @@ import pytest
 from lsprotocol import types as lsp
 from pygls.workspace import TextDocument
 
-from ptokit.diagnostics.edits import proposed
+from ptokit.diagnostics.finding import proposed
 from ptokit.lsp.changes import RenameError, new_name, proposals, renamable
 from ptokit.lsp.completion import complete
 from ptokit.lsp.hover import hover

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ptokit.asm import parse_module
-from ptokit.isa.numerics.hard_cases import HARD
+from ptokit.isa.numerics.unary import HARD
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES

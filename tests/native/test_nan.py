@@ -15,11 +15,11 @@ pytest.importorskip("llvmlite")
 
 from ptokit.asm import parse_module
 from ptokit.backends.native.primitives import known
-from ptokit.isa.compute.words import computed
+from ptokit.isa.compute.vector_unit import computed
 from ptokit.isa.meaning.expressions import Apply, Const, Element, Expr
 from ptokit.isa.meaning.primitives import PRIMITIVES
+from ptokit.isa.operands import FB, types
 from ptokit.isa.table import BY_OPERATION, BY_TEXT, TABLE, dst, src
-from ptokit.isa.typesets import FB, types
 from ptokit.run import Program, compile_program
 from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES

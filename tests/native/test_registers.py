@@ -10,9 +10,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from ptokit.backends.native.program import NativeProgram
-from ptokit.isa.vector.access.dual import MERGES, SPLITS
-from ptokit.isa.vector.access.load import LOAD_MODES
-from ptokit.isa.vector.access.store import STORE_MODES
+from ptokit.isa.vector.access.load_store import LOAD_MODES, MERGES, SPLITS, STORE_MODES
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
 from ptokit.types.dtypes import DType, dtype

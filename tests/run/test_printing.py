@@ -14,7 +14,7 @@ import ptokit as pto
 from ptokit import f32
 from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError
-from ptokit.isa.scalar.printing import formatted
+from ptokit.isa.scalar.elements import formatted
 from ptokit.run import compile_program
 from ptokit.sanitize import sanitize
 from ptokit.targets import A5, CPU

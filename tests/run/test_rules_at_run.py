@@ -11,10 +11,9 @@ import ptokit as pto
 from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.facts import Facts
-from ptokit.isa.check import bound_at_run
-from ptokit.isa.simt.meaning import OfThreads
+from ptokit.isa.check import bound_at_run, open_rules
+from ptokit.isa.simt.words import OfThreads
 from ptokit.isa.table import TABLE
-from ptokit.isa.undecided import open_rules
 from ptokit.run.program import compile_program
 from ptokit.sanitize import sanitize
 from ptokit.targets import TARGETS, target

@@ -12,8 +12,7 @@ from ptokit.run.memory.storage import Arena
 from ptokit.run.memory.tile import Tile
 from ptokit.types.dtypes import f16, f32, i8, u16
 from ptokit.types.enums import BLayout, Layout, SLayout, TileType
-from ptokit.types.layout import element_offset, offset_map
-from ptokit.types.tile import tile
+from ptokit.types.tile import element_offset, offset_map, tile
 
 ND = {"blayout": BLayout.RowMajor}
 DN = {"blayout": BLayout.ColMajor}

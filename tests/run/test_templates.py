@@ -7,7 +7,7 @@ import pytest
 
 import ptokit as pto
 from ptokit.types.enums import PadValue
-from ptokit.types.pad import pad_bits
+from ptokit.types.tensor import pad_bits
 
 KIND = ", pto.kernel_kind = #pto.kernel_kind<vector>"
 VIEW = """  %{name} = pto.make_tensor_view %p{name}, shape = [%r, %{cols}], strides = [%{cols}, %c1]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ptokit.asm import read_module
-from ptokit.diagnostics.edits import Edit
+from ptokit.diagnostics.finding import Edit
 from ptokit.sanitize import Report, sanitize
 from ptokit.targets import target
 

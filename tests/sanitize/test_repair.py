@@ -12,7 +12,7 @@ import pytest
 import ptokit as pto
 from ptokit.arguments.grammar import parse_argument
 from ptokit.asm import read_module
-from ptokit.diagnostics.edits import Edit
+from ptokit.diagnostics.finding import Edit
 from ptokit.sanitize import Report, sanitize
 from ptokit.sanitize.findings.fixes import Fix
 from ptokit.sanitize.findings.repair import _Search

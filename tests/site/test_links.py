@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ptokit
-from ptokit.diagnostics.pages import link_to, page_of
+from ptokit.diagnostics.render import link_to, page_of
 
 RACY = "examples/pto/racy.pto"
 ARGS = ["ones:f32:64x256", "uninit:f32:64x256", 4]

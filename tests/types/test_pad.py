@@ -5,7 +5,7 @@ import pytest
 
 from ptokit.types.dtypes import DTYPES, bf16, e4m3, f16, f32, i8, i16, i32, i64, u8, u16, u32, u64
 from ptokit.types.enums import PadValue
-from ptokit.types.pad import is_custom, pad_bits
+from ptokit.types.tensor import is_custom, pad_bits
 
 LIMITS = {
     f32: (0xFF800000, 0x7F800000),

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ptokit.diagnostics import Diagnostics, Scope, lookup
-from ptokit.diagnostics.edits import edited, lines_of, together
-from ptokit.diagnostics.shown import html_of
+from ptokit.diagnostics.diagnostic import html_of
+from ptokit.diagnostics.finding import edited, lines_of, together
 from ptokit.ir.levels import stated_level
 from ptokit.ir.readable_functions import readable_functions
 from ptokit.records import dataclass

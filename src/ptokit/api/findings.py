@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ptokit import __version__
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Severity
-from ptokit.diagnostics.edits import proposed
+from ptokit.diagnostics.diagnostic import text_of
+from ptokit.diagnostics.finding import proposed
 from ptokit.diagnostics.render import summary
 from ptokit.diagnostics.sarif import Details, sarif
-from ptokit.diagnostics.shown import text_of
 
 SCHEMA_VERSION = 1
 """Of the JSON report, docs/report.schema.json."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ptokit.diagnostics import Diagnostic, Severity
-from ptokit.diagnostics.source import end_column
+from ptokit.diagnostics.location import end_column
 
 from .findings import ByTarget, labels, merged
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from ptokit.diagnostics.shown import preformatted
+from ptokit.diagnostics.diagnostic import preformatted
 
 
 class Words(NamedTuple):

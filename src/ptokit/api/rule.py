@@ -7,8 +7,8 @@ from typing import overload
 
 from ptokit.diagnostics import ALL_TARGETS, Rule, Scope, catalogue, lookup
 from ptokit.diagnostics.evidence import WORDS
-from ptokit.diagnostics.pages import link_to
-from ptokit.diagnostics.pages import page_of as page_of_rule
+from ptokit.diagnostics.render import link_to
+from ptokit.diagnostics.render import page_of as page_of_rule
 from ptokit.isa.reference import all_rules, symbols
 from ptokit.isa.table import TABLE
 from ptokit.records import dataclass

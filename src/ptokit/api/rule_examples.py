@@ -27,7 +27,7 @@ import numpy as np
 
 import ptokit
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Rule, Scope
-from ptokit.diagnostics.source import keep_text
+from ptokit.diagnostics.location import keep_text
 from ptokit.run import choose_entry
 from ptokit.types.enums import BLayout, TileType
 from ptokit.types.values import Ptr, Scalar

@@ -116,7 +116,7 @@ def _settings(path: Path, text: str, section: dict[str, Any]) -> Settings:
     for key, value in section.items():
         line = _line_of(text, key)
         if key not in _KEYS:
-            from ptokit.diagnostics.suggestions import suggest
+            from ptokit.diagnostics.finding import suggest
 
             hint = suggest(key, _KEYS) or f"the keys are {', '.join(_KEYS)}"
             raise _wrong(path, line, f"[tool.ptokit] has no key {key!r}", hint)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostics
-from ptokit.diagnostics.source import keep_text
+from ptokit.diagnostics.location import keep_text
 from ptokit.ir.core import Module
 from ptokit.records import dataclass
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from ptokit.diagnostics import Rule, Scope, catalogue
-from ptokit.isa.checks.placement import buffer_name
+from ptokit.isa.checks.tile_types import buffer_name
 from ptokit.isa.checks.tiles import has
 from ptokit.isa.order.sync_rules import flag_ids
 from ptokit.isa.reference import all_rules

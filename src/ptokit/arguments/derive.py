@@ -17,7 +17,7 @@ from ptokit.ir.entry_calls import Query, with_function
 from ptokit.ir.facts import folded
 from ptokit.ir.graph import ordered
 from ptokit.ir.scale_views import packed_slice
-from ptokit.isa.exchange.pipe_ends import SLOTS
+from ptokit.isa.exchange.core_pipes import SLOTS
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, Arithmetic
 from ptokit.plan.effects import analyse
 from ptokit.types.tile import DYNAMIC

@@ -15,7 +15,7 @@ from ptokit.api.inputs import expand, without_kernels
 from ptokit.api.settings import settings_for
 from ptokit.api.source import At
 from ptokit.diagnostics import Diagnostics
-from ptokit.diagnostics.edits import together
+from ptokit.diagnostics.finding import together
 from ptokit.diagnostics.render import summary, visible_name
 
 from .console import remark, say, show_diagnostics

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from ptokit.diagnostics.pages import link_to
+from ptokit.diagnostics.render import link_to
 from ptokit.site.build import NotBuiltError, build, cache, is_current
 from ptokit.site.topics import page_for
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from ptokit.api.errors import UsageError
 from ptokit.api.inputs import STDIN, split
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location
-from ptokit.diagnostics.edits import Edit, edited
+from ptokit.diagnostics.finding import Edit, edited
 from ptokit.diagnostics.render import visible_name
 
 from .console import emit, remark

@@ -11,18 +11,16 @@ import numpy as np
 from ptokit.diagnostics import Scope, Severity
 from ptokit.isa.check import broken_rules
 from ptokit.isa.checks.tile_types import check_tile
-from ptokit.isa.site import Site
+from ptokit.isa.site import UNKNOWN, Site
 from ptokit.isa.table import Instr
-from ptokit.isa.unknown import UNKNOWN
 from ptokit.run.machine.asking import infos
 from ptokit.run.memory.tile import Tile
 from ptokit.run.single import Single
 from ptokit.targets import Target
-from ptokit.types.conv import ConvSpec
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
-from ptokit.types.layout import offset_map
-from ptokit.types.tile import TileSpec
+from ptokit.types.tensor import ConvSpec
+from ptokit.types.tile import TileSpec, offset_map
 
 from .binding import operand_names, scalars_and_attributes
 from .cases import Case, Expectation, ViewCase

@@ -16,10 +16,9 @@ import numpy as np
 
 from ptokit.records import dataclass
 from ptokit.types.codecs import encode
-from ptokit.types.conv import ConvSpec, ConvState, conv_tile
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import BLayout, Layout, PadValue, SLayout, TileType
-from ptokit.types.tensor import Dims5
+from ptokit.types.tensor import ConvSpec, ConvState, Dims5, conv_tile
 from ptokit.types.tile import CUSTOM_PAD, TileSpec
 
 from .compare import Bounds, Tolerance, tolerance

@@ -7,9 +7,9 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from ptokit.isa.order.event_tags import TAG_PIPE, tag_pipe
+from ptokit.isa.order.sync_rules import TAG_PIPE, tag_pipe
 from ptokit.isa.table import TABLE
-from ptokit.types import enums, pipe_enums
+from ptokit.types import enums
 from ptokit.types.enums import MaskAxis, Pipe, RoundMode
 
 Enumerators = Mapping[str, tuple[int, Any]]
@@ -60,7 +60,7 @@ PIPES = tuple(Pipe)
 def enumerations() -> dict[str, Enumerators]:
     """All enumerations of the library's namespace."""
     found: dict[str, Enumerators] = {}
-    for module in (enums, pipe_enums):
+    for module in (enums,):
         for name, kind in vars(module).items():
             of_it = isinstance(kind, type) and issubclass(kind, Enum) and kind.__module__ == module.__name__
             if of_it and kind is not Pipe and len(kind):

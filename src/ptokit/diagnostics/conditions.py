@@ -7,8 +7,8 @@
     )
 
 A condition is text, and behind it stands the message. Names are those of operands and attributes of the instruction, of
-the fields of its site (``instr``, ``target``; ``o`` is the site itself), of `WORDS` (`isa.checks.words`), and of the
-module of the rule. It is Python, compiled when the first site asks (`isa.checks.compiling`):
+the fields of its site (``instr``, ``target``; ``o`` is the site itself), of `WORDS` (`isa.checks.compiling`), and of
+the module of the rule. It is Python, compiled when the first site asks (`isa.checks.compiling`):
 
 - What only the run knows breaks nothing: ``dst.vc <= 256`` becomes ``dst.vc > 256``, which is false of unknown sizes.
 - A condition about an operand that is absent, or that the instruction does not have, holds.

@@ -1,12 +1,20 @@
-"""Findings collected: what is found before anything is refused, and the error that carries them."""
+"""Findings collected, how Python shows them, and the error that carries them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import linecache
+import os
+import re
+import traceback
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
 
 from .finding import Diagnostic, Note, Severity
 from .location import UNKNOWN_LOCATION, Location
+from .render import render, summary
 from .rules import lookup
+
+# Findings collected: what is found before anything is refused, and the error that carries them.
 
 
 class Diagnostics:
@@ -82,7 +90,6 @@ class Diagnostics:
 
     def __str__(self) -> str:
         """What the terminal shows of them."""
-        from .shown import text_of
 
         return text_of(self.sorted()) or "no findings"
 
@@ -91,7 +98,6 @@ class Diagnostics:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from .shown import html_of
 
         return html_of(self.sorted())
 
@@ -125,7 +131,6 @@ class DiagnosticError(Exception):
 
     def __str__(self) -> str:
         """What the terminal shows of them."""
-        from .shown import text_of
 
         return text_of(self.diagnostics, labels=self.labels)
 
@@ -134,12 +139,93 @@ class DiagnosticError(Exception):
 
     def _repr_html_(self) -> str:
         """What a notebook shows of an error that was caught."""
-        from .shown import html_of
 
         return html_of(self.diagnostics, labels=self.labels)
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows in place of the traceback."""
-        from .notebook import notebook_lines
 
         return notebook_lines(self.__traceback__, self.diagnostics)
+
+
+# Findings as Python shows them: the text of the terminal, and the same as HTML for notebooks.
+
+
+_STYLES = {
+    "1": "font-weight:bold",
+    "1;31": "font-weight:bold;color:#c22",
+    "1;33": "font-weight:bold;color:#a60",
+    "1;36": "font-weight:bold;color:#088",
+    "1;32": "font-weight:bold;color:#272",
+    "34": "color:#36c",
+}
+_PAINTED = re.compile("\x1b\\[([0-9;]*)m(.*?)\x1b\\[0m", re.DOTALL)
+
+
+Labels = Mapping[Diagnostic, str]
+
+
+def source_lines(file: str) -> list[str]:
+    """The lines of a Python file or a notebook's cell as it is now; none of what is no regular file: it may not end."""
+    if os.path.exists(file) and not os.path.isfile(file):
+        return []
+    linecache.checkcache(file)
+    return linecache.getlines(file)
+
+
+def text_of(diagnostics: Sequence[Diagnostic], *, color: bool = False, labels: Labels | None = None) -> str:
+    """All findings with their source lines, also those of notebook cells; without a newline at the end.
+
+    ``labels``: as for `render`.
+    """
+    places = [place for d in diagnostics for place in (d.location, *(note.location for note in d.remarks))]
+    files = {place.file for place in places if place.file is not None}
+    sources = {file: "".join(lines) for file in files if (lines := source_lines(file))}
+    return render(diagnostics, color=color, sources=sources, labels=labels).removesuffix("\n")
+
+
+def html_of(diagnostics: Sequence[Diagnostic], *, labels: Labels | None = None) -> str:
+    """`text_of` in colour, and how many there are, as preformatted HTML."""
+    from html import escape  # takes its time
+
+    lines = [text_of(diagnostics, color=True, labels=labels)] if diagnostics else []
+    text = "\n".join((*lines, summary(diagnostics) or ("" if lines else "no findings")))
+    parts, end = [], 0
+    for found in _PAINTED.finditer(text):
+        style = _STYLES.get(found[1], "")
+        parts += [escape(text[end : found.start()]), f'<span style="{style}">{escape(found[2])}</span>']
+        end = found.end()
+    return preformatted("".join(parts) + escape(text[end:]))
+
+
+def preformatted(html: str) -> str:
+    """Text in HTML whose columns stay under each other, whatever fonts the page around it chooses."""
+    return f'<pre style="{_MONOSPACE}">{html}</pre>'
+
+
+_MONOSPACE = "font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre;overflow-x:auto"
+
+
+# Diagnostics in a notebook: the findings with their lines, and only the user's own part of the traceback.
+
+
+_MACHINERY = ("ptokit", "IPython", "ipykernel", "runpy", "asyncio", "contextlib")
+
+
+def notebook_lines(trace: TracebackType | None, diagnostics: Sequence[Diagnostic]) -> list[str]:
+    """Lines to show for an error: how the user's code got there, if through several calls, and every finding."""
+    calls = _user_calls(trace)
+    lines = [f"{call.filename}:{call.lineno}: in {call.name}" for call in calls] if len(calls) > 1 else []
+    return [*lines, *text_of(diagnostics, color=True).splitlines()]
+
+
+def _user_calls(trace: TracebackType | None) -> list[traceback.FrameSummary]:
+    """The calls outside of ptokit and of the notebook itself, outermost first."""
+    frames = []
+    for frame, line in traceback.walk_tb(trace):
+        module = frame.f_globals.get("__name__", "")
+        if module.split(".")[0] not in _MACHINERY:
+            frames.append(
+                traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name, lookup_line=False)
+            )
+    return frames

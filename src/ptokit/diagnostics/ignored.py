@@ -8,9 +8,9 @@ from dataclasses import field
 
 from ptokit.records import dataclass
 
+from .diagnostic import source_lines
 from .finding import Diagnostic
 from .location import Location
-from .shown import source_lines
 
 _WORD = re.compile(r"ptokit:\s*ignore\b(?:\s*\[([^\]]*)\])?")
 

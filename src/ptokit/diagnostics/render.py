@@ -1,4 +1,4 @@
-"""Diagnostics as text for people: compiler style, with the source line and a caret.
+"""Diagnostics as text for people: compiler style, with the source line, a caret, and the page of the rule.
 
 ```
 softmax.pto:14:7: error: trowexpandsub: sources differ in element type: f32 and f16 [REXP-02]
@@ -13,13 +13,17 @@ and control characters are shown as they count, wide characters as two cells.
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from urllib.parse import quote
 
 from .finding import Diagnostic, Note, Severity
-from .location import Location
-from .source import _split, file_lines
+from .location import Location, _split, file_lines
+
+# Diagnostics as text for people: compiler style, with the source line and a caret.
+
 
 DEFAULT_WIDTH = 120
 _ELLIPSIS = "…"
@@ -179,3 +183,24 @@ def _cell_width(c: str) -> int:
     if unicodedata.combining(c):
         return 0
     return 2 if unicodedata.east_asian_width(c) in "WF" else 1
+
+
+# The page of a rule in the documentation, and a link to it.
+
+
+SETTING = "PTOKIT_DOCS"
+"""The environment variable that says where the built documentation is: what links to its pages begin with."""
+
+
+def page_of(rule: str) -> str:
+    """The page of the rule with this id, as a path below the documentation."""
+    return f"reference/rules/{rule}.html"
+
+
+def link_to(page: str) -> str | None:
+    """A link to a page of the documentation; None where nothing says where the documentation is.
+
+    An invented place would be a dead link, so there is none by default.
+    """
+    base = os.environ.get(SETTING, "").strip()
+    return f"{base.rstrip('/')}/{quote(page, safe='/#')}" if base else None

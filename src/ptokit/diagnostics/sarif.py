@@ -15,13 +15,10 @@ from urllib.parse import quote
 
 from ptokit.records import dataclass
 
-from .edits import Edit
-from .finding import Diagnostic, Severity
-from .location import Location
-from .pages import link_to, page_of
+from .finding import Diagnostic, Edit, Severity, replacement
+from .location import Location, end_column, file_lines
+from .render import link_to, page_of
 from .rules import CATALOGUE, Rule
-from .source import end_column, file_lines
-from .suggestions import replacement
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

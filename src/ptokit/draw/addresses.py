@@ -1,6 +1,6 @@
 """The addresses of a tile: which (row, column) lies where, in numbers and in words.
 
-The facts are those of `ptokit.types.layout` (types-and-layouts 6); this package only shows them.
+The facts are those of `ptokit.types.tile` (types-and-layouts 6); this package only shows them.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-from ptokit.types.layout import element_offset
-from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.tile import DYNAMIC, TileSpec, element_offset
 
 
 class Place(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Doubt, Scope, define
+from ptokit.isa.site import UNKNOWN, Size
 from ptokit.isa.table import Role
-from ptokit.isa.unknown import UNKNOWN, Size
 from ptokit.targets import Target
 from ptokit.types.dtypes import DTYPES, PACKED
 from ptokit.types.enums import CompactMode, SLayout, TileType

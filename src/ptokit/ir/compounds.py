@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ptokit.diagnostics import Scope, define
-from ptokit.isa.unknown import known
+from ptokit.isa.site import known
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import LocalArray, MultiTile, Scalar, Struct
 

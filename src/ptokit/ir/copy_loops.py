@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Severity, define
-from ptokit.isa.unknown import known
+from ptokit.isa.site import known
 from ptokit.isa.vector.dma.rules import loop_counts
 from ptokit.targets import Target
 

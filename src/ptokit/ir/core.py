@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Any, NamedTuple
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Location
-from ptokit.diagnostics.calls import Argument, argument_place, expression_at
+from ptokit.diagnostics.location import Argument, argument_place, expression_at
 from ptokit.records import dataclass
 from ptokit.types.in_python import in_python
 from ptokit.types.tile import TileSpec

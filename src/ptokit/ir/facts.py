@@ -11,6 +11,7 @@ from typing import Any
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, RESIZED, result_of
 from ptokit.isa.seen import in_numbers
 from ptokit.isa.site import (
+    UNKNOWN,
     AlignInfo,
     Info,
     LanesInfo,
@@ -19,14 +20,15 @@ from ptokit.isa.site import (
     PtrInfo,
     ScalarInfo,
     Site,
+    Size,
     Surroundings,
     TileInfo,
     VectorInfo,
     ViewInfo,
     VregInfo,
+    known,
 )
 from ptokit.isa.table import BY_OPERATION, Instr
-from ptokit.isa.unknown import UNKNOWN, Size, known
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType, dtype, is_dtype
 from ptokit.types.enums import Layout, TileType

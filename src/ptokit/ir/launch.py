@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field
 
-from ptokit.isa.checks.cores import core_needed
+from ptokit.isa.checks.tiles import core_needed
 from ptokit.records import dataclass
 from ptokit.targets import Target
 

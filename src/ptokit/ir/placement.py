@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Severity
-from ptokit.isa.checks.placement import broken_placement, buffer_name, capacity_rule, doubtful_placement
+from ptokit.isa.checks.tile_types import broken_placement, buffer_name, capacity_rule, doubtful_placement
 from ptokit.isa.table import BY_TEXT
 from ptokit.targets import Target
 from ptokit.types.enums import TileType

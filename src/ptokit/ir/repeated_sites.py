@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 from ptokit.isa.site import (
+    UNKNOWN,
     AlignInfo,
     Info,
     LanesInfo,
@@ -18,7 +19,6 @@ from ptokit.isa.site import (
     VregInfo,
 )
 from ptokit.isa.table import Instr
-from ptokit.isa.unknown import UNKNOWN
 
 from .core import Op, Value
 from .facts import Facts

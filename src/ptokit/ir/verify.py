@@ -9,10 +9,10 @@ from typing import Any
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Scope, Severity, lookup
 from ptokit.diagnostics.evidence import Evidence
-from ptokit.diagnostics.suggestions import Change
+from ptokit.diagnostics.finding import Change
 from ptokit.isa.check import Broken, broken_rules, is_about_type
-from ptokit.isa.checks.cores import missing_pipe
 from ptokit.isa.checks.tile_types import check_tile
+from ptokit.isa.checks.tiles import missing_pipe
 from ptokit.isa.site import (
     AlignInfo,
     LanesInfo,

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ptokit.diagnostics import Doubt
-from ptokit.isa.unknown import known
-from ptokit.types.layout import windowed
-from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.isa.site import known
+from ptokit.types.tile import DYNAMIC, TileSpec, windowed
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
 from .core import Op, Value

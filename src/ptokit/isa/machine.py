@@ -1,9 +1,11 @@
-"""What semantics functions are given: the run-time operands, as protocols.
+"""What the functions of instructions are given: the run-time operands, as protocols.
 
 Every array has a leading axis: the blocks that run together, or 1 where all of them have the same value. Scalars are
 Python numbers where all blocks agree and arrays of shape (blocks, 1, 1) where they do not. Arrays that are read must
 not be modified, and an array handed to ``write`` belongs to the tile afterwards. Read every source before calling
 ``out`` or ``write``: a tile may stand for a value it has not stored yet, and gives it up when it is overwritten.
+
+Values are there at once: what is transferred, and when it may be touched, is for the sanitizer to tell.
 """
 
 from __future__ import annotations
@@ -13,10 +15,13 @@ from typing import Any, NoReturn, Protocol, Self
 
 import numpy as np
 
+from ptokit.records import dataclass
 from ptokit.targets import Target
-from ptokit.types.dtypes import DType
+from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Layout
 from ptokit.types.tile import TileSpec
+
+# What semantics functions are given: the run-time operands, as protocols.
 
 
 class TileOperand(Protocol):
@@ -250,3 +255,57 @@ class Machine(Protocol):
 
 
 Scalar = Any
+
+
+# Sessions and events of transfers that an engine beside the pipes carries out (memory-model-and-sync 5.5).
+
+
+@dataclass(eq=False)
+class AsyncSession:
+    """A channel to the transfer engine. Events complete in order: waiting for one completes those before it."""
+
+    submitted: int = 0
+    completed: int = 0
+
+    def submit(self, operations: int = 1) -> int:
+        """Hand over operations; returns the handle of the last one."""
+        self.submitted += operations
+        return self.submitted
+
+
+@dataclass(frozen=True)
+class AsyncEvent:
+    """Completion of an asynchronous transfer; handle 0 means that nothing is pending."""
+
+    handle: int = 0
+    engine: str = "SDMA"
+
+    def wait(self, session: AsyncSession) -> bool:
+        """Wait for the transfer and all before it in the session. True when it is complete."""
+        session.completed = max(session.completed, self.handle)
+        return True
+
+    def test(self, session: AsyncSession) -> bool:
+        """True if the transfer is known to be complete."""
+        return self.handle <= session.completed
+
+
+# How stores to global memory are combined with it, as the control register says (PTOAS e32488c9, micro-isa 2).
+
+
+ATOMIC_CONTROL = "control"
+"""The control register: bits 6 to 8 are the type of the elements, 0 for plain stores, bits 9 and 10 the operation."""
+
+TYPE_SHIFT, OPERATION_SHIFT = 6, 9
+TYPES: dict[int, DType] = {
+    code: DTYPES[name] for code, name in enumerate(("f32", "f16", "i16", "i32", "i8", "bf16"), start=1)
+}
+OPERATIONS = ("add", "max", "min")
+
+
+def combining(m: Machine) -> Combine | None:
+    """What the control register says of stores; None for plain ones."""
+    ctrl = m.registers.get(ATOMIC_CONTROL, 0)
+    dtype = TYPES.get(ctrl >> TYPE_SHIFT & 7)
+    operation = ctrl >> OPERATION_SHIFT & 3
+    return None if dtype is None or operation >= len(OPERATIONS) else (OPERATIONS[operation], dtype)

@@ -11,9 +11,8 @@ from ptokit.types.enums import BLayout, SLayout, TileType
 from ptokit.types.tile import TileSpec, as_numbers, numbers_in
 
 from .operands import Operand
-from .site import Info, TileInfo
+from .site import Info, TileInfo, known
 from .table import Instr
-from .unknown import known
 
 SCALED = 32  # elements along K that share a scale, and bytes of a box of scales
 _ROWS, _SHIFT = 16, 16  # of a box; an operand's address in units of that of its scales

@@ -1,12 +1,15 @@
 """What a rule looks at: one instruction with its operands, as far as they are known.
 
+Arithmetic on it is `UNKNOWN`; every comparison with it is false. Rules are therefore written as the condition that
+*breaks* them, and pass until the value is known.
+
 The static check builds sites from the IR (sizes may be `UNKNOWN`), a call at run time from the operands themselves. A
 rule cannot tell the difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, fields
 from functools import cached_property
 from operator import attrgetter
@@ -14,17 +17,68 @@ from typing import TYPE_CHECKING, Any
 
 from ptokit.records import dataclass
 from ptokit.targets import Target
+from ptokit.types.choices import Spelled
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout, TileType
-from ptokit.types.spelled import Spelled
 from ptokit.types.tile import DYNAMIC, TileSpec
-
-from .unknown import UNKNOWN, Size
 
 if TYPE_CHECKING:
     from ptokit.diagnostics.conditions import Conditions, Found
 
     from .table import Instr
+
+
+# `UNKNOWN`: a size that only the run knows.
+
+
+class Unknown:
+    """The type of `UNKNOWN`."""
+
+    __slots__ = ()
+
+    def _same(self, *_: Any) -> Unknown:
+        return self
+
+    def _false(self, _: Any) -> bool:
+        return False
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _same
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __neg__ = __abs__ = _same
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _false  # type: ignore[assignment]
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "?"
+
+
+UNKNOWN = Unknown()
+Size = int | Unknown
+
+
+def known(*values: object) -> bool:
+    """True if none of the values is `UNKNOWN`."""
+    return not any(isinstance(v, Unknown) for v in values)
+
+
+def product(values: Any) -> Any:
+    """Product that stays `UNKNOWN` if a factor is."""
+    out: Any = 1
+    for v in values:
+        out = out * v
+    return out
+
+
+def least(*sizes: Size) -> Size:
+    """The least of several sizes; `UNKNOWN` if one of them is."""
+    return min(sizes) if known(*sizes) else UNKNOWN  # type: ignore[type-var]
+
+
+# What a rule looks at: one instruction with its operands, as far as they are known.
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,3 +326,27 @@ class Site:
     def views(self) -> list[ViewInfo]:
         """The views of global memory that are present, in table order."""
         return [v for v in self.operands.values() if isinstance(v, ViewInfo)]
+
+
+# What an instruction reads and writes, as rectangles of its operands.
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Elements of one operand that an instruction reads or writes: rows [0, rows) x cols [0, cols).
+
+    The owner turns this into exact byte sets through the operand's layout.
+    """
+
+    operand: str
+    write: bool
+    rows: int
+    cols: int
+    row: int = 0
+    col: int = 0
+    sub: int = 0  # vector sub-core whose buffer it is, where a cube core writes one
+    results: tuple[int, int] | None = None  # rows and columns written with results, where the rest becomes padding
+    kept: bool = False  # some of the elements may stay as they are
+
+
+Footprint = Callable[[Site], Iterator[Access]]

@@ -1,4 +1,4 @@
-"""The instruction table: what one instruction is, and the registry of all of them.
+"""The instruction table: what one instruction is, how text writes it, and the registry of all of them.
 
 An instruction is defined once. The Python intrinsics, parser, printer, checker, executor, footprints, C++ emission and
 the reference pages all read its `Instr`.
@@ -6,8 +6,10 @@ the reference pages all read its `Instr`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
+from enum import Enum
 from functools import cached_property
 from typing import Any
 
@@ -17,19 +19,10 @@ from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe
 
-from .access import Access as Access
-from .access import Footprint as Footprint
-from .checks.attributes import REQUIRED
-from .checks.compiling import compiled
-from .forms import CALLED as CALLED
-from .forms import LEVEL2
-from .forms import TENSOR as TENSOR
-from .forms import TextForm as TextForm
-from .forms import grammar as grammar
-from .forms import listed as listed
-from .meaning.counted import lanes_taken
+from .checks.compiling import REQUIRED, compiled
 from .meaning.execute import Derived
 from .meaning.footprint import footprint as footprint_of
+from .meaning.positions import lanes_taken
 from .meaning.words import Meaning as Meaning
 from .meaning.words import Ordering, Python, Shown, Unrun, Word
 from .operands import BITS, FIRST_SOURCE
@@ -53,8 +46,101 @@ from .operands import src as src
 from .operands import tmp as tmp
 from .operands import view as view
 from .registry import Registry
+from .site import Access as Access
+from .site import Footprint as Footprint
 from .site import Site, TileInfo, ViewInfo
-from .traits import UNORDERED, Engine, Order
+
+# How text writes an instruction: its words, the order of its operands, its names, what else it may hold.
+
+
+LEVEL2, LEVEL1, GENERIC, ALSO = "level 2", "level 1", "generic", "also"
+"""Keys of `TextForm.orders`: forms of text, and a further order in which text may list operands."""
+
+_RESULT = re.compile(r"R[~>]?(?:[=:]\w+)?\Z")
+
+TENSOR = Operand("tensor", Role.OUT)
+"""In `TextForm.carried`: level 2 may give the instruction a result of a tensor type."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """How text writes an instruction.
+
+    ``syntax``: ``dps`` is ``ins(..) outs(..) {attrs}``, ``dps-attrs-in`` has the attributes inside ``ins``,
+    ``dps-comma`` too but behind a comma and only with one destination, ``dps-typed`` writes each operand with its type,
+    ``dps-either`` has its first two in either order; ``micro`` lists operands, words and types, ``generic`` is the
+    generic form, ``generic-results`` with as many results as the text has, ``form`` that of the ``grammar``.
+    """
+
+    syntax: str = "dps"
+    grammar: tuple[str, ...] = ()  # written forms in the notation of `ptokit.asm.forms.notation`; the first is printed
+    choices: tuple[str, ...] = ()  # which operands go together, as lists of names, where not any optional ones do
+    orders: Mapping[str, str] = field(default_factory=dict)  # by form, names of operands; ``->`` stands before ``outs``
+    carried: tuple[Operand | Attr, ...] = ()  # of level 2, ``key = value`` behind ``outs`` and results: not run
+    spellings: tuple[str, ...] = ()  # further text names that are read
+    newest: str = ""  # the name that level 2 prints, where the reference has renamed the operation
+    misfits: Mapping[str, str] = field(
+        default_factory=dict
+    )  # rule of an operand of a wrong kind; "": of operands that are not its own
+    in_python: bool = True  # kernels in Python have it, too
+
+    @property
+    def results(self) -> int:
+        """How many results the first of the written forms has."""
+        return sum(_RESULT.match(word) is not None for word in self.grammar[0].split())
+
+    @property
+    def tensor(self) -> bool:
+        """True if level 2 may give it a result of a tensor type."""
+        return TENSOR in self.carried
+
+    @property
+    def trailing(self) -> tuple[Operand | Attr, ...]:
+        """What may stand behind ``outs`` as ``key = value``."""
+        return tuple(entry for entry in self.carried if entry is not TENSOR)
+
+
+def grammar(*forms: str, **more: Any) -> TextForm:
+    """A form in the notation of `ptokit.asm.forms.notation`; of several the first is printed."""
+    return TextForm("form", forms, **more)
+
+
+CALLED = ("{}", "ins ( {} ) <? outs ( ) ?>", "{}")
+"""Written forms of an instruction that has attributes only; of several forms the first is printed."""
+
+
+def listed(names: str, form: str = "%{}") -> str:
+    """Operands in a written form, or with another `form` their types, with commas between."""
+    return " , ".join(form.format(name) for name in names.split())
+
+
+# What families of instructions have in common beside what they compute: order, and the hardware they run on.
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What an instruction orders, and what it waits for."""
+
+    only: bool = False  # it states an order between pipes, cores or instructions, and does nothing else
+    between_cores: bool = False  # it orders cores, not the pipes of one
+    waits: bool = False  # for another core: ``run`` returns a function that gives the result once the wait is over
+    by_compiler: bool = False  # in Auto mode the compiler issues it, and a program must not
+
+
+UNORDERED = Order()
+ORDERING = Order(only=True)
+BETWEEN_CORES = Order(between_cores=True)
+WAITING = Order(between_cores=True, waits=True)
+
+
+class Engine(Enum):
+    """What carries out an instruction that is more than one operation of its pipe."""
+
+    SEVERAL_PIPES = "several pipes, with EVENT_ID0 between them"
+    SIMT = "the SIMT unit, which needs bytes of the unified buffer"
+
+
+# The instruction table: what one instruction is, and the registry of all of them.
 
 
 def default_footprint(site: Site) -> Iterator[Access]:

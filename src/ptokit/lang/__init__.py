@@ -41,6 +41,7 @@ from ptokit.types.enums import (
     CmpMode,
     Coalesce,
     CompactMode,
+    Direction,
     GatherExec,
     GatherOOB,
     Layout,
@@ -66,11 +67,11 @@ from ptokit.types.enums import (
     STPhase,
     SyncAllMode,
     SyncCoreType,
+    TileSplitAxis,
     TileType,
     TInsertMode,
     VecStoreMode,
 )
-from ptokit.types.pipe_enums import Direction, TileSplitAxis
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import INDEX as index
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ptokit.types.conv import conv_tile
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout, TileType
+from ptokit.types.tensor import conv_tile
 
 from . import rules
 from .tiles import Tile

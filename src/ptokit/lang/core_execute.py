@@ -15,13 +15,12 @@ from ptokit.ir.facts import Facts, instr_of
 from ptokit.ir.launch import SECTIONS, Launch
 from ptokit.ir.views import CHECKS
 from ptokit.isa.check import broken_rules
-from ptokit.isa.checks.cores import core_needed
 from ptokit.isa.checks.tile_types import check_tile
+from ptokit.isa.checks.tiles import core_needed
 from ptokit.isa.operands import Passing
-from ptokit.isa.order.waiting import Asked
-from ptokit.isa.site import Site, TileInfo
+from ptokit.isa.order.core_sync import Asked
+from ptokit.isa.site import UNKNOWN, Site, Size, TileInfo
 from ptokit.isa.table import Instr, Kind, Role
-from ptokit.isa.unknown import UNKNOWN, Size
 from ptokit.plan.planner import PLANNED, Planner
 from ptokit.plan.steps import Data, Plan, Step
 from ptokit.run.fault import Fault

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from ptokit.ir import Op, Value
-from ptokit.isa.checks.placement import buffer_name
+from ptokit.isa.checks.tile_types import buffer_name
 from ptokit.run.memory import tile as run
 from ptokit.types.codecs import decode, encode
 from ptokit.types.enums import TileType

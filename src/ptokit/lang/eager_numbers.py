@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ptokit.types.integers import unsigned, width, wrap
+from ptokit.types.codecs import unsigned, width, wrap
 from ptokit.types.rounding import FLOAT_TYPES, round_float
 from ptokit.types.values import I1, INDEX
 from ptokit.types.values import Scalar as ScalarType

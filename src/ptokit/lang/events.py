@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from ptokit.diagnostics import DiagnosticError, lookup
 from ptokit.ir import Op, Value
 from ptokit.ir.facts import instr_of
-from ptokit.isa.order.event_tags import between_cores, tag_pipe
+from ptokit.isa.order.sync_rules import between_cores, tag_pipe
 from ptokit.isa.site import Info, ScalarInfo, Site, TileInfo
 from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, SECOND_CORE, Pipe

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import DiagnosticError, Location, Note, Rule
-from ptokit.diagnostics.calls import place_of
-from ptokit.diagnostics.suggestions import suggestion
+from ptokit.diagnostics.finding import suggestion
+from ptokit.diagnostics.location import place_of
 from ptokit.isa.table import TABLE
 
 from . import rules

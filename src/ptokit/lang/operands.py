@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics.calls import Argument
+from ptokit.diagnostics.location import Argument
 from ptokit.ir import Value
 from ptokit.isa.operands import BITS, Passing
 from ptokit.isa.table import TABLE, Attr, Instr, Kind, Operand, Role

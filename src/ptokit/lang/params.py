@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note
-from ptokit.diagnostics.calls import argument_place, place_of
+from ptokit.diagnostics.location import argument_place, place_of
 from ptokit.types.dtypes import DType, from_numpy
 from ptokit.types.in_python import in_python
 from ptokit.types.values import F32, INDEX, Type

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptokit.ir import Value
-from ptokit.types.pipe_enums import Direction
+from ptokit.types.enums import Direction
 from ptokit.types.values import Opaque
 from ptokit.types.values import Scalar as ScalarType
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ptokit.isa.async_sessions import AsyncEvent as AsyncEvent
-from ptokit.isa.async_sessions import AsyncSession
+from ptokit.isa.machine import AsyncEvent as AsyncEvent
+from ptokit.isa.machine import AsyncSession
 from ptokit.isa.site import ViewInfo
-from ptokit.isa.transfer.prefetch import PrefetchAsyncContext as PrefetchAsyncContext
-from ptokit.isa.transfer.prefetch import prefetch_async
+from ptokit.isa.transfer.load import PrefetchAsyncContext as PrefetchAsyncContext
+from ptokit.isa.transfer.load import prefetch_async
 from ptokit.records import dataclass
 from ptokit.types.tensor import right_align
 

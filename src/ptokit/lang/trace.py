@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ptokit.diagnostics import Location, Note
-from ptokit.diagnostics.calls import Argument
+from ptokit.diagnostics.location import Argument
 from ptokit.ir import Block, Function, Module, Op, Value
 from ptokit.ir.recursion import SHALLOW, make_room
 from ptokit.targets import Target

@@ -13,7 +13,7 @@ from itertools import islice
 from types import CodeType, FrameType
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Diagnostic, DiagnosticError, Location, Note, Rule
-from ptokit.diagnostics.calls import characters, place_of
+from ptokit.diagnostics.location import characters, place_of
 
 _PLACES: dict[tuple[str, CodeType, int], Location] = {}  # codes of two files may be equal
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z]\w*)\s*(?::[^=]*)?=\s*(?=[^=\s])")

@@ -9,7 +9,7 @@ from itertools import takewhile
 from lsprotocol import types as lsp
 
 from ptokit.diagnostics import Location
-from ptokit.diagnostics.edits import Edit, edited
+from ptokit.diagnostics.finding import Edit, edited
 
 from .index import Index
 from .positions import EditorPositions, lines_of

@@ -9,11 +9,10 @@ from ptokit.asm.instruction_forms import text_forms
 from ptokit.draw import LayoutMap
 from ptokit.ir import Function, Value
 from ptokit.isa.check import rules_of
-from ptokit.isa.checks.placement import buffer_name
+from ptokit.isa.checks.tile_types import buffer_name
 from ptokit.isa.reference import Rows, attr_rows, facts, operand_rows
-from ptokit.isa.site import TileInfo, ViewInfo
+from ptokit.isa.site import TileInfo, ViewInfo, known
 from ptokit.isa.table import Instr
-from ptokit.isa.unknown import known
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec

@@ -17,7 +17,7 @@ from typing import Any
 from pygls.uris import to_fs_path
 
 from ptokit.diagnostics import Diagnostic, Location, Note, Severity
-from ptokit.diagnostics.edits import Edit, Fix
+from ptokit.diagnostics.finding import Edit, Fix
 from ptokit.records import dataclass
 
 _LONGEST = 60.0  # seconds that a file may take

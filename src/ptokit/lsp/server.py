@@ -17,8 +17,8 @@ from pygls.workspace import TextDocument
 
 from ptokit.asm.format import format_text
 from ptokit.diagnostics import Diagnostic, Severity
-from ptokit.diagnostics.edits import Lines, proposed
-from ptokit.diagnostics.edits import lines_of as source_lines
+from ptokit.diagnostics.finding import Lines, proposed
+from ptokit.diagnostics.finding import lines_of as source_lines
 from ptokit.isa.table import BY_TEXT
 from ptokit.targets import Target
 from ptokit.targets import target as target_named

@@ -11,7 +11,7 @@ from ptokit.ir.control import TERMINATORS, edges, ends, givers, is_call, is_loop
 from ptokit.ir.core import Block, Function, Op, Value
 from ptokit.ir.facts import Facts
 from ptokit.targets import Target
-from ptokit.types.integers import width
+from ptokit.types.codecs import width
 from ptokit.types.rounding import FLOAT_TYPES, constant
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import MemRef, PartitionView, Scalar, TensorView, Type

@@ -17,14 +17,12 @@ from ptokit.ir.core import Function, Module, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.ir.graph import passed, reachable
 from ptokit.ir.launch import SECTIONS, SIMT_SIZES, Launch
-from ptokit.isa.check import bound_at_run
+from ptokit.isa.check import bound_at_run, open_rules
 from ptokit.isa.meaning.footprint import bytes_moved
 from ptokit.isa.seen import scales_of
-from ptokit.isa.simt.meaning import OfThreads
-from ptokit.isa.site import Site, TileInfo
+from ptokit.isa.simt.words import OfThreads
+from ptokit.isa.site import Site, TileInfo, known
 from ptokit.isa.table import Instr, Kind
-from ptokit.isa.undecided import open_rules
-from ptokit.isa.unknown import known
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 from ptokit.types.tile import TileSpec

@@ -20,9 +20,9 @@ from typing import Any
 
 from ptokit.ir.core import Function, Op, Value
 from ptokit.ir.launch import Launch
+from ptokit.isa.check import Asked
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
-from ptokit.isa.undecided import Asked
 from ptokit.records import dataclass
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Type

@@ -11,8 +11,8 @@ import numpy as np
 
 from ptokit.diagnostics import DiagnosticError, Diagnostics, Note
 from ptokit.ir.core import Function, Value
+from ptokit.types.codecs import width
 from ptokit.types.dtypes import DType, from_numpy
-from ptokit.types.integers import width
 from ptokit.types.rounding import FLOAT_TYPES, round_float
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import INDEX, MemRef, PartitionView, Ptr, Scalar, TensorView

@@ -1,6 +1,6 @@
 """The sanitizer: happens-before, races, uninitialised reads, bounds, flags and deadlocks of a run."""
 
-from ptokit.diagnostics.edits import Edit
+from ptokit.diagnostics.finding import Edit
 
 from .api import ORDERS, sanitize
 from .findings.fixes import Fix

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptokit.diagnostics import Diagnostics
 from ptokit.ir.core import Function, Module, Op, Value
 from ptokit.ir.facts import Facts, instr_of
-from ptokit.isa.unknown import known
+from ptokit.isa.site import known
 from ptokit.types.choices import Mode
 from ptokit.types.tile import TileSpec
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from ptokit.ir.core import Op
-from ptokit.isa.checks.cores import pipe_on
-from ptokit.isa.checks.placement import buffer_name
+from ptokit.isa.checks.tile_types import buffer_name
+from ptokit.isa.checks.tiles import pipe_on
 from ptokit.isa.meaning.words import Fold, Lane, Move
 from ptokit.isa.site import Site, TileInfo, ViewInfo
-from ptokit.isa.table import Instr
-from ptokit.isa.traits import Engine
+from ptokit.isa.table import Engine, Instr
 from ptokit.records import dataclass
 from ptokit.run.cores.pipe_waits import Event
 from ptokit.run.fault import Fault

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 
 from ptokit.diagnostics import Diagnostic, Diagnostics
-from ptokit.diagnostics.edits import edited
+from ptokit.diagnostics.finding import edited
 from ptokit.diagnostics.render import summary
 from ptokit.records import dataclass
 

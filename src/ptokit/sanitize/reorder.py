@@ -15,7 +15,7 @@ from typing import Any
 
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.facts import instr_of
-from ptokit.isa.checks.cores import pipe_on
+from ptokit.isa.checks.tiles import pipe_on
 from ptokit.isa.table import Role
 from ptokit.records import dataclass
 from ptokit.run.fault import Fault

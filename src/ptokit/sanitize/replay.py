@@ -9,7 +9,7 @@ from typing import Any
 
 from ptokit.ir.core import Op
 from ptokit.ir.facts import instr_of
-from ptokit.isa.traits import Engine
+from ptokit.isa.table import Engine
 from ptokit.records import dataclass
 from ptokit.run.cores.pipe_waits import Event
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from ptokit.diagnostics.shown import html_of, text_of
+from ptokit.diagnostics.diagnostic import html_of, text_of
 
 from .outcome import Outcome
 from .page import page

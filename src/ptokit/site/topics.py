@@ -6,7 +6,7 @@ from ptokit.api.catalogue import load_catalogue
 from ptokit.api.instruction import named
 from ptokit.api.usage import unknown
 from ptokit.diagnostics import CATALOGUE
-from ptokit.diagnostics.pages import page_of
+from ptokit.diagnostics.render import page_of
 from ptokit.isa.table import TABLE
 
 from .build import written

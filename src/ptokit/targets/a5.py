@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from ptokit.types.enums import BLayout, TileType
 
-from .base import Target
-from .common import BASE_DTYPES, DEVICE_8BIT_AND_4BIT, KIB
+from .base import BASE_DTYPES, DEVICE_8BIT_AND_4BIT, KIB, Target
 
 A5 = Target(
     name="a5",

@@ -5,7 +5,7 @@ from dataclasses import replace
 from ptokit.diagnostics import family
 
 from .a5 import A5
-from .common import COMMUNICATION, CORE_PIPES
+from .base import COMMUNICATION, CORE_PIPES
 
 _FLAGS = ("S", "M", "MTE1", "MTE2", "MTE3", "FIX")
 _rule = family("library headers for a6", "A6-", targets=("a6",), evidence="static_assert")

@@ -2,8 +2,7 @@
 
 from ptokit.types.enums import BLayout, TileType
 
-from .base import Target
-from .common import BASE_DTYPES, KIB
+from .base import BASE_DTYPES, KIB, Target
 
 CPU = Target(
     name="cpu",

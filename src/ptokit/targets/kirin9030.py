@@ -7,7 +7,7 @@ from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import TileType
 
 from .a5 import A5
-from .common import COMMUNICATION, CORE_PIPES, DEVICE_8BIT_AND_4BIT, KIB
+from .base import COMMUNICATION, CORE_PIPES, DEVICE_8BIT_AND_4BIT, KIB
 
 _rule = family("library headers for kirin9030", "K90-", targets=("kirin9030",), evidence="static_assert")
 

@@ -5,10 +5,10 @@ Each member's ``value`` is the number of the C++ enumeration; ``text`` is its sp
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import Self
 
-from .spelled import Numbered, Spelled
+from .choices import Numbered, Spelled
 
 
 class TileType(Spelled):
@@ -458,3 +458,27 @@ _NAMES_ONLY = frozenset((Pipe.MTE4, Pipe.MTE5, Pipe.V2, Pipe.MTE2_L1A, Pipe.MTE2
 EVENT_ID_COUNT = 8  # per ordered pipe pair (memory-model-and-sync 5.3)
 SECOND_CORE = 16
 """On a5, id + 16 between cores names flag id of the second vector core (memory-model-and-sync 5.5)."""
+
+
+# Enumerations of the pipes between cores, with their numeric values.
+
+
+class TileSplitAxis(IntEnum):
+    """What each of two vector cores has of an entry of a pipe; the odd ones give core 0 one row or column more."""
+
+    TILE_NO_SPLIT = 0
+    TILE_UP_DOWN = 1
+    TILE_LEFT_RIGHT = 2
+    TILE_UP_DOWN_ODD = 3
+    TILE_LEFT_RIGHT_ODD = 4
+
+
+class Direction(IntEnum):
+    """Where a pipe between cores leads, and through global memory or not; a2a3 has no other memory for it."""
+
+    DIR_C2V = 1
+    DIR_V2C = 2
+    DIR_BOTH = 3
+    DIR_C2V_GM = 5
+    DIR_V2C_GM = 6
+    DIR_BOTH_GM = 7

@@ -1,12 +1,24 @@
-"""GlobalTensor: 5-D shape and stride, layouts, and the 2-D view an instruction sees (types-and-layouts 9)."""
+"""GlobalTensor, tiles of convolution data, and pad values (types-and-layouts 4, 8, 9).
+
+A convolution tile is stored densely in the order of its dimensions, whatever its layout; to storage it is one row of
+elements. What its dimensions mean comes from the layout.
+
+A pad value is a number: a `PadValue` member, or ``CUSTOM_PAD | bits`` with 32 bits of the caller's choice.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
+
+from ptokit.records import dataclass
 
 from .dtypes import DType
-from .enums import Layout
-from .tile import DYNAMIC
+from .enums import Layout, PadValue, TileType
+from .tile import CUSTOM_PAD, DYNAMIC, TileSpec
+
+# GlobalTensor: 5-D shape and stride, layouts, and the 2-D view an instruction sees (types-and-layouts 9).
+
 
 Dims5 = tuple[int, int, int, int, int]
 
@@ -130,3 +142,127 @@ def vector_layout(shape: Sequence[int], *, row_major_tile: bool) -> Layout:
     if shape[-1] != 1 and shape[-2] != 1:
         return Layout.ND
     return Layout.ND if row_major_tile else Layout.DN
+
+
+# `ConvSpec`: tiles of convolution data, with up to six named dimensions (types-and-layouts 8).
+
+
+@dataclass(frozen=True, slots=True)
+class ConvState:
+    """Image-to-column parameters that a convolution tile carries; ``padding`` is (left, right, top, bottom).
+
+    Of repetition only what says whether there is any: no public source describes what it does (IMG-COM-03).
+    """
+
+    padding: tuple[int, int, int, int] = (0, 0, 0, 0)
+    fmap: tuple[int, int] = (0, 0)  # height, width
+    filter: tuple[int, int] = (1, 1)
+    dilation: tuple[int, int] = (1, 1)
+    stride: tuple[int, int] = (1, 1)
+    pad_value: int = 0
+    repeat_time: int = 1
+    repeat_mode: int = 0
+    transpose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConvSpec(TileSpec):
+    """Type of a convolution tile.
+
+    ``dims`` are sizes in elements, outermost first, `DYNAMIC` where only the run knows them; ``cols`` is the size of
+    the buffer in elements. Made by `conv_tile`.
+    """
+
+    layout: Layout = Layout.NC1HWC0
+    dims: tuple[int, ...] = ()
+    state: ConvState = ConvState()
+
+    def __str__(self) -> str:
+        dims = "x".join("?" if d == DYNAMIC else str(d) for d in self.dims)
+        return f"conv_tile<{self.loc.text}, {self.layout.text}, {dims}x{self.dtype.text}>"
+
+
+def conv_tile(
+    loc: TileType,
+    dtype: DType,
+    layout: Layout,
+    dims: Sequence[int],
+    *,
+    buffer_bytes: int | None = None,
+    state: ConvState | None = None,
+) -> ConvSpec:
+    """A convolution tile of 1 to 6 dimensions, outermost first.
+
+    ``buffer_bytes`` is the C++ parameter BufferSize, taken as bytes; it may be left out where all sizes are known.
+    Raises `ValueError` for a buffer that is too small, or missing.
+    """
+    dims = tuple(dims)
+    if not 1 <= len(dims) <= 6:
+        raise ValueError(f"a convolution tile has 1 to 6 dimensions, not {len(dims)}")
+    is_open = DYNAMIC in dims
+    if buffer_bytes is None:
+        if is_open:
+            raise ValueError("a convolution tile with open dimensions needs the size of its buffer")
+        buffer_bytes = dtype.nbytes(prod(dims))
+    elements = buffer_bytes * 2 if dtype.packed else buffer_bytes // dtype.size
+    if not is_open and prod(dims) > elements:
+        raise ValueError(f"{'x'.join(map(str, dims))} elements do not fit a buffer of {buffer_bytes} bytes")
+    return ConvSpec(
+        loc,
+        dtype,
+        1,
+        elements,
+        1,
+        DYNAMIC if is_open else prod(dims),
+        layout=layout,
+        dims=dims,
+        state=state or ConvState(),
+    )
+
+
+# Pad values: what TLOAD and TFILLPAD write outside the valid region (types-and-layouts 4).
+
+
+# Bits of (Min, Max). Types that are not listed pad with zero bits: 64-bit integers, FP8, HiFloat8, FP4.
+_LIMITS: dict[str, tuple[int, int]] = {
+    "f32": (0xFF800000, 0x7F800000),
+    "f16": (0xFC00, 0x7C00),
+    "bf16": (0xFF80, 0x7F80),
+    "i32": (0x80000000, 0x7FFFFFFF),
+    "i16": (0x8000, 0x7FFF),
+    "i8": (0x80, 0x7F),
+    "u32": (0, 0xFFFFFFFF),
+    "u16": (0, 0xFFFF),
+    "u8": (0, 0xFF),
+}
+
+
+_FINITE: dict[str, tuple[int, int]] = {
+    "f32": (0xFF7FFFFF, 0x7F7FFFFF),
+    "f16": (0xFBFF, 0x7BFF),
+    "bf16": (0xFF7F, 0x7F7F),
+}
+"""The same without infinities."""
+
+
+def is_custom(pad: int) -> bool:
+    """True for a custom pad value."""
+    return pad >= CUSTOM_PAD
+
+
+def pad_bits(dtype: DType, pad: int, *, wide: bool = True, finite: bool = False) -> int:
+    """Bits written to one storage unit of a tile whose pad value is `pad`; no numeric conversion takes place.
+
+    All targets use the device table. A custom value fills 8-byte units with its 32 bits in both halves; where the
+    target does not (``wide`` is False), it is rejected before it gets here, and gives 0.
+    Packed 4-bit types: the unit is a byte of two elements. ``finite``: Min and Max are the largest numbers, not
+    infinities.
+    """
+    if is_custom(pad):
+        bits = pad & 0xFFFFFFFF
+        if dtype.size == 8:
+            return bits << 32 | bits if wide else 0
+        return bits & ((1 << (8 * dtype.size)) - 1)
+    limits = _LIMITS | _FINITE if finite else _LIMITS
+    low, high = limits.get(dtype.name, (0, 0))
+    return {PadValue.Min: low, PadValue.Max: high}.get(PadValue(pad), 0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Location
-from ptokit.isa.checks.placement import buffer_name
+from ptokit.isa.checks.tile_types import buffer_name
 from ptokit.records import dataclass
 from ptokit.run.machine.nest import Loops
 from ptokit.run.memory.global_memory import View

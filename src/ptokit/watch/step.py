@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Location
-from ptokit.diagnostics.source import file_lines
+from ptokit.diagnostics.location import file_lines
 from ptokit.run.observer import Moment, Observer
 
 from .seen import Known, Seen, look, named, seen

@@ -5,13 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptokit.isa.numerics.quant import Word, quantize, relu_of
-from ptokit.isa.numerics.quant_modes import (
+from ptokit.isa.numerics.quant import (
     FORMS,
     MOVE_MODES,
     STORE_MODES,
     QuantMode,
+    Word,
     move_mode,
+    quantize,
+    relu_of,
     store_mode,
 )
 from ptokit.targets import A2A3, A5, CPU, TARGETS

@@ -6,8 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ptokit.isa.numerics.hard_cases import HARD
-from ptokit.isa.numerics.unary import FUNCTIONS, approx_f32, table16, unary
+from ptokit.isa.numerics.unary import FUNCTIONS, HARD, approx_f32, table16, unary
 from ptokit.types.codecs import decode_table
 from ptokit.types.dtypes import bf16, f16, f32
 

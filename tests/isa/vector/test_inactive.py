@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import ptokit as pto
-from ptokit.isa.masked import inactive
-from ptokit.isa.reference import facts
+from ptokit.isa.reference import facts, inactive
 from ptokit.isa.table import TABLE, Kind
 
 

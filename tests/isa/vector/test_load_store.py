@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptokit.isa.vector.access.dual import MERGES, SPLITS
-from ptokit.isa.vector.access.load import LOAD_MODES
-from ptokit.isa.vector.access.store import STORE_MODES
+from ptokit.isa.vector.access.load_store import LOAD_MODES, MERGES, SPLITS, STORE_MODES
 from ptokit.run.fault import Fault
 from ptokit.types.dtypes import DTYPES
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptokit.isa.vector.access import predicate_values as values
+from ptokit.isa.vector import predicates as values
 from ptokit.isa.vector.predicates import PATTERNS
 
 from .registers import call

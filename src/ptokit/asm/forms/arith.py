@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ptokit.diagnostics.suggestions import suggest
+from ptokit.diagnostics.finding import suggest
 from ptokit.ir import RawAttr
 from ptokit.isa.scalar.arithmetic import ARITHMETIC
 from ptokit.types.values import I1, Opaque, Scalar, Type

@@ -7,9 +7,9 @@ from enum import Enum, IntEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ptokit.diagnostics.suggestions import suggest
+from ptokit.diagnostics.finding import suggest
 from ptokit.ir import RawAttr
-from ptokit.isa.order.event_tags import EVENT_CLASSES
+from ptokit.isa.order.sync_rules import EVENT_CLASSES
 from ptokit.isa.table import Attr
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 

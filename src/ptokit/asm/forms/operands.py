@@ -7,8 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ptokit.ir import Operands, Value
-from ptokit.isa.forms import GENERIC
-from ptokit.isa.table import SHARED, TABLE, Attr, Instr, Kind, Operand, Role
+from ptokit.isa.table import GENERIC, SHARED, TABLE, Attr, Instr, Kind, Operand, Role
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import (
     Align,

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from ptokit.ir import Operands, Value
-from ptokit.isa.forms import ALSO, LEVEL1
-from ptokit.isa.table import Instr, Kind, Operand, Role
+from ptokit.isa.table import ALSO, LEVEL1, Instr, Kind, Operand, Role
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import MemRef, PartitionView, Scalar, Type
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ptokit.ir import Op, Value
-from ptokit.isa.forms import ALSO
-from ptokit.isa.table import Instr, Operand
+from ptokit.isa.table import ALSO, Instr, Operand
 
 from ..forms.spelling import quote
 from .written import attribute_dictionary

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ptokit.ir import Op, Value
-from ptokit.isa.forms import LEVEL1
-from ptokit.isa.table import Instr, Kind, Operand, Role
+from ptokit.isa.table import LEVEL1, Instr, Kind, Operand, Role
 from ptokit.types.tile import TileSpec
 
 from ..forms.operands import operands_of, trailing_operands

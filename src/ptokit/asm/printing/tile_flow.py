@@ -9,9 +9,8 @@ from typing import Any
 from ptokit.ir import Block, Function, Op, Value
 from ptokit.ir.control import control_of, edges, is_call
 from ptokit.ir.facts import Facts, instr_of
-from ptokit.isa.site import TileInfo
+from ptokit.isa.site import TileInfo, known
 from ptokit.isa.table import Instr, Kind, Role
-from ptokit.isa.unknown import known
 from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from ptokit.diagnostics.suggestions import suggest
+from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Block, Op
 from ptokit.ir.control import TERMINATORS
 from ptokit.ir.graph import BRANCHES

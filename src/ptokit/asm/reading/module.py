@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Location, Note
-from ptokit.diagnostics.suggestions import suggest
+from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Block, Function, Module, Op, Part, Value
 from ptokit.ir.module_target import ARCH, stated_arch
 from ptokit.isa.table import BY_TEXT

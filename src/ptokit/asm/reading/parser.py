@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Note
-from ptokit.diagnostics.suggestions import suggest
+from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Block, Op, Value
 from ptokit.ir.module_target import target_named
 from ptokit.ir.recursion import SHALLOW, make_room

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ptokit.diagnostics import Note
-from ptokit.diagnostics.suggestions import suggest
+from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Block, Value
 from ptokit.ir.control import TERMINATORS
 from ptokit.ir.graph import dominators, reverse_postorder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics.suggestions import suggest
+from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Value
 
 _HINT_NAMES, _HINTS = 5000, 100  # names to compare with, hints in one text; more take too long

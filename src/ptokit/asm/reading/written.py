@@ -8,7 +8,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
-from ptokit.diagnostics.suggestions import suggest
+from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Op, Operands, Value
 from ptokit.ir.fixpipe import hides
 from ptokit.isa.table import TABLE, Attr, Instr, Kind

@@ -6,7 +6,7 @@ import re
 from typing import NoReturn
 
 from ptokit.diagnostics import Diagnostics, Location, Note
-from ptokit.diagnostics.suggestions import suggest
+from ptokit.diagnostics.finding import suggest
 
 from . import rules
 from .lexer import EOF, Tokens

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics.suggestions import suggest
+from ptokit.diagnostics.finding import suggest
 from ptokit.types.dtypes import DTYPES, DType, dtype, is_dtype
 from ptokit.types.values import Scalar
 

@@ -11,7 +11,7 @@ from stat import S_ISREG
 from typing import BinaryIO
 
 from ptokit.diagnostics import Diagnostics, Location
-from ptokit.diagnostics.source import keep_text
+from ptokit.diagnostics.location import keep_text
 
 from . import rules
 from .lexer import MAX_TEXT

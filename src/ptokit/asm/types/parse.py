@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ptokit.diagnostics.suggestions import suggest
+from ptokit.diagnostics.finding import suggest
 from ptokit.types.dtypes import DTYPES, PACKED, DType, dtype, is_dtype
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import EventIdArray, Group, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type

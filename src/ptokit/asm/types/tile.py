@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ptokit.diagnostics.suggestions import suggest
+from ptokit.diagnostics.finding import suggest
 from ptokit.types.enums import BLayout, CompactMode, PadValue, SLayout, TileType
 from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec, declared, scales
 

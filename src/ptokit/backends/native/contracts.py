@@ -1,6 +1,6 @@
 """Products of tiles: operands are laid out in rows by machine code, multiplied by NumPy's BLAS, and stored again.
 
-The sum is that of `ptokit.isa.meaning.contract`, called on arrays of the same values, so that its bytes are those of
+The sum is that of `ptokit.isa.meaning.fold`, called on arrays of the same values, so that its bytes are those of
 the NumPy backend in every mode.
 """
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ptokit.isa.meaning.contract import product
 from ptokit.isa.meaning.expressions import OWN
+from ptokit.isa.meaning.fold import product
 from ptokit.isa.meaning.words import Contract
 from ptokit.plan.steps import Step
 from ptokit.types.dtypes import DType

@@ -31,8 +31,8 @@ from ptokit.isa.meaning.expressions import (
     children,
     type_of,
 )
+from ptokit.isa.numerics.arith import element
 from ptokit.isa.numerics.convert import conversion_table
-from ptokit.isa.numerics.scalars import element
 from ptokit.isa.numerics.unary import table16
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import RoundMode

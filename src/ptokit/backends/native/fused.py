@@ -9,8 +9,8 @@ from .elements import many, same
 def fused(code: Code, n: int, a: str, b: str, c: str) -> str:
     """``a * b + c`` of floats that hold f32, f16 or bf16, as doubles.
 
-    An inexact sum is made odd (see `ptokit.isa.numerics.exact`): rounding it again gives what rounding the exact value
-    would.
+    An inexact sum is made odd (see `ptokit.isa.numerics.rounding`): rounding it again gives what rounding the exact
+    value would.
     """
     f, d, i, t = many(n, "float"), many(n, "double"), many(n, "i64"), many(n, "i1")
     suffix = "f64" if n == 1 else f"v{n}f64"

@@ -23,7 +23,7 @@ from ptokit.isa.meaning.expressions import (
     type_of,
 )
 from ptokit.isa.meaning.words import Lane, Write
-from ptokit.isa.numerics.scalars import element
+from ptokit.isa.numerics.arith import element
 from ptokit.isa.site import Site
 from ptokit.isa.table import Instr
 from ptokit.plan.steps import Step, constant

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 from ptokit.isa.meaning.expressions import Element, Extent, leaves
 from ptokit.isa.meaning.footprint import size_at
 from ptokit.isa.meaning.words import Lane, Move
-from ptokit.isa.site import Site
-from ptokit.isa.unknown import known
+from ptokit.isa.site import Site, known
 from ptokit.plan.steps import Step
-from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import Layout
-from ptokit.types.tensor import ROW_COL_AXES
+from ptokit.types.tensor import ROW_COL_AXES, ConvSpec
 
 from .code import Code, Num
 from .elements import many

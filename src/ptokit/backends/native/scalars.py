@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ptokit.isa.scalar import arithmetic
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, FLOAT, SIGNED, UNSIGNED, Arithmetic, reading
 from ptokit.plan.steps import Operand, Step, without_form
+from ptokit.types.codecs import width
 from ptokit.types.dtypes import DTYPES, DType, dtype
-from ptokit.types.integers import width
 from ptokit.types.values import Scalar
 
 from .elements import computed

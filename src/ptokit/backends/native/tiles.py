@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ptokit.isa.checks.placement import broken_placement
+from ptokit.isa.checks.tile_types import broken_placement
 from ptokit.plan.steps import Data, Step
 from ptokit.run.machine.tile_words import slot_bytes
-from ptokit.types.layout import element_offset, windowed
-from ptokit.types.tile import DYNAMIC, TileSpec, numbers_in
+from ptokit.types.tile import DYNAMIC, TileSpec, element_offset, numbers_in, windowed
 
 from .code import Code, Num
 from .values import NotNativeError, Slots, Tile

@@ -10,9 +10,9 @@ from ptokit.ir.core import Value
 from ptokit.plan.steps import Step
 from ptokit.run.machine.value_words import APART
 from ptokit.run.memory.local import SPACES
+from ptokit.types.codecs import width
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
-from ptokit.types.integers import width
 from ptokit.types.tensor import infer_layout, inner_channels
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import MemRef, Ptr, Scalar

@@ -20,7 +20,7 @@ from ptokit.run.machine import arithmetic, lanes
 from ptokit.run.machine.calls import bound
 from ptokit.run.machine.loop_batching import NotSteadyError, countdowns
 from ptokit.run.observer import TOLD, watched
-from ptokit.types.integers import wrap
+from ptokit.types.codecs import wrap
 
 _ATTRIBUTES = frozenset(("block_idx", "total", "subblock", "subblocks"))
 """What is known of a machine without asking it."""

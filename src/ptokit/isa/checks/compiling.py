@@ -1,4 +1,4 @@
-"""From conditions of rules (`ptokit.diagnostics.conditions`) to functions of a site.
+"""From conditions of rules (`ptokit.diagnostics.conditions`) to functions of a site, and what conditions may name.
 
 One function is made of all conditions of a rule, as text: it looks for what *breaks* each, so that comparisons with
 `UNKNOWN` find nothing. Messages are compiled when a site breaks a rule.
@@ -9,14 +9,172 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from enum import EnumType
 from functools import cache, partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, get_args
 
-from ptokit.diagnostics import Doubt
+from ptokit.diagnostics import Doubt, rule
 from ptokit.diagnostics.conditions import Check, Conditions, Found, Need, When
+from ptokit.targets import A2A3, A5, CPU
+from ptokit.types import enums
+from ptokit.types.enums import TileType
 
-from .seen import seen
-from .words import PYTHON, WORDS
+from ..operands import names as type_names
+from ..site import Info, Site, TileInfo, known, least, product
+
+# What a message says was seen where a comparison does not hold: "src has 16 valid rows, dst has 8".
+
+
+_COUNTED = {
+    "vr": "valid rows",
+    "vc": "valid columns",
+    "rows": "rows",
+    "cols": "columns",
+    "lanes": "lanes",
+}
+_SAID = {"dtype": "element type", "slayout": "slayout", "blayout": "blayout"}
+_THAN = {ast.LtE: "more than", ast.Lt: "not fewer than", ast.GtE: "fewer than", ast.Gt: "not more than"}
+
+
+def seen(tree: ast.expr, text: str) -> str:
+    """A template of a message for a comparison, or several, of which it shows the first.
+
+    Raises `ValueError` for what has no words here: the rule has to give its message.
+    """
+    match tree:
+        case ast.Compare(ast.Attribute(ast.Name(a), x), _, [ast.Attribute(ast.Name(b), y)]) if x == y:
+            return f"{_has(a, x)}, {_has(b, x, again=True)}"
+        case ast.Compare(ast.Attribute(ast.Name(a), "loc"), [ast.Is()], [ast.Name(place)]):
+            return f"{_has(a, 'loc')}, not {place.lower()}"
+        case ast.Compare(ast.Attribute(ast.Name(a), x), [ast.Eq() | ast.Is()], [limit]):
+            return f"{_has(a, x)}, not {_shown(limit, text)}"
+        case ast.Compare(ast.Attribute(ast.Name(a), x), [op], [limit]) if type(op) in _THAN:
+            return f"{_has(a, x)}, {_THAN[type(op)]} {_shown(limit, text)}"
+        case ast.Compare(ast.BinOp(ast.Attribute(ast.Name(a), x), ast.Mod(), unit), [ast.Eq()], [ast.Constant(0)]):
+            return f"{_has(a, x)}, no multiple of {_shown(unit, text)}"
+    raise ValueError(f"{text!r} needs a message")
+
+
+def _has(operand: str, field: str, *, again: bool = False) -> str:
+    if field == "loc":
+        return f"{{{operand}}} is a {{{operand}.loc.text}} tile"
+    if field in _SAID:
+        words = "" if again else f"{_SAID[field]} "
+        return f"{{{operand}}} has {words}{{{operand}.{field}}}"
+    if field in _COUNTED:
+        words = "" if again else f" {_COUNTED[field]}"
+        return f"{{{operand}}} has {{{operand}.{field}}}{words}"
+    raise ValueError(f"no words for {field}")
+
+
+def _shown(value: ast.expr, text: str) -> str:
+    if isinstance(value, ast.Constant):
+        return str(value.value)
+    return f"{{{text[value.col_offset : value.end_col_offset]}}}"
+
+
+# Questions that rules ask about the tiles of a site.
+
+
+DEVICES = ("a2a3", "a5")
+Message = str | tuple[str, str] | None
+
+
+def all_tiles(o: Site) -> list[tuple[str, TileInfo]]:
+    """Every tile operand that is present, with its name."""
+    return [(n, t) for n, t in o.operands.items() if isinstance(t, TileInfo)]
+
+
+def same_tile(a: TileInfo, b: TileInfo) -> bool:
+    """True if both operands are known to be one tile: the same value, or address, type and pitch.
+
+    Tiles without an address, as slots of a buffer that has none, are at one place if they begin in the same memory.
+    """
+    if a is b or (a.data is not None and a.data is b.data):
+        return True
+    together = a.addr == b.addr if known(a.addr, b.addr) else known(a.origin) and a.origin == b.origin
+    return together and (a.loc, a.dtype, a.cols, a.blayout) == (b.loc, b.dtype, b.cols, b.blayout)
+
+
+def overlap(a: TileInfo, b: TileInfo) -> bool:
+    """True if the bytes of two tiles are known to intersect."""
+    if same_tile(a, b):
+        return True
+    if a.loc is not b.loc or not known(a.addr, b.addr):
+        return False
+    return bool(a.addr < b.addr + b.spec.nbytes and b.addr < a.addr + a.spec.nbytes)
+
+
+def sharing(o: Site, *names: str) -> Message:
+    """Two of the operands whose bytes are known to intersect."""
+    tiles = [(name, t) for name in names if isinstance(t := o.operands.get(name), TileInfo)]
+    for k, (name, a) in enumerate(tiles):
+        for other, b in tiles[k + 1 :]:
+            if overlap(a, b) or (a.origin == b.origin and known(a.origin)):
+                return f"{o:{name}} and {o:{other}} share bytes"
+    return None
+
+
+def is_dn1(t: TileInfo) -> bool:
+    """A column vector: col_major, no boxes, one column."""
+    return not t.row_major and not t.boxed and t.cols == 1
+
+
+def is_nd(t: TileInfo) -> bool:
+    """Row-major without boxes."""
+    return t.row_major and not t.boxed
+
+
+def layout(o: Site, name: str) -> str:
+    """Description of the layout of a tile operand for messages."""
+    t = o.operands[name]
+    assert isinstance(t, TileInfo)
+    return f"{o:{name}} is {layout_text(t)}"
+
+
+def layout_text(t: TileInfo) -> str:
+    """Layout and size of a tile for messages: ``Nz 16x64``."""
+    return f"{t.layout_name} {t.rows}x{t.cols}"
+
+
+# Words of conditions: what they may name beside the site and the module of the rule.
+
+
+def tiles_named(o: Site, *operands: str) -> list[tuple[str, TileInfo]]:
+    """The operands that are there and are tiles, with their names."""
+    return [(name, t) for name in operands if isinstance(t := o.operands.get(name), TileInfo)]
+
+
+WORDS: dict[str, Any] = {
+    **{kind.name: kind for kind in TileType},
+    **{name: word for name, word in vars(enums).items() if isinstance(word, EnumType)},
+    **{info.__name__: info for info in get_args(Info)},
+    "A2A3": A2A3,
+    "A5": A5,
+    "CPU": CPU,
+    "nd": is_nd,
+    "dn1": is_dn1,
+    "overlap": overlap,
+    "same": same_tile,
+    "known": known,
+    "least": least,
+    "product": product,
+    "layout_text": layout_text,
+    "type_names": type_names,
+    "tiles_named": tiles_named,
+    "all_tiles": all_tiles,
+}
+"""What conditions and messages may name beside operands, attributes and the site."""
+
+PYTHON: dict[str, Any] = {
+    function.__name__: function
+    for function in (abs, all, any, bool, float, getattr, int, isinstance, len, max, min, next, range, set, str, sum)
+}
+"""Functions of Python that conditions may call."""
+
+
+# From conditions of rules (`ptokit.diagnostics.conditions`) to functions of a site.
+
 
 _OPPOSITE: dict[type[ast.cmpop], str] = {
     ast.Eq: "!=",
@@ -236,3 +394,18 @@ def _marked(template: str, operands: Mapping[str, Any], each: str) -> str:
 @cache
 def _code(text: str) -> Any:
     return compile(text, "<condition>", "eval")
+
+
+# The check of attributes that an instruction cannot be without.
+
+
+@rule(
+    "ATTR-1",
+    'pto.pset_b32 "PAT_ALL" : !pto.mask<b32>',
+    "pto.pset_b32 : !pto.mask<b32>",
+    source="the attributes that VPTOOps.td and VMIOps.td declare",
+)
+def REQUIRED(o: Site) -> str | None:
+    """Attributes that say what is computed, and have no default, are given: patterns, comparisons, counts of groups."""
+    missing = [attr.name for attr in o.instr.attrs if attr.required and o.attrs.get(attr.name) is None]
+    return f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing" if missing else None

@@ -16,7 +16,7 @@ from ptokit.diagnostics.conditions import Check
 from ptokit.types.values import element_text
 
 from ..site import Info, LoweredInfo, PtrInfo, ScalarInfo, Site, VectorInfo, ViewInfo, VregInfo
-from .operands import Message
+from .compiling import Message
 
 Lanes = VregInfo | VectorInfo
 

@@ -1,4 +1,4 @@
-"""Comparisons into packed masks, and selection by mask (compute-elementwise 3.5 and 5)."""
+"""Comparisons into packed masks, and selection by mask (compute-elementwise 2, 3.5 and 5)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.diagnostics import family
+from ptokit.diagnostics.conditions import need
+from ptokit.diagnostics.finding import Change
+from ptokit.targets import A2A3, A5, Target
 from ptokit.types.enums import CmpMode
 
+from ..checks.compiling import Message
+from ..checks.tiles import assembler_rule
 from ..machine import Machine, TileOperand
 from ..meaning.expressions import (
     Bit,
@@ -25,17 +31,272 @@ from ..meaning.expressions import (
     unequal,
 )
 from ..meaning.words import Lane, Python, Write
-from ..numerics.scalars import element
-from ..operands import BITS, FIRST_SOURCE
+from ..numerics.arith import element
+from ..operands import (
+    ASM_8,
+    ASM_16,
+    ASM_I32_F,
+    ASM_INT,
+    BF16,
+    BITS,
+    FB,
+    FIRST_SOURCE,
+    I8,
+    I32_F32,
+    INT16_32,
+    N11,
+    F,
+    types,
+    types_of,
+)
 from ..scratch import on_a2a3
-from ..site import Site
+from ..site import Site, TileInfo
 from ..table import Access, Attr, TextForm, derived_footprint, dst, scalar, src, tmp
-from ..typesets import ASM_8, ASM_16, ASM_I32_F, ASM_INT, BF16, FB, I8, I32_F32, INT16_32, N11, F, types, types_of
-from .compare_rules import EW_A5_03, EW_A5_04, EW_AS_10, SCALAR_RULES, SELECT_RULES, TILE_RULES
-from .scratch_rules import EW_11_SEL, EW_11_SELS
-from .scratch_text_rules import EW_AS_12, EW_AS_13
-from .vector_rules import EW_07, EW_A5_01, EW_CPU_01
-from .words import SCALAR, SRC, SRC0, SRC1, computed, vector
+from .scratch import EW_10, EW_10_APART, EW_11_SEL, EW_11_SELS
+from .text_rules import EW_AS_12, EW_AS_13
+from .vector_unit import (
+    EW_01,
+    EW_02,
+    EW_03,
+    EW_06,
+    EW_07,
+    EW_1,
+    EW_A5_01,
+    EW_CPU_01,
+    SCALAR,
+    SRC,
+    SRC0,
+    SRC1,
+    computed,
+    vector,
+)
+
+# Rules of TCMP, TCMPS, TSEL and TSELS (compute-elementwise 2 and 5).
+
+
+SOURCE = "compute-elementwise 2"
+rule = family(f"{SOURCE}.3")
+
+
+def compared(o: Site) -> TileInfo:
+    """The first compared tile: its valid region is the domain."""
+    found: TileInfo = o.operands[o.instr.typed_operand]  # type: ignore[assignment]
+    return found
+
+
+@rule(
+    "EW-CMP-01",
+    "TCMP(Tile(Vec, u8, 16, 32), Tile(Vec, f32, 16, 64), Tile(Vec, {f32|f16}, 16, 64))",
+    source=f"{SOURCE}.1, 3.5, 5",
+    evidence="static_assert device assertion",
+)
+def EW_CMP_01(o: Site) -> Message:
+    """Compared tiles have one type and valid region; dst is an integer mask with a bit for each column.
+
+    Decision: u8, i8 and u32 masks on a5 and cpu (also u16 on cpu), u8 and i8 on a2a3.
+    """
+    a = compared(o)
+    if o.has_operand("src1"):
+        b = o.src1
+        if b.dtype is not a.dtype:
+            return f"{o:src0} has element type {a.dtype}, {o:src1} has {b.dtype}"
+        if b.vr != a.vr or b.vc != a.vc:
+            return f"{o:src0} has valid region {a.vr}x{a.vc}, {o:src1} has {b.vr}x{b.vc}"
+    allowed = ("u8", "i8") if o.target.is_a(A2A3) else ("u8", "i8", "u32", "u16")
+    if o.dst.dtype.name not in allowed:
+        hint = f"give {o.dst.name} elements of u8: it holds a bit for each column"
+        message = f"{o:dst} has element type {o.dst.dtype}; a mask is {' or '.join(allowed)}"
+        return message, Change(hint, o.dst.dtype.name, "u8", of="dst")
+    if o.dst.cols * o.dst.dtype.bits < a.vc:
+        return f"{o:dst} has {o.dst.cols * o.dst.dtype.bits} bits per row, {a.vc} columns are compared"
+    return None
+
+
+def _written(a: TileInfo, on: Target) -> int | None:
+    """Mask bytes that a device writes per row (section 5)."""
+    if not isinstance(a.vc, int):
+        return None
+    size = a.dtype.size
+    if on.is_a(A2A3):
+        return -(-a.vc * size // 256) * (32 // size)
+    if size == 8:
+        return 32
+    return -(-a.vc // 256) * 32 if size == 1 else -(-a.vc // 128) * 16
+
+
+EW_A3_03 = rule(
+    "EW-A3-03",
+    "t = Tile(Vec, f32, 16, {64|320}); TCMP(Tile(Vec, u8, 16, 32), t, t)",
+    source=f"{SOURCE}.2",
+    evidence="device",
+)(
+    "A mask row holds the whole repeats that a2a3 writes.",
+    "need = _written(compared(o), A2A3)",
+    "dst.cols >= need if need is not None",
+    "{dst} has {dst.cols} bytes per row; a2a3 writes {need}",
+)
+
+EW_A5_06 = rule("EW-A5-06", "t = Tile(Vec, f32, 16, {64|320}); TCMP(Tile(Vec, u8, 16, 32), t, t)", evidence="device")(
+    "A mask row is a multiple of 4 bytes and holds what a5 writes.",
+    "row = dst.cols * dst.dtype.size",
+    "need = _written(compared(o), A5)",
+    "row % 4 == 0 and (need is None or row >= need)",
+    "{dst} has {row} bytes per row; a5 needs a multiple of 4, at least {need}",
+)
+
+
+@rule(
+    "EW-CPU-04",
+    "t = Tile(Vec, {f32|i16}, 16, 64); TCMP(Tile(Vec, u8, 16, 32), t, t)",
+    source=f"{SOURCE}, 3.7",
+    evidence="static_assert",
+)
+def EW_CPU_04(o: Site) -> Message:
+    """TCMP on cpu: u8 mask with i32 f16 f32, or u32 mask with 8- to 32-bit types; equal valid rows."""
+    d, s = o.dst.dtype.name, o.src0.dtype.name
+    wide = ("i8", "u8", "i16", "u16", "i32", "u32", "f16", "bf16", "f32")
+    if (d == "u8" and s in ("i32", "f16", "f32")) or (d == "u32" and s in wide):
+        return f"{o:dst} has {o.dst.vr} valid rows, {o:src0} has {o.src0.vr}" if o.dst.vr != o.src0.vr else None
+    return f"TCMP on cpu has no {s} into {d} form; u8 takes i32 f16 f32, u32 takes {' '.join(wide)}"
+
+
+@assembler_rule(
+    "EW-AS-07",
+    "pto.tcmp ins(%t, %t : !pto.tile_buf<vec, 16x64xf32>, !pto.tile_buf<vec, 16x64xf32>) "
+    "outs(%a : !pto.tile_buf<vec, {16x64xui8|16x32xui8}>)",
+    source=f"{SOURCE}.4",
+)
+def EW_AS_07(o: Site) -> Message:
+    """tcmp: dst is an 8-bit integer tile; on a5 all shapes are equal."""
+    if o.dst.dtype.bits != 8:
+        return f"{o:dst} has element type {o.dst.dtype}; the assembler wants an 8-bit integer"
+    if o.target.is_a(A5) and o.has_operand("src1"):
+        for name, t in o.data_tiles:
+            if (t.rows, t.cols) != (o.dst.rows, o.dst.cols):
+                return f"{o:{name}} is {t.rows}x{t.cols}, {o:dst} is {o.dst.rows}x{o.dst.cols}"
+    return None
+
+
+_BOTH = (
+    EW_01,
+    EW_02,
+    EW_03,
+    EW_06,
+    EW_10_APART,
+    EW_1,
+    EW_CMP_01,
+    rule(
+        "EW-A3-01",
+        "t = Tile(Vec, i32, 16, 64); TCMP(Tile(Vec, u8, 16, 32), t, t, cmp=CmpMode.{NE|LT})",
+        source=f"{SOURCE}.2",
+        evidence="legal",
+    )(
+        """i32 comparisons are EQ or NE on a2a3.
+
+        Decision: The executor compares as the mode says.
+        """,
+        "cmp in (CmpMode.EQ, CmpMode.NE) if compared(o).dtype.name == 'i32'",
+        "i32 comparisons on a2a3 know EQ and NE; {cmp.name} yields EQ",
+    ),
+)
+TILE_RULES = (
+    *_BOTH,
+    EW_A3_03,
+    rule(
+        "EW-A5-02",
+        "TCMP(Tile(Vec, u8, 16, 32), Tile(Vec, f32, 16, 64), Tile(Vec, f32, 16, {64|128}))",
+        evidence="device",
+    )(
+        "TCMP of 4-byte types has equal columns in both sources on a5.",
+        need("src0.cols == src1.cols if src0.dtype.size == 4", "; a5 swaps their pitches"),
+    ),
+    EW_A5_06,
+    EW_CPU_04,
+    EW_AS_07,
+)
+"""Rules of TCMP."""
+
+SCALAR_RULES = (
+    *_BOTH,
+    rule(
+        "EW-A3-02",
+        "TCMPS(Tile(Vec, u8, 16, 32), Tile(Vec, {f16|i16}, 16, 64), 1)",
+        source=f"{SOURCE}.2",
+        evidence="legal",
+    )(
+        """TCMPS compares 16-bit integers as f16 bit patterns on a2a3.
+
+        Decision: The executor compares integers.
+        """,
+        "compared(o).dtype.name not in ('i16', 'u16')",
+        "{compared(o).dtype} is compared as if its bits were f16 on a2a3",
+    ),
+    EW_A3_03,
+    EW_A5_06,
+    EW_AS_07,
+)
+"""Rules of TCMPS."""
+
+# Selection -----------------------------------------------------------------------------------------------------------
+
+
+EW_A5_03 = rule(
+    "EW-A5-03", "t = Tile(Vec, f32, 16, 64); TSEL(t, Tile(Vec, {u8|u32}, 16, {32|8}), t, t)", evidence="device"
+)(
+    "The mask of TSEL has 1-byte elements on a5.",
+    "mask.dtype.size == 1 if dst.dtype.size < 8",
+    "{mask} has element type {mask.dtype}; TSEL on a5 takes its pitch in bytes and needs 1-byte elements",
+)
+
+EW_A5_04 = rule(
+    "EW-A5-04",
+    "t = Tile(Vec, i8, 16, {256|320}); TSEL(t, Tile(Vec, u8, 16, 64), t, t, Tile(Vec, u8, 16, 32))",
+    evidence="device",
+)(
+    "TSEL of 1-byte elements has at most 256 valid columns on a5.",
+    "dst.vc <= 256 if dst.dtype.size == 1",
+    "{dst} has {dst.vc} valid columns of {dst.dtype}; a5 reads a wrong mask beyond 256",
+)
+
+EW_AS_10 = assembler_rule(
+    "EW-AS-10",
+    "pto.tsels ins(%a, %b, %c1_i32 : !pto.tile_buf<vec, 16x32xui8>, !pto.tile_buf<vec, 16x64xui32>, i32) "
+    "outs(%c : !pto.tile_buf<vec, {16x64xi8|16x64xui32}>)",
+    source=f"{SOURCE}.4",
+)(
+    "tsels: signless integers only.",
+    "dst.dtype.kind != 'u'",
+    "{dst} has element type {dst.dtype}; the assembler takes signless integers for tsels",
+)
+
+SELECT_RULES = (
+    EW_01,
+    EW_02,
+    EW_03,
+    EW_06,
+    EW_10,
+    EW_1,
+    rule(
+        "EW-SEL-01",
+        "TSEL(Tile(Vec, f32, 16, 64), Tile(Vec, u8, 16, 32), Tile(Vec, f32, 16, 64), Tile(Vec, {f32|f16}, 16, 64))",
+        source=f"{SOURCE}.1, 5",
+        evidence="static_assert device",
+    )(
+        """Destination and sources have one type; the mask has a bit for each of dst's valid elements.
+
+        Decision: The library compares dst with either source; all must agree here.
+        """,
+        need("t.dtype is dst.dtype for t in data if name not in ('dst', 'mask')"),
+        "mask.cols * mask.dtype.bits >= dst.vc",
+        "{mask} has {mask.cols * mask.dtype.bits} bits per row, {dst} has {dst.vc} valid columns",
+        need("mask.vr >= dst.vr"),
+    ),
+)
+"""Rules that TSEL and TSELS share."""
+
+
+# Comparisons into packed masks, and selection by mask (compute-elementwise 3.5 and 5).
+
 
 COMPARISONS: dict[CmpMode, Callable[..., Expr]] = {
     CmpMode.EQ: equal,

@@ -8,18 +8,15 @@ from ptokit.targets import A2A3
 from ptokit.types.dtypes import f16, f32, i32
 from ptokit.types.enums import RoundMode
 
-from ..checks.operands import Message
-from ..forms import LEVEL2
+from ..checks.compiling import Message
 from ..meaning.expressions import Const, Convert, Expr, Reinterpret, Scalar
 from ..meaning.words import Lane, Write
 from ..numerics.convert import Conversion, conversion
+from ..operands import NONE, F, types, types_of
 from ..site import Site
-from ..table import Instr, TextForm, dst, scalar, src, tmp
-from ..typesets import NONE, F, types, types_of
-from .overlap_rules import EW_10_APART_A3
-from .scratch_rules import EW_11_SUMS
-from .vector_rules import COMMON, EW_06, EW_07
-from .words import SRC0, SRC1, computed, relu, vector
+from ..table import LEVEL2, Instr, TextForm, dst, scalar, src, tmp
+from .scratch import EW_10_APART_A3, EW_11_SUMS
+from .vector_unit import COMMON, EW_06, EW_07, SRC0, SRC1, computed, relu, vector
 
 _NARROWED = {"f32": "f16", "f16": "i8", "i16": "i8"}
 

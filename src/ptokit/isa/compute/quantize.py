@@ -1,21 +1,279 @@
-"""TQUANT and TDEQUANT: 8-bit integers of f32 and back (compute-reduce-matrix 14 and 17)."""
+"""TQUANT and TDEQUANT: 8-bit integers of f32 and back (compute-reduce-matrix 14, 15, 17)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ptokit.diagnostics import family
 from ptokit.targets import A2A3
-from ptokit.types.enums import QuantType
+from ptokit.types.enums import BLayout, QuantType
 
-from ..forms import ALSO, LEVEL2
+from ..checks.compiling import DEVICES, Message, is_dn1, layout
+from ..checks.tiles import assembler_rule, boxed_or_columns, missing, not_of, not_vec, rows_differ, valid_differs
 from ..meaning.expressions import COLUMN, Axis, Convert, Element, Expr, Index
 from ..meaning.words import Lane, lane
+from ..operands import F32, FB, types_of
 from ..scratch import on_a2a3
-from ..site import Site, TileInfo
-from ..table import Access, Attr, Instr, TextForm, default_footprint, dst, instruction, src, tmp
-from ..unknown import Size, known
-from .quantize_rules import DEQUANT_RULES, QUANT_RULES, TQ_1, TQ_2
-from .words import SRC
+from ..site import Site, Size, TileInfo, known
+from ..table import ALSO, LEVEL2, Access, Attr, Instr, TextForm, default_footprint, dst, instruction, src, tmp
+from .vector_unit import SRC
+
+# Rules of TQUANT and TDEQUANT (compute-reduce-matrix 14, 15, 17).
+
+
+_quant = family("compute-reduce-matrix 14")
+_mx = family("compute-reduce-matrix 15")
+_dequant = family("compute-reduce-matrix 17")
+GROUP = 32
+
+
+@_quant(
+    "QNT-COM-01",
+    "TQUANT(Tile(Vec, i8, 6, 64), Tile(Vec, {f32|f16}, 6, 64), Tile(Vec, f32, 8, 1, ColMajor, valid_row=6))",
+    evidence="static_assert",
+    on="cpu",
+)
+def QNT_COM_01(o: Site) -> Message:
+    """src, scale and offset are f32; symmetric: i8 without offset, asymmetric: u8 with one."""
+    wrong = not_of(o, F32, "src", "scale", "offset")
+    if wrong:
+        return wrong
+    sym = o.quant_type is QuantType.INT8_SYM or (o.quant_type is None and not o.has("offset"))
+    if sym and o.has("offset"):
+        return f"INT8_SYM takes no {o:offset}"
+    if not sym and not o.has("offset"):
+        return "INT8_ASYM takes an offset"
+    return not_of(o, types_of("i8" if sym else "u8"), "dst")
+
+
+def _parameters(o: Site, rows: TileInfo) -> Message:
+    for name in ("scale", "offset"):
+        t = o.operands.get(name)
+        if not isinstance(t, TileInfo):
+            continue
+        if o.target.is_a(A2A3) and not is_dn1(t):
+            return f"{layout(o, name)}; it is one column, {o.word(BLayout.ColMajor)}"
+        if known(rows.vr) and t.rows * t.cols < rows.vr:
+            return f"{o:{name}} has {t.rows * t.cols} elements; there are {rows.vr} rows"
+    return None
+
+
+@_quant("QNT-A3-02", "on a5", "on a2a3")
+def QNT_A3_02(o: Site) -> Message:
+    """TQUANT destroys its source on a2a3.
+
+    Decision: The executor leaves the source as it is.
+    """
+    return f"{o:src} is scaled in place; what it held is lost on a2a3"
+
+
+QUANT_RULES = (
+    QNT_COM_01,
+    _quant(
+        "QNT-COM-02",
+        "TQUANT(Tile(Vec, i8, 6, {64|32}), Tile(Vec, f32, 6, 64), Tile(Vec, f32, 8, 1, ColMajor, valid_row=6))",
+        evidence="static_assert device",
+    )(
+        "dst and src are row-major and valid alike; scale and offset have an element per row.",
+        lambda o: not_vec(o, "dst", "src", "scale", "offset"),
+        lambda o: boxed_or_columns(o, "dst", "src"),
+        lambda o: valid_differs(o, "dst", "src"),
+        lambda o: _parameters(o, o.src),
+    ),
+    _quant("QNT-A3-01", "16x64xf32", "8x64xf32")(
+        "The scratch tile has as many elements of 4 bytes as src.",
+        "text if tmp is None",
+        "TQUANT needs a scratch tile on a2a3",
+        "tmp.dtype.size == 4 and tmp.rows == src.rows and (tmp.cols == src.cols)",
+        "{tmp} is {tmp.rows}x{tmp.cols}x{tmp.dtype}; it has {src}'s {src.rows}x{src.cols} elements of 4 bytes",
+    ),
+    QNT_A3_02,
+)
+
+
+DEQUANT_RULES = (
+    _dequant(
+        "DEQ-COM-01",
+        "t = Tile(Vec, f32, 8, 1, ColMajor, valid_row=6); "
+        "TDEQUANT(Tile(Vec, f32, 6, 64), Tile(Vec, {i8|u8}, 6, 64), t, t)",
+        evidence="static_assert",
+    )(
+        "src is i8 or i16, the others f32; scale and offset have one type.",
+        "scale.dtype is offset.dtype and scale.rows == offset.rows and (scale.cols == offset.cols)",
+        "{scale} and {offset} are tiles of one type",
+        lambda o: not_of(o, types_of("i8 i16"), "src"),
+        lambda o: not_of(o, F32, "dst", "scale", "offset"),
+    ),
+    _dequant(
+        "DEQ-COM-02",
+        "t = Tile(Vec, f32, 8, 1, ColMajor{, valid_row=6|}); "
+        "TDEQUANT(Tile(Vec, f32, 6, 64), Tile(Vec, i8, 6, 64), t, t)",
+        evidence="static_assert device assertion",
+        on="a2a3",
+    )(
+        "dst and src are row-major and valid alike; scale and offset have a row for each of theirs.",
+        lambda o: not_vec(o, "dst", "src", "scale", "offset"),
+        lambda o: boxed_or_columns(o, "dst", "src"),
+        lambda o: valid_differs(o, "dst", "src"),
+        lambda o: rows_differ(o, "dst", "scale", "offset"),
+    ),
+    _dequant(
+        "DEQ-COM-03",
+        "t = Tile(Vec, f32, {8, 1, ColMajor, valid_row=6|6, 8}); "
+        "TDEQUANT(Tile(Vec, f32, 6, 64), Tile(Vec, i8, 6, 64), t, t)",
+        evidence="legal",
+    )(
+        """scale and offset have one column.
+
+        Decision: The executor uses the first.
+        """,
+        "scale.vc <= 1",
+        "{scale} has {scale.vc} valid columns; the devices use the first",
+    ),
+)
+
+
+@_mx(
+    "QMX-COM-01",
+    "t = Tile(Vec, f16, 1, 128); TQUANT_MX(Tile(Vec, u8, {64|32}, 64), Tile(Vec, f16, 64, 64), "
+    "Tile(Vec, u8, 1, 128), t, t)",
+    evidence="static_assert",
+)
+def QMX_COM_01(o: Site) -> Message:
+    """src is a float tile, dst 8-bit or e2m1 codes of one shape, exponents 8-bit; all are Vec tiles."""
+    fp4 = (o.quant_type or o.alg).name.endswith("E2M1")
+    sources = FB - F32 if fp4 and o.target.is_device else FB
+    return (
+        not_of(o, sources, "src")
+        or not_of(o, types_of("e2m1") if fp4 else types_of("i8 u8 e4m3"), "dst")
+        or not_of(o, types_of("u8 i8 e8m0"), "exp")
+        or boxed_or_columns(o, "dst", "src")
+        or not_vec(o, "dst", "src", "exp", "max", "scaling")
+        or _mx_shape(o)
+    )
+
+
+def _mx_shape(o: Site) -> Message:
+    s, d = o.src, o.dst
+    differs = s.rows != d.rows or s.cols != d.cols
+    return f"{o:src} is {s.rows}x{s.cols}, {o:dst} {d.rows}x{d.cols}; they have one shape" if differs else None
+
+
+@_mx(
+    "QMX-COM-03",
+    "t = Tile(Vec, f16, 1, 128); TQUANT_MX(Tile(Vec, u8, 64, 64), Tile(Vec, f16, 64, 64), "
+    "Tile(Vec, u8, 1, {128|96}), t, t)",
+    evidence="static_assert",
+    on="cpu",
+)
+def QMX_COM_03(o: Site) -> Message:
+    """exp, max and scaling have an element for each group."""
+    groups = o.src.spec.numel // GROUP
+    for name in ("exp", "max", "scaling"):
+        t = o.operands[name]
+        if isinstance(t, TileInfo) and t.rows * t.cols < groups:
+            return f"{o:{name}} has {t.rows * t.cols} elements; there are {groups} groups"
+    return None
+
+
+MX_RULES = (
+    QMX_COM_01,
+    _mx(
+        "QMX-COM-02",
+        "t = Tile(Vec, f32, 2, 32); TQUANT_MX(Tile(Vec, i8, {64|48}, 32), Tile(Vec, f32, {64|48}, 32), "
+        "Tile(Vec, u8, 2, 32), t, t, quant_type=QuantType.MXFP8, grp_axis=MxGroupAxis.Axis0)",
+        evidence="static_assert device",
+    )(
+        "Along the groups the tiles have a multiple of 32 elements.",
+        "grp_axis in (0, 1)",
+        "grp_axis is {grp_axis}; groups lie along rows (0) or columns (1)",
+        "along = src.cols if grp_axis == 1 else src.rows",
+        "along % GROUP == 0",
+        "{src} has {along} elements along the groups; they have {GROUP}",
+    ),
+    QMX_COM_03,
+    _mx(
+        "QMX-A5-01",
+        "t = Tile(Vec, f16, 1, 128); TQUANT_MX(Tile(Vec, u8, 64, 64), "
+        "Tile(Vec, f16, 64, 64{|, valid_col=60}), Tile(Vec, u8, 1, 128), t, t)",
+        evidence="legal",
+    )(
+        """The valid columns are whole groups.
+
+        Decision: The executor counts missing elements as zeros and leaves src as it is.
+        """,
+        "src.dtype.size != 2 if grp_axis == 1 and known(src.vc) and src.vc % GROUP != 0",
+        "the operation writes zeros into {src}'s columns behind the valid ones",
+        "src.vc % GROUP == 0 if grp_axis == 1 and known(src.vc)",
+        "{src} has {src.vc} valid columns; the last group sees what lies behind them",
+    ),
+    _mx(
+        "QMX-A5-03",
+        "t = Tile(Vec, f16, 1, 128); TQUANT_MX(Tile(Vec, u8, 64, 64), Tile(Vec, f16, 64, 64), "
+        "Tile(Vec, u8, 1, 128), t, t{|, interleave=True})",
+        targets=("cpu", *DEVICES[1:]),
+        evidence="static_assert device",
+    )(
+        "Interleaved exponents belong to groups along rows, of a multiple of 64 rows.",
+        "grp_axis == 0 if interleave",
+        "exponents are interleaved for groups along rows only",
+        "src.rows % 64 == 0 and (not known(src.vr) or src.vr % 64 == 0) if interleave",
+        "{src} has {src.rows} rows, {src.vr} of them valid; interleaving takes multiples of 64",
+    ),
+    _mx("QMX-A3-01", "on a5", "on a2a3", what="Block-scaled quantisation exists on a5 and cpu.")(missing),
+)
+
+
+@assembler_rule(
+    "TQ-2",
+    "pto.tquant ins(%a, %b : !pto.tile_buf<vec, 16x32xf32>, !pto.tile_buf<vec, 32x1xf32, valid=16x1, "
+    "blayout=col_major>) outs(%c : !pto.tile_buf<vec, 16x32xi8, valid={16x32|8x32}>) {quant_type = "
+    "#pto<quant_type INT8_SYM>}",
+    source="PTOAS 2026-08 PTO.cpp TQuantOp",
+    covered_by=("QNT-COM-01", "QNT-COM-02"),
+)
+def TQ_2(o: Site) -> Message:
+    """tquant: src, offset and tmp are f32, dst has src's valid region. On a2a3 src and dst lie in rows, scales and
+    offsets in columns, one for each valid row of dst, and tmp has src's shape and valid region, in rows.
+    """
+    wrong = not_of(o, F32, "src", "offset", "tmp") or valid_differs(o, "src", "dst")
+    if wrong or not o.target.is_a(A2A3):
+        return wrong
+    for name in ("src", "dst", "tmp"):
+        t = o.operands.get(name)
+        if isinstance(t, TileInfo) and not t.row_major:
+            return f"{o:{name}} has blayout={o.word(BLayout.ColMajor)}"
+    if o.tmp is not None and (o.tmp.rows, o.tmp.cols) != (o.src.rows, o.src.cols):
+        return f"{o:tmp} is {o.tmp.rows}x{o.tmp.cols}, {o:src} {o.src.rows}x{o.src.cols}"
+    for name in ("scale", "offset"):
+        t = o.operands.get(name)
+        if isinstance(t, TileInfo) and (t.row_major or t.vr != o.dst.vr or t.vc != 1):
+            return f"{o:{name}} is {o.word(t.blayout)}, valid in {t.vr}x{t.vc}; not a column of {o.dst.vr}"
+    return valid_differs(o, "src", "tmp")
+
+
+TQ_1 = assembler_rule(
+    "TQ-1",
+    "pto.tquant ins(%a, %b : !pto.tile_buf<vec, 16x32xf32>, !pto.tile_buf<vec, 32x1xf32, valid=16x1, "
+    "blayout=col_major>) outs(%c : !pto.tile_buf<vec, {16x32xi8|16x32xi16}>) {quant_type = #pto<quant_type "
+    "INT8_SYM>}",
+    source="assembly 13.9",
+    always=True,
+)(
+    "tquant: INT8_SYM without an offset or INT8_ASYM with one, into 8-bit integers.",
+    "quant_type is not None",
+    "quant_type is missing",
+    "quant_type in (QuantType.INT8_SYM, QuantType.INT8_ASYM)",
+    "{quant_type.text} is of tquant.mx",
+    "dst.dtype.is_integer and dst.dtype.bits == 8",
+    "{dst} has element type {dst.dtype}, not an integer of 8 bits",
+    "asymmetric = quant_type is QuantType.INT8_ASYM",
+    "(offset is not None) == asymmetric",
+    "{quant_type.text} {'needs an' if asymmetric else 'has no'} {offset}",
+)
+
+
+# TQUANT and TDEQUANT: 8-bit integers of f32 and back (compute-reduce-matrix 14 and 17).
 
 
 def _of_rows(o: Site, name: str, rows: Size) -> Expr | None:

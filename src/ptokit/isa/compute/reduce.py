@@ -13,16 +13,15 @@ from ptokit.diagnostics import Rule
 from ptokit.targets import A5
 from ptokit.types.dtypes import f32
 
-from ..checks.operands import is_dn1
+from ..checks.compiling import is_dn1
 from ..meaning.expressions import Convert
+from ..meaning.footprint import sentence
 from ..meaning.orders import Order, Stage
-from ..meaning.sentence import sentence
 from ..meaning.words import Fold
-from ..operands import FIRST_SOURCE
+from ..operands import ASM_8, ASM_N4, BF16, FB, FIRST_SOURCE, I8, INT16_32, INT64, N4, Types, types
 from ..scratch import of_trees, on_a2a3
 from ..site import Site
 from ..table import Attr, Instr, TextForm, dst, src, tmp
-from ..typesets import ASM_8, ASM_N4, BF16, FB, I8, INT16_32, INT64, N4, Types, types
 from .reduce_rules import (
     COLUMN_RULES,
     CRED_COM_01_ONE_TYPE,
@@ -34,7 +33,7 @@ from .reduce_rules import (
     RRED_COM_02_SUM,
     RRED_CPU_01_SUM,
 )
-from .words import SRC, vector
+from .vector_unit import SRC, vector
 
 REPEAT, BLOCK = 256, 32
 """Bytes that a vector instruction reads at once: eight blocks."""

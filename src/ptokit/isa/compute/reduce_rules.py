@@ -10,12 +10,10 @@ from ptokit.diagnostics.conditions import first, need
 from ptokit.targets import A2A3
 from ptokit.types.enums import BLayout, TileType
 
-from ..checks.assembler import assembler_rule
-from ..checks.operands import Message, is_dn1, is_nd, layout
-from ..checks.tiles import in_asm_types, in_types, small
-from ..site import Site, TileInfo
-from ..unknown import known
-from .overlap_rules import CMP_INP_01, CMP_INP_01_ROW_0
+from ..checks.compiling import Message, is_dn1, is_nd, layout
+from ..checks.tiles import assembler_rule, in_asm_types, in_types, small
+from ..site import Site, TileInfo, known
+from .scratch import CMP_INP_01, CMP_INP_01_ROW_0
 
 ROWS, COLUMNS = "compute-reduce-matrix 1", "compute-reduce-matrix 2"
 rule = family(ROWS)

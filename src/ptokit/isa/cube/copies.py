@@ -1,20 +1,31 @@
-"""Copies of rows and blocks between global memory, L1, the unified buffer and the tables; fills of L1.
+"""Copies into L1, from there into the operands of products, and into the tables.
 
 Lengths and strides of copies from global memory are bytes, strides from start to start. All others count blocks of
 32 bytes (64 for the fix-pipe buffer) and gaps between rows.
+
+L1 holds a matrix in fractals, column blocks of 32 bytes side by side (``src_stride`` fractals apart), and L0A and L0B
+hold fractals in the same way (``dst_stride`` apart): L0A the left operand, L0B the right one, turned. So the left
+operand comes as it is, and the right one as it is if L1 holds it turned; ``transpose`` turns the matrix on its way.
 """
 
 from __future__ import annotations
 
-from ptokit.types.dtypes import DTYPES, dtype
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ptokit.records import dataclass
+from ptokit.types.dtypes import DTYPES, DType, dtype
 from ptokit.types.enums import Pipe
 
 from ..meaning.expressions import Convert, Element, Expr, Extent, Reinterpret, Scalar, Sum
 from ..meaning.matrices import Matrix
-from ..meaning.words import Bursts, Meaning, Move
+from ..meaning.words import Bursts, Meaning, Move, Refusal
 from ..site import Site
-from ..table import Attr, Kind, Operand, OperandForm, Role
-from .pointers import BLOCK, at, bit, cube, given, numbers
+from ..table import Attr, Kind, Operand, OperandForm, Role, TextForm, grammar
+from .pointers import BLOCK, FRACTAL, ROWS, at, bit, ceil, clause, cube, element, given, in_fractals, moved, numbers
+
+# Copies of rows and blocks between global memory, L1, the unified buffer and the tables; fills of L1.
+
 
 _HALF, _WORD = DTYPES["u16"], DTYPES["u32"]
 TABLE_UNIT = 64  # bytes: of copies into the fix-pipe buffer
@@ -163,3 +174,224 @@ for _name, _offset in (("raw_fill_l1", "dst_addr"), ("create_cbuf_matrix", "")):
         _filled,
         (Attr("fill_word_bits", int, None, "fill_word_bits", long=True),),
     )
+
+
+# Matrices of global memory into the fractals of L1.
+
+
+SMALL = 4  # channels of a row in the small form
+
+
+def _load(o: Site, by_rows: bool, sizes: Sequence[Any], groups: Sequence[int], small: Any) -> Move | Refusal:
+    """Matrices into column blocks of 32 bytes, the last one filled up with zeros.
+
+    ``sizes``: rows and columns, bytes from one row (or column) to the next, and from one matrix to the next.
+    ``groups``: number of matrices, and where rows, column blocks and matrices begin in L1, in blocks of 32 bytes. In
+    the small form rows have four channels and follow each other, filled up with zeros to whole blocks.
+    """
+    n, d, inner, outer = sizes
+    count, row_step, block_step, group_step = groups
+    dtype = o.dst.dtype
+    size = dtype.size
+    row, block, step = (inner, 0, 0) if by_rows else (size, 1, inner)
+    if dtype.bits < 8 and not by_rows:
+        return Refusal("DMA-A5-06", f"columns of {dtype} are not whole bytes")
+    src = Matrix("src", dtype, count * n, d, row, block, step, n, outer or 0)
+    if 0 in (count, n, d):
+        return moved(src, Matrix("dst", dtype, 0, 0, 0))
+    if small:
+        if d > SMALL:
+            return Refusal("DMA-A5-06", f"rows of {d} channels do not fit the {SMALL} of the small form")
+        high = ceil(n * SMALL * size, BLOCK) * BLOCK // (SMALL * size)
+        return moved(
+            src, Matrix("dst", dtype, count * high, SMALL, SMALL * size, band=high, band_step=group_step * BLOCK)
+        )
+    wide = ceil(d, dtype.c0) * dtype.c0
+    row, step, group = (unit * BLOCK for unit in (row_step, block_step, group_step))
+    return moved(src, Matrix("dst", dtype, count * n, wide, row, dtype.c0, step, n, group))
+
+
+def _fraction(o: Site) -> Move | Refusal | None:
+    found = given(o, "shape0 shape1 src_stride src_stride2 group0 group1 group2 group3 ctrl_flag")
+    return None if found is None else _load(o, o.conversion != "dn2nz", found[:4], found[4:8], found[8])
+
+
+def _multi(by_rows: bool) -> Meaning:
+    def meaning(o: Site) -> Move | Refusal | None:
+        found = given(o, "n_value d_value loop1_src_stride loop4_src_stride smallc0_en")
+        if found is None or o.registers is None:
+            return None
+        packed = o.registers.get("mte2_nz_para", 0)
+        return _load(o, by_rows, found[:4], [packed >> shift & 0xFFFF for shift in (0, 16, 32, 48)], found[4])
+
+    return meaning
+
+
+cube(
+    "mte_gm_l1_frac",
+    "Copy matrices of global memory into the fractals of L1.",
+    Pipe.MTE2,
+    (
+        at("src", "gm"),
+        at("dst", "l1", Role.OUT),
+        *numbers("shape0 shape1 src_stride"),
+        *numbers("src_stride2", optional=True),
+        *numbers("group0 group1 group2 group3 ctrl"),
+        bit("ctrl_flag"),
+    ),
+    _fraction,
+    (clause("conversion", "frac_conversion", key="mode"),),
+    form=grammar(
+        "%src , %dst , W(conversion) , shape ~( %shape0 , %shape1 ) , src_layout ~( %src_stride <? , %src_stride2 ?> ) "
+        ", dst_group ~( %group0 , %group1 , %group2 , %group3 ) , ctrl ~( %ctrl , %ctrl_flag ) {} "
+        ": T(src) , T(dst) , W(conversion) , shape T(shape0) , T(shape1) , "
+        "src_layout ~( T(src_stride) <? , T(src_stride2) ?> ) , "
+        "dst_group T(group0) , T(group1) , T(group2) , T(group3) , ctrl T(ctrl) , T(ctrl_flag)"
+    ),
+)
+for _layout in ("nd", "dn"):
+    cube(
+        f"copy_gm_to_cbuf_multi_{_layout}2nz",
+        f"Copy matrices of layout {_layout.upper()} of global memory into the fractals of L1.",
+        Pipe.MTE2,
+        (
+            at("src", "gm"),
+            at("dst", "l1", Role.OUT),
+            *numbers("sid loop1_src_stride l2_cache_ctrl n_value d_value loop4_src_stride"),
+            bit("smallc0_en"),
+        ),
+        _multi(_layout == "nd"),
+    )
+
+
+# From L1 into the operands of a product: fractals as they are or turned, and the scales of block-scaled operands.
+
+
+ADDRESS_SHIFT = 4
+"""Scales lie at a sixteenth of the address of what they scale."""
+
+_BYTE = DTYPES["u8"]
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """What is moved, in fractals: where it begins in L1, how much, strides, and the rows and columns that matter."""
+
+    row: int
+    col: int
+    rows: int
+    cols: int
+    src_stride: int
+    dst_stride: int
+    needed: tuple[int, int] = (0, 0)  # in elements; none: nobody says
+
+
+def _move(b: Blocks, dtype: DType, turned: Any) -> Move:
+    """Move fractals; whole ones, of which results depend on some rows and columns only."""
+    kind = element(dtype) if turned else _BYTE
+    needed = b.needed if turned else (b.needed[0], element(dtype).nbytes(b.needed[1]))
+    rows, cols = b.rows * ROWS, b.cols * kind.c0
+    first = (b.col * b.src_stride + b.row) * FRACTAL
+    src = in_fractals("src", kind, rows, cols, b.src_stride * ROWS, first=first, needed=needed, turned=bool(turned))
+    shape = (cols, rows) if turned else (rows, cols)
+    return moved(src, in_fractals("dst", kind, *shape, b.dst_stride * ROWS))
+
+
+def shaped(dtype: DType, rows: int, inner: int, start: tuple[int, int], turned: Any) -> Blocks:
+    """The fractals of an operand of `rows` and `inner` elements along K; of the right operand `rows` are its columns.
+
+    Turned, L1 holds K rows, and both sizes are rounded up to squares of fractals. The start counts fractals; of 4-bit
+    elements its column counts halves of them.
+    """
+    dtype = element(dtype)
+    row, col = start[0], start[1] // 2 if dtype.packed else start[1]
+    if not turned:
+        stride = ceil(rows, ROWS)
+        return Blocks(row, col, stride, ceil(dtype.nbytes(inner), BLOCK), stride, stride, (rows, inner))
+    side = max(ROWS, dtype.c0)
+    inner_up, rows_up = ceil(inner, side) * side, ceil(rows, side) * side
+    columns = dtype.nbytes(rows_up) // BLOCK
+    even = rows_up == ceil(rows, ROWS) * ROWS  # else products find rows elsewhere than this puts them
+    needed = (inner, rows) if even else (0, 0)
+    return Blocks(row, col, inner_up // ROWS, columns, inner_up // ROWS, rows_up // ROWS, needed)
+
+
+def _scales(shift: int, x: int, y: int, x_count: int, y_count: int, src_stride: int, dst_stride: int) -> Move:
+    """Pieces of 32 bytes: 16 rows, or columns, with two groups along K each."""
+    cols, first = y_count * BLOCK, (x * src_stride + y) * BLOCK
+    src = Matrix("src", _BYTE, x_count, cols, src_stride * BLOCK, first=first, needed=(0, 0))
+    return moved(src, Matrix("dst", _BYTE, x_count, cols, dst_stride * BLOCK, scales=shift))
+
+
+def _operand(o: Site, rows: int, inner: int, start: tuple[int, int]) -> Move:
+    return _move(shaped(o.src.dtype, rows, inner, start, o.transpose), o.src.dtype, o.transpose)
+
+
+def _operand_scales(o: Site, rows: int, inner: int, start: tuple[int, int]) -> Move:
+    pieces = ceil(ceil(inner, BLOCK), 2)
+    return _scales(ADDRESS_SHIFT, *start, ceil(rows, ROWS), pieces, pieces, pieces)
+
+
+def _fields(o: Site, fields: Sequence[int]) -> Move:
+    *blocks, turned = fields if len(fields) > len(_STEPS.split()) else (*fields, o.transpose)
+    return _move(Blocks(*blocks), o.src.dtype, turned)
+
+
+def _operand_load(sizes: str, of_shape: Callable[..., Move], steps: str, of_fields: Callable[..., Move]) -> Meaning:
+    """A load that states a shape and its start, or the fields of the hardware; ``sizes``: rows, and those along K."""
+
+    def meaning(o: Site) -> Move | None:
+        by_shape = o.has(sizes.split()[0])
+        found = given(o, f"{sizes} start_row start_col" if by_shape else steps)
+        if found is None:
+            return None
+        return of_shape(o, *found[:2], (found[2] or 0, found[3] or 0)) if by_shape else of_fields(o, found)
+
+    return meaning
+
+
+_TRANSPOSE = (Attr("transpose", bool, None, "transpose"),)
+_STEPS = "m_start k_start m_step k_step src_stride dst_stride"
+_MX_STEPS = "x_start y_start x_step y_step src_stride dst_stride"
+
+
+def _known(steps: str, of_fields: Callable[..., Move]) -> Meaning:
+    """A load with the fields of the hardware."""
+    return lambda o: None if (found := given(o, steps)) is None else of_fields(o, found)
+
+
+for _side, _what, _shape, _sizes in (("a", "left", "m k", "m k"), ("b", "right", "k n", "n k")):
+    _ends = at("src", "l1"), at("dst", f"l0{_side}", Role.OUT)
+    for _suffix, _moved, _steps, _of_shape, _of_fields in (
+        ("", f"the {_what} operand", _STEPS, _operand, _fields),
+        ("_mx", f"scales of the {_what}", _MX_STEPS, _operand_scales, lambda o, found: _scales(ADDRESS_SHIFT, *found)),
+    ):
+        cube(
+            f"mte_l1_l0{_side}{_suffix}",
+            f"Copy {_moved} of a product from L1: a shape, and where it begins, or the fields of the hardware.",
+            Pipe.MTE1,
+            (*_ends, *numbers(f"{_shape} start_row start_col {_steps}", optional=True)),
+            _operand_load(_sizes, _of_shape, _steps, _of_fields),
+            _TRANSPOSE,
+            form=TextForm(
+                "micro",
+                choices=(
+                    f"src dst {_shape}",
+                    f"src dst {_shape} start_row start_col",
+                    f"src dst {_steps}",
+                ),
+            ),
+        )
+    for _suffix, _elements, _steps, _of_fields, _attrs in (
+        ("", "fractals", _STEPS, _fields, _TRANSPOSE),
+        ("_s4", "fractals of 4-bit elements", f"{_STEPS} transpose", _fields, ()),
+        ("_mx", "scales", _MX_STEPS, lambda o, found: _scales(0, *found), ()),
+    ):
+        cube(
+            f"load_cbuf_to_c{_side}{_suffix}",
+            f"Copy {_elements} of L1 to the {_what} operand.",
+            Pipe.MTE1,
+            (*_ends, *numbers(_steps)),
+            _known(_steps, _of_fields),
+            _attrs,
+        )

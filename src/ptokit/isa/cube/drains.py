@@ -14,15 +14,28 @@ import numpy as np
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Pipe
 
-from ..atomics import ATOMIC_CONTROL
-from ..checks.placement import SLOPES
+from ..checks.tile_types import SLOPES
+from ..machine import ATOMIC_CONTROL
 from ..meaning.matrices import FixPipe, Matrix
 from ..meaning.words import Move
 from ..site import Site
 from ..table import Kind, Operand, OperandForm, Role, grammar, listed
-from .control import KEEP_NAN_BIT, NOSAT_BIT
-from .drain_rules import RELU_WORDS
-from .pointers import ACC_BYTES, ACC_COLS, BLOCK, at, ceil, clause, cube, given, in_accumulator, moved, numbers
+from .pointers import (
+    ACC_BYTES,
+    ACC_COLS,
+    BLOCK,
+    KEEP_NAN_BIT,
+    NOSAT_BIT,
+    at,
+    ceil,
+    clause,
+    cube,
+    given,
+    in_accumulator,
+    moved,
+    numbers,
+)
+from .verifier_rules import RELU_WORDS
 
 _U64, _F32 = DTYPES["u64"], DTYPES["f32"]  # a parameter word, and a slope, in the fix-pipe buffer
 MODES = (

@@ -2,15 +2,203 @@
 
 from __future__ import annotations
 
+from ptokit.diagnostics import Rule, family
 from ptokit.types.enums import Pipe, TileType
 
-from ..checks.assembler import A5_ONLY
+from ..checks.compiling import Message
+from ..checks.tiles import A5_ONLY, missing
 from ..machine import Machine, TileOperand
 from ..meaning.expressions import OWN, ROW, Index
 from ..meaning.words import Contract
+from ..operands import types_of
+from ..site import Site, TileInfo, known
 from ..table import TENSOR, Instr, Operand, TextForm, dst, instruction, scales, src
-from .matmul_mx_rules import ADDRESS_RULES, rules_of
+from .gemv import row_of_blocks
+from .matmul import BIAS, LIMIT, LOCATIONS, other_accumulator
 from .matmul_text_rules import MX_SCALE, scaled
+
+# Rules of block-scaled products (compute-reduce-matrix 12).
+
+
+GROUP = 32
+_rule = family("compute-reduce-matrix 12")
+_A5 = ("cpu", "a5")
+_FP8, _FP4 = types_of("e4m3 e5m2"), types_of("e2m1 e1m2")
+_SCALES = {"lhs_scale": TileType.ScaleLeft, "rhs_scale": TileType.ScaleRight}
+
+
+@_rule(
+    "MXM-A5-01",
+    "TMATMUL_MX(TileAcc(f32, 16, 32), TileLeft(e4m3, 16, 64), TileLeftScale({e8m0|u8}, 16, 2), "
+    "TileRight(e5m2, 64, 32), TileRightScale(e8m0, 2, 32))",
+    targets=_A5,
+    evidence="static_assert",
+)
+def TYPES(o: Site) -> Message:
+    """Operands are both fp8 or both fp4, scales e8m0, the accumulator f32."""
+    a, b = o.lhs.dtype, o.rhs.dtype
+    if not ((a in _FP8 and b in _FP8) or (a in _FP4 and b in _FP4)):
+        return f"{a} x {b}: both are fp8 (e4m3, e5m2) or both fp4 (e2m1, e1m2)"
+    if o.dst.dtype.name != "f32":
+        return f"the accumulator has element type {o.dst.dtype}; it must be f32"
+    for name in _SCALES:
+        t = o.operands[name]
+        if isinstance(t, TileInfo) and t.dtype.name != "e8m0" and not o.text:
+            return f"{o:{name}} has element type {t.dtype}; scales are e8m0"
+    return None
+
+
+INNER = _rule(
+    "MXM-A5-02",
+    "TMATMUL_MX(TileAcc(f32, 16, 32), TileLeft(e4m3, 16, {64|32}), TileLeftScale(e8m0, 16, 2), "
+    "TileRight(e5m2, 64, 32), TileRightScale(e8m0, 2, 32))",
+    targets=_A5,
+    evidence="static_assert",
+)(
+    "The left tile has a multiple of 64 columns.",
+    "lhs.cols % 64 == 0",
+    "the left tile has {lhs.cols} columns; they must be a multiple of 64",
+)
+
+
+@_rule(
+    "MXM-A5-03",
+    "TMATMUL_MX(TileAcc(f32, 16, 32), TileLeft(e4m3, 16, 64), TileLeftScale(e8m0, 16, 2), "
+    "TileRight(e5m2, 64, 32), TileRightScale(e8m0, {2|4}, 32))",
+    targets=_A5,
+    evidence="static_assert",
+)
+def LAYOUTS(o: Site) -> Message:
+    """Left is Nz, right Zn, the accumulator Nz; scales are Zz and Nn of 32 bytes, one per 32 elements along K.
+
+    Decision: `.pto` text may also write a scaling tile as large as the operand (MXM-AS-01).
+    """
+    for name, wanted in (("lhs", "Nz"), ("rhs", "Zn"), ("dst", "Nz")):
+        t = o.operands[name]
+        if isinstance(t, TileInfo) and t.layout_name != wanted:
+            return f"{o:{name}} is {t.layout_name}, it must be {wanted}"
+    for name, loc in _SCALES.items():
+        t = o.operands[name]
+        if not isinstance(t, TileInfo) or (o.text and t.loc in (TileType.Scaling, loc)):
+            continue  # the assembler's spelling: a scaling tile as large as the operand
+        if t.loc is not loc:
+            return f"{o:{name}} is a {t.loc.text} tile, it must be {loc.text}"
+        left = loc is TileType.ScaleLeft
+        if t.layout_name != ("Zz" if left else "Nn") or t.fractal != GROUP:
+            return f"{o:{name}} is {t.layout_name}/{t.fractal}, it must be {'Zz' if left else 'Nn'}/{GROUP}"
+        shape = (o.lhs.rows, o.lhs.cols // GROUP) if left else (o.rhs.rows // GROUP, o.rhs.cols)
+        if (t.rows, t.cols) != shape:
+            return f"{o:{name}} is {t.rows}x{t.cols}; the operand takes {shape[0]}x{shape[1]} scales"
+    return None
+
+
+@_rule(
+    "MXM-A5-04",
+    "TMATMUL_MX(TileAcc(f32, {16, 32|1024, 1024}), TileLeft(e4m3, 16, 64), TileLeftScale(e8m0, 16, 2), "
+    "TileRight(e5m2, 64, 32), TileRightScale(e8m0, 2, 32))",
+    targets=_A5,
+    evidence="static_assert device",
+)
+def SIZES(o: Site) -> Message:
+    """The accumulator fits L0C, M, K and N lie in 1..4095, and the right tile has K valid rows."""
+    need, have = o.dst.spec.nbytes, o.target.capacity.get(TileType.Acc, 0)
+    if need > have:
+        return f"the accumulator has {need} bytes; L0C has {have}"
+    for name, size in (("M", o.lhs.vr), ("K", o.lhs.vc), ("N", o.rhs.vc)):
+        if size < 1 or size > LIMIT:
+            return f"{name} = {size} is outside 1..{LIMIT}"
+    if o.rhs.vr < o.lhs.vc:
+        return f"the right tile has {o.rhs.vr} valid rows, the left one {o.lhs.vc} valid columns"
+    return None
+
+
+@_rule("MXM-A5-06", "left at 0x1000, scales at 0x100", "left at 0x1000, scales at 0")
+def ADDRESSES(o: Site) -> Message:
+    """Scales lie at a sixteenth of the address of what they scale.
+
+    The instruction has no address of its own for them.
+    """
+    for name in ("lhs", "rhs"):
+        tile, scale = o.operands[name], o.operands[f"{name}_scale"]
+        if not isinstance(tile, TileInfo) or not isinstance(scale, TileInfo) or not known(tile.addr, scale.addr):
+            continue
+        if scale.addr != tile.addr // 16:
+            return (
+                f"{o:{name}} lies at {tile.addr:#x}, so its scales are read at {tile.addr // 16:#x}, not "
+                f"{scale.addr:#x}"
+            )
+    return None
+
+
+ONE_ROW = _rule(
+    "MXM-A5-08",
+    "TGEMV_MX(TileAcc(f32, {1, 32), TileLeft(e4m3, 1, 512, valid_col=64), "
+    "TileLeftScale(e8m0, 1, 16|16, 32), TileLeft(e4m3, 16, 64), TileLeftScale(e8m0, 16, 2}), "
+    "TileRight(e5m2, 64, 32), TileRightScale(e8m0, 2, 32))",
+    targets=_A5,
+    evidence="static_assert",
+)(
+    "The left tile of tgemv.mx is one row of whole fractals of 512 bytes.",
+    "lhs.vr == 1",
+    "the left tile has {lhs.vr} valid rows; tgemv.mx takes one",
+    lambda o: row_of_blocks(o) if not o.text else None,
+)
+
+SAME_ACC = _rule(
+    "MXM-A5-07",
+    "{t = TileAcc(f32, 16, 32); TMATMUL_MX_ACC(t, t|TMATMUL_MX_ACC(TileAcc(f32, 16, 32), "
+    "TileAcc(f32, 16, 32)}, TileLeft(e4m3, 16, 64), TileLeftScale(e8m0, 16, 2), TileRight(e5m2, 64, 32), "
+    "TileRightScale(e8m0, 2, 32))",
+    what="The scaled product accumulates in place: the input accumulator is the result tile.",
+    evidence="device",
+)(other_accumulator)
+ABSENT = _rule(
+    "MXM-A3-01",
+    "TMATMUL{(TileAcc(f32, 16, 32), Tile(Left, f16, 16, 64, slayout=SLayout.RowMajor), "
+    "TileRight(f16, 64, 32))|_MX(TileAcc(f32, 16, 32), Tile(Left, i8, 16, 64, slayout=SLayout.RowMajor), "
+    "Tile(Vec, u8, 16, 32), TileRight(i8, 64, 32), Tile(Vec, u8, 2, 32))}",
+    what="Block-scaled products exist on a5.",
+    decision="The assembler refuses only tgemv.mx; no implementation exists for either.",
+    evidence="static_assert",
+)(missing)
+
+
+def rules_of(name: str) -> tuple[Rule, ...]:
+    """The rules of one of the products."""
+    found = [LOCATIONS, TYPES, INNER, LAYOUTS, SIZES, ADDRESSES, ABSENT]
+    if name.startswith("TGEMV"):
+        found.append(ONE_ROW)
+    if name.endswith("_ACC"):
+        found.append(SAME_ACC)
+    if name.endswith("_BIAS"):
+        found.append(BIAS)
+    return tuple(found)
+
+
+@_rule(
+    "MXM-SA-01",
+    "TGET_SCALE_ADDR(TileLeftScale(e8m0, 16, 2), {TileLeft|TileAcc}({e4m3|f32}, 16, {64|32}))",
+    evidence="static_assert",
+)
+def MXM_SA_01(o: Site) -> Message:
+    """Scales belong to a left or right tile."""
+    if o.src.loc not in (TileType.Left, TileType.Right):
+        return f"{o:src} is a {o.src.loc.text} tile; scales belong to a left or right tile"
+    wanted = _SCALES["lhs_scale" if o.src.loc is TileType.Left else "rhs_scale"]
+    if o.dst.loc not in (wanted, TileType.Scaling):
+        place = "scaling" if o.text else wanted.text
+        return f"{o:dst} is a {o.dst.loc.text} tile; the scales of a {o.src.loc.text} tile lie in {place}"
+    return None
+
+
+ADDRESS_RULES = (
+    MXM_SA_01,
+    ABSENT,
+)
+
+
+# Products of block-scaled tiles, and where their scales lie (compute-reduce-matrix 12).
+
 
 _SCALED = (
     src("lhs"),

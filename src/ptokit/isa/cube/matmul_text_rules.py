@@ -12,8 +12,7 @@ from ptokit.types.dtypes import DTYPES, HALVES
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC
 
-from ..checks.assembler import A5_ONLY, assembler_rule
-from ..checks.tiles import differ, valid_differs
+from ..checks.tiles import A5_ONLY, assembler_rule, differ, valid_differs
 from ..site import Site, TileInfo
 
 _LIMIT = 4095

@@ -10,14 +10,28 @@ from collections.abc import Sequence
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Pipe
 
-from ..atomics import ATOMIC_CONTROL
+from ..machine import ATOMIC_CONTROL
 from ..meaning.matrices import Matrix
 from ..meaning.words import Contract, Meaning
 from ..site import Site
 from ..table import Role, grammar, listed
-from .control import HIF8_BIT, TF32_AWAY_BIT, TF32_BIT
-from .operand_loads import ADDRESS_SHIFT
-from .pointers import BLOCK, ROWS, at, ceil, clause, cube, element, given, in_accumulator, in_fractals, numbers
+from .copies import ADDRESS_SHIFT
+from .pointers import (
+    BLOCK,
+    HIF8_BIT,
+    ROWS,
+    TF32_AWAY_BIT,
+    TF32_BIT,
+    at,
+    ceil,
+    clause,
+    cube,
+    element,
+    given,
+    in_accumulator,
+    in_fractals,
+    numbers,
+)
 
 GROUPS = 2  # scales of a row in a piece of 32 bytes
 _SCALE = DTYPES["e8m0"]

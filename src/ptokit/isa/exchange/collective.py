@@ -1,25 +1,156 @@
-"""Transfers between devices: to and from one other, and among a group (pages of the collectives in the ISA manual).
+"""Transfers between devices: to one other, among a group, and in the background.
+
+Every device's part is global memory that the kernel has a view of.
 
 They do what those of `communication` do, without naming the tiles that data pass through. The manual has them only in
 the sync form; level 2 follows from the operands.
+
+A transfer is submitted once all pipes of the core have ended. It and those before it in its session are over when its
+event has been waited for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ptokit.diagnostics import Scope, define
-from ptokit.types.enums import Pipe, ReduceOp
+from ptokit.types.enums import AtomicType, Pipe, ReduceOp
 
-from ..forms import LEVEL1, LEVEL2
-from ..machine import Machine, ViewOperand
-from ..meaning.words import Meaning, Refusal, Transfer, Word
+from ..machine import AsyncEvent, AsyncSession, Machine, ViewOperand
+from ..meaning.moves import transferred
+from ..meaning.words import COMBINING, Meaning, Refusal, Transfer, Word
+from ..pending import handle, number
 from ..site import Site
-from ..table import Attr, Instr, Kind, Operand, Role, TextForm, grammar, instruction
-from ..traits import BETWEEN_CORES
-from .communication import reduction
+from ..table import (
+    BETWEEN_CORES,
+    LEVEL1,
+    LEVEL2,
+    Attr,
+    Instr,
+    Kind,
+    Operand,
+    Role,
+    TextForm,
+    grammar,
+    instruction,
+    listed,
+    src,
+    view,
+)
+
+# Transfers between devices through tiles, as August 2026 writes them (PTOAS 2026-08, PTOOps).
+
+
+_PING, _PONG = src("ping"), src("pong", optional=True)
+_READ = Operand("members", Role.IN, Kind.VIEW, variadic=1)
+_WRITTEN = Operand("members", Role.OUT, Kind.VIEW, variadic=1)
+_ROOT = number("root")
+_SOURCE = "PTOAS 2026-08 PTOOps.td"
+
+
+_FOLDS = {ReduceOp.Sum: "add", ReduceOp.Max: "max", ReduceOp.Min: "min"}
+
+
+def reduction(members: str) -> Callable[[Site], Transfer]:
+    """The parts of all members made one, that of the root first (comm/TReduce.hpp)."""
+
+    def meaning(o: Site) -> Transfer:
+        fold = _FOLDS[o.op if o.op is not None else ReduceOp.Sum]
+        return Transfer("dst", members, fold=fold, first=o.attrs.get("root") or 0)
+
+    return meaning
+
+
+def _transfer(
+    text: str, summary: str, *operands: Operand, meaning: Meaning, attrs: tuple[Attr, ...], written: str
+) -> None:
+    instruction(
+        Instr(
+            text,
+            text,
+            summary,
+            operands,
+            attrs,
+            pipe=Pipe.MTE3,
+            meaning=meaning,
+            form=grammar(written),
+            source=_SOURCE,
+            order=BETWEEN_CORES,
+        )
+    )
+
+
+def _collective(
+    text: str,
+    summary: str,
+    *operands: Operand,
+    members: Operand,
+    meaning: Meaning,
+    attrs: tuple[Attr, ...] = (_ROOT,),
+) -> None:
+    names = " ".join(o.name for o in operands)
+    written = (
+        f"~( {listed(names)} , recv ~( %ping <? , %pong ?> ) , group ~( %members* ) "
+        f": {listed(names, 'T({})')} , T(ping) <? , T(pong) ?> , T(members) ) {{}}"
+    )
+    _transfer(text, summary, *operands, _PING, _PONG, members, meaning=meaning, attrs=attrs, written=written)
+
+
+_collective(
+    "comm.tbroadcast",
+    "Send the data of one device to all of a group.",
+    view("src"),
+    members=_WRITTEN,
+    meaning=Transfer("members", "src"),
+)
+_collective(
+    "comm.tgather",
+    "Put the data of all devices of a group together, row behind row.",
+    view("dst", Role.OUT),
+    members=_READ,
+    meaning=Transfer("dst", "members", rows=True),
+)
+_collective(
+    "comm.tscatter",
+    "Give every device of a group its rows.",
+    view("src"),
+    members=_WRITTEN,
+    meaning=Transfer("members", "src", rows=True),
+)
+_collective(
+    "comm.treduce",
+    "Make one of the data of all devices of a group, element by element.",
+    view("dst", Role.OUT),
+    src("acc"),
+    members=_READ,
+    meaning=reduction("members"),
+    attrs=(Attr("op", ReduceOp, None, "reduceOp", "reduce_op"), _ROOT),
+)
+for _text, _summary, _attrs in (
+    (
+        "comm.tput",
+        "Send global memory to another device",
+        (Attr("atomic", AtomicType, None, "atomicType", "atomic_type"),),
+    ),
+    ("comm.tget", "Fetch global memory of another device", ()),
+):
+    _transfer(
+        _text,
+        f"{_summary}, through one or two tiles.",
+        view("dst", Role.OUT),
+        view("src"),
+        _PING,
+        _PONG,
+        meaning=lambda o: Transfer("dst", "src", combine=COMBINING[o.atomic] if o.attrs.get("atomic") else ""),
+        attrs=_attrs,
+        written="~( %dst , %src , buf ~( %ping <? , %pong ?> ) : T(dst) , T(src) , T(ping) <? , T(pong) ?> ) {}",
+    )
+
+
+# Transfers between devices: to and from one other, and among a group (pages of the collectives in the ISA manual).
+
 
 _MEMBERS = reduction("group")
 GROUP = Operand("group", Role.IN, Kind.GROUP)
@@ -134,3 +265,94 @@ MAKE_GROUP = instruction(
         source="pto-isa docs/isa/comm",
     )
 )
+
+
+# Transfers between devices that a transfer engine carries out in the background (pto-isa docs/isa/comm TPUT_ASYNC).
+
+
+_ASYNC_SOURCE = "PTOAS e32488c9 PTOOps.td; pto-isa docs/isa/comm"
+
+
+def build(m: Machine, scratch: Any, workspace: Any, **_: Any) -> AsyncSession:
+    """A session of its own; what is configured has no effect on values or order."""
+    return AsyncSession()
+
+
+def transfer(m: Machine, dst: ViewOperand, src: ViewOperand, session: AsyncSession) -> AsyncEvent:
+    """``dst = src``, and the event of the transfer."""
+    transferred(m, dst, src, rows=False)
+    return AsyncEvent(session.submit())
+
+
+def wait(m: Machine, event: AsyncEvent, session: AsyncSession) -> bool:
+    """Complete the event, and those before it."""
+    return event.wait(session)
+
+
+def _define(
+    text: str,
+    summary: str,
+    *operands: Operand,
+    run: Callable[..., Any],
+    attrs: tuple[Attr, ...] = (),
+    written: str,
+    misfits: Mapping[str, str] | None = None,
+) -> None:
+    instruction(
+        Instr(
+            text,
+            text,
+            summary,
+            operands,
+            attrs,
+            pipe=Pipe.S,
+            run=run,
+            form=grammar(
+                written,
+                spellings=(f"comm.{text}",),
+                newest=f"comm.{text}",
+                misfits=misfits or {},
+                in_python=False,
+            ),
+            source=_ASYNC_SOURCE,
+            order=BETWEEN_CORES,
+        )
+    )
+
+
+_define(
+    "build_async_session",
+    "Make a session of transfers to other devices, with a tile for its control words.",
+    src("scratch"),
+    handle("workspace"),
+    run=build,
+    written="~( %scratch , %workspace : T(scratch) , T(workspace) ) {} -> R",
+    misfits={"scratch": "AS-1", "workspace": "AS-1"},
+    attrs=tuple(map(number, "sync_id block_bytes comm_block_offset queue_num channel_group_idx".split())),
+)
+for _text, _summary in (
+    ("tput_async", "Send global memory to another device in the background; gives the event."),
+    ("tget_async", "Fetch global memory of another device in the background; gives the event."),
+):
+    _define(
+        _text,
+        _summary,
+        view("dst", Role.OUT),
+        view("src"),
+        handle("session"),
+        run=transfer,
+        written="~( %dst , %src , %session : T(dst) , T(src) , T(session) ) {} -> R",
+        misfits={"dst": "AS-1", "src": "AS-1"},
+    )
+for _text, _summary in (
+    ("wait_async_event", "Wait for a transfer and those before it in its session; gives true."),
+    ("test_async_event", "Ask whether a transfer is over; gives an i1."),
+):
+    _define(
+        _text,
+        _summary,
+        handle("event"),
+        handle("session"),
+        run=wait,
+        written="~( %event , %session : T(event) , T(session) ) {} -> R",
+    )

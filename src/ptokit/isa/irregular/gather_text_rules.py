@@ -8,13 +8,12 @@ from ptokit.diagnostics import RuleDecorator
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import CmpMode, MaskAxis, TileType
 
-from ..checks.assembler import assembler_rule
-from ..checks.operands import Message, is_nd
-from ..checks.tiles import differ, not_of, valid_differs, vec_rows
+from ..checks.compiling import Message, is_nd
+from ..checks.tiles import assembler_rule, differ, not_of, valid_differs, vec_rows
+from ..operands import BF16, I6, INT16_32, F, types_of
 from ..site import Site, TileInfo
-from ..typesets import BF16, I6, INT16_32, F, types_of
 from .gather_tile_rules import by_index, by_mask
-from .histogram_rules import BINS
+from .scatter_rules import BINS
 
 _FLOAT8 = types_of("e4m3 e5m2")
 _GATHERED = {"a2a3": INT16_32 | F, "a5": I6 | F | _FLOAT8}

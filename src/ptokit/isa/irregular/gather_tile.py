@@ -1,4 +1,4 @@
-"""TGATHER and TGATHERB: elements of a tile by index, by mask, by comparison (compute-layout-irregular 2.1 to 2.3)."""
+"""TGATHER, TGATHERB, TSCATTER and THISTOGRAM: elements of a tile by index, by mask, by comparison, and counted."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ import numpy as np
 
 from ptokit.types.enums import CmpMode, MaskAxis, MaskPattern
 
-from ..element_positions import flat, for_all_blocks, in_range, kind
+from ..checks.tiles import A5_ONLY
 from ..machine import Machine, TileOperand
-from ..meaning.words import Gather, Outside, Python, Word
-from ..site import Site, TileInfo
+from ..meaning.positions import flat, for_all_blocks, in_range, kind
+from ..meaning.words import Gather, Outside, Python, Scatter, Word
+from ..site import Site, TileInfo, known
 from ..table import Access, Attr, Instr, Operand, Role, TextForm, dst, instruction, scalar, src, tmp
-from ..unknown import known
-from .gather_text_rules import TGATHER_AS_01, TGATHER_AS_02, TGATHER_AS_03, TGATHERB_AS_01
+from .gather_text_rules import HIST_AS_01, TGATHER_AS_01, TGATHER_AS_02, TGATHER_AS_03, TGATHERB_AS_01, TSCATTER_AS_01
 from .gather_tile_rules import BLOCK_RULES, RULES
+from .scatter_rules import BINS, HISTOGRAM_RULES, SCATTER_RULES, byte_of
+
+# TGATHER and TGATHERB: elements of a tile by index, by mask, by comparison (compute-layout-irregular 2.1 to 2.3).
+
 
 MASK = Attr("mask", MaskPattern, None, "maskPattern", "mask_pattern", dotted=True)
 AXIS = Attr("axis", MaskAxis, MaskAxis.Row, "axis", "mask_axis", beside=True)
@@ -169,5 +173,102 @@ TGATHERB = instruction(
         run=_gather_blocks,
         footprint=_block_footprint,
         source="compute-layout-irregular 2.3",
+    )
+)
+
+
+# TSCATTER: elements to places in a tile, by index or by mask (compute-layout-irregular 2.4).
+
+
+def _scatter(
+    m: Machine,
+    dst: TileOperand,
+    src: TileOperand,
+    idx: TileOperand | None = None,
+    *,
+    mask: MaskPattern | None,
+    axis: MaskAxis,
+) -> None:
+    rows, cols = (dst.spec.rows, dst.spec.cols) if m.target.is_device else (dst.vr, dst.vc)
+    assert mask is not None
+    x = src.read()
+    out = np.zeros((len(x), rows, cols), x.dtype)
+    if axis is MaskAxis.Col:
+        out[:, mask.first : mask.first + mask.period * src.vr : mask.period, : src.vc] = x
+    else:
+        out[:, : src.vr, mask.first : mask.first + mask.period * src.vc : mask.period] = x
+    dst.write(out, rows, cols)
+
+
+def _scatter_meaning(o: Site) -> Word:
+    """By index it is a scatter; a mask is left to Python."""
+    if not o.has("idx"):
+        return Python(_scatter)
+    return Scatter(Outside.REFUSED if o.target.is_device else Outside.LEFT_OUT, "TSCAT-COM-04")
+
+
+def _scatter_footprint(o: Site) -> Iterator[Access]:
+    yield Access("src", False, o.src.vr, o.src.vc)
+    if o.has("idx"):
+        yield Access("idx", False, o.idx.vr, o.idx.vc)
+    yield Access("dst", True, o.dst.rows, o.dst.cols)
+
+
+TSCATTER = instruction(
+    Instr(
+        "TSCATTER",
+        "tscatter",
+        "dst = 0, then the elements of src at the places that an index tile names or a mask selects.",
+        (dst(), src(), src("idx", optional=True)),
+        (MASK, AXIS),
+        form=TextForm("dps-comma"),
+        rules=(*SCATTER_RULES, TSCATTER_AS_01),
+        meaning=_scatter_meaning,
+        footprint=_scatter_footprint,
+        source="compute-layout-irregular 2.4",
+    )
+)
+
+
+# THISTOGRAM: cumulative counts of the values of one byte (compute-layout-irregular 2.9).
+
+
+def _histogram(
+    m: Machine, dst: TileOperand, src: TileOperand, idx: TileOperand, *, is_msb: bool, byte: int | None
+) -> None:
+    which = byte_of(is_msb, byte)
+    x = src.read().view(src.spec.dtype.storage).astype(np.uint32)
+    counted = np.ones(x.shape, bool)
+    highest = src.spec.dtype.size - 1
+    for step, above in enumerate(range(highest, which, -1)):  # only elements whose higher bytes are those of idx
+        wanted = idx.read(src.vr, 1) if highest == 1 else idx.read(step + 1, 1)[:, step:, :]
+        x, wanted = for_all_blocks(x, wanted)
+        counted = counted & ((x >> 8 * above & 0xFF) == wanted)
+    row = np.arange(len(counted) * src.vr).reshape(len(counted), src.vr, 1) * BINS
+    bins = (np.broadcast_to(x, counted.shape) >> 8 * which & 0xFF) + row
+    counts = np.bincount(bins[counted], minlength=len(counted) * src.vr * BINS)
+    total = counts.reshape(len(counted), src.vr, BINS).cumsum(axis=2)
+    dst.write(total.astype(np.uint32), src.vr, BINS)
+
+
+def _histogram_footprint(o: Site) -> Iterator[Access]:
+    yield Access("src", False, o.src.vr, o.src.vc)
+    steps = o.src.dtype.size - 1 - byte_of(o.is_msb, o.byte)
+    if steps:
+        yield Access("idx", False, o.src.vr if o.src.dtype.size == 2 else steps, 1)
+    yield Access("dst", True, o.src.vr, BINS)
+
+
+THISTOGRAM = instruction(
+    Instr(
+        "THISTOGRAM",
+        "thistogram",
+        "dst[r,v] = how many elements of row r have a byte of at most v",
+        (dst(), src(), src("idx")),
+        (Attr("is_msb", bool, True, "isMSB"), Attr("byte", int, None, "byte")),
+        rules=(*HISTOGRAM_RULES, A5_ONLY, HIST_AS_01),
+        run=_histogram,
+        footprint=_histogram_footprint,
+        source="compute-layout-irregular 2.9",
     )
 )

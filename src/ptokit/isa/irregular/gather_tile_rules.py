@@ -6,10 +6,10 @@ from ptokit.diagnostics import define, family
 from ptokit.diagnostics.conditions import need
 from ptokit.targets import A5
 
-from ..checks.operands import DEVICES
+from ..checks.compiling import DEVICES
 from ..checks.tiles import boxed_or_columns, differ, not_of, not_plain, not_vec, overlapping
+from ..operands import BF16, I8, F, types_of
 from ..site import Site
-from ..typesets import BF16, I8, F, types_of
 
 _rule = family("compute-layout-irregular 2.2")
 _block = family("compute-layout-irregular 2.3")

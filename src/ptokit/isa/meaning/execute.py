@@ -13,15 +13,11 @@ from typing import TYPE_CHECKING, Any
 from ptokit.types.dtypes import DType
 
 from ..site import Info, ScalarInfo, Site, TileInfo, ViewInfo
-from .bursts import bursts, levels
-from .contract import product, scaled, total_of
-from .drains import drain
 from .expressions import OWN, Apply, Count, Element, Expr, leaves
-from .fold import reduction
-from .indexed import gather_tile, scatter_tile
+from .fold import product, reduction, scaled, total_of
+from .moves import bursts, drain, gather_tile, levels, scatter_tile, transferred
 from .primitives import PRIMITIVES
 from .source import Source, count
-from .transfers import transferred
 from .words import (
     Bursts,
     Contract,

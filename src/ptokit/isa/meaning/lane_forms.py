@@ -1,10 +1,20 @@
-"""NumPy forms of what happens between lanes, by the names that the text of functions has for them (`rows`)."""
+"""NumPy forms of what happens between lanes, of packed masks and of bits."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from ptokit.types.dtypes import dtype
+
+from ..machine import TileOperand
+from ..site import Site
+from .expressions import Expr, Reinterpret
+
+# NumPy forms of what happens between lanes, by the names that the text of functions has for them (`rows`).
+
 
 _TRUE = np.True_
 _BINS = 256  # of numbers of 8 bits
@@ -157,3 +167,41 @@ NAMES: dict[str, Any] = {
     "taken_bits": _taken_bits,
 }
 """By the names that the text uses."""
+
+
+# Packed masks: a tile whose bits are conditions. Column c is bit c % 8 of byte c // 8 of its row.
+
+
+def _bytes(mask: TileOperand, rows: int, cols: int) -> np.ndarray:
+    """The mask's storage as (blocks, rows, bytes per row), with room for rows x cols bits."""
+    mask.region(rows, -(-cols // mask.spec.dtype.bits))
+    raw = mask.raw()
+    return raw.reshape(len(raw), mask.spec.rows, -1)
+
+
+def write_mask(mask: TileOperand, bits: np.ndarray) -> None:
+    """Store booleans (blocks, rows, cols); the bits behind the last column of a row's last byte become 0."""
+    packed = np.packbits(bits, axis=2, bitorder="little")
+    _bytes(mask, *bits.shape[1:])[:, : packed.shape[1], : packed.shape[2]] = packed
+
+
+def read_mask(mask: TileOperand, rows: int, cols: int) -> np.ndarray:
+    """The first rows x cols bits of a mask, as booleans with a leading block axis."""
+    packed = _bytes(mask, rows, cols)[:, :rows, : (cols + 7) // 8]
+    return np.unpackbits(packed, axis=2, count=cols, bitorder="little").astype(bool)
+
+
+# Operations on the bits of elements, whatever numbers they are.
+
+
+def on_bits(fn: Callable[..., Expr], first: str, *values: Expr) -> Callable[[Site], Expr]:
+    """`fn` of the bits of `values`, all in the element type of the operand `first`, and so is the result."""
+
+    def meaning(o: Site) -> Expr:
+        element = o.operands[first].dtype  # type: ignore[union-attr]
+        if element.is_integer:
+            return fn(*values)
+        bits = dtype(f"u{element.bits}")
+        return Reinterpret(fn(*(Reinterpret(value, bits) for value in values)), first)
+
+    return meaning

@@ -79,7 +79,7 @@ class Matrix:
 class FixPipe:
     """What becomes of an element of an accumulator on its way to memory: scale, ReLU, conversion, bound, in this order.
 
-    ``mode`` is a word of the text (`numerics.scaling`); `words` its parameter word, or one for each column. ``slopes``:
+    ``mode`` is a word of the text (`numerics.quant`); `words` its parameter word, or one for each column. ``slopes``:
     of the ReLUs that have one. ``clip``: the bound above. ``nosat``, ``sat``: floats beyond the largest become
     infinite, or it; with `keep_nan` NaN stays. ``combine``: with what is in memory; None: as the control register says.
     ``halves``: both vector cores get one, of the rows (``split_m``) or columns; else core `sub` gets all.
@@ -188,7 +188,7 @@ class Spec:
 
 @dataclass(slots=True)
 class Factor:
-    """What has been read of a matrix, as products take tiles (`meaning.contract`)."""
+    """What has been read of a matrix, as products take tiles (`meaning.fold`)."""
 
     spec: Spec
     codes: np.ndarray  # (blocks or 1, rows, cols), in the type's value dtype, or codes where it has none

@@ -21,7 +21,7 @@ from ptokit.targets import A2A3
 from ptokit.types.enums import RoundMode
 from ptokit.types.rounding import round_to_integral
 
-from ..numerics import approx, arith
+from ..numerics import arith, unary
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +151,13 @@ _ROWS = (
         "of 0 or more modulo 64",
         for_floats=False,
     ),
-    Primitive("exp", approx.exp, "exp({0})", "f32: exp in binary64 rounded once; 16-bit types correctly rounded"),
-    Primitive("log", approx.log, "ln {0}", "f32: log in binary64 rounded once; 16-bit types correctly rounded"),
-    Primitive("sin", approx.sin, "sin({0})", "in binary64, rounded once", for_integers=False),
-    Primitive("cos", approx.cos, "cos({0})", "in binary64, rounded once", for_integers=False),
-    Primitive("sqrt", approx.sqrt, "sqrt {0}", "IEEE square root"),
-    Primitive("rsqrt", approx.rsqrt, "1 / sqrt {0}", "1 / sqrt in binary64, each IEEE, rounded once"),
-    Primitive("recip", approx.recip, "1 / {0}", "IEEE 1 / x; integers 1, -1 or 0 as ``div``"),
+    Primitive("exp", unary.exp, "exp({0})", "f32: exp in binary64 rounded once; 16-bit types correctly rounded"),
+    Primitive("log", unary.log, "ln {0}", "f32: log in binary64 rounded once; 16-bit types correctly rounded"),
+    Primitive("sin", unary.sin, "sin({0})", "in binary64, rounded once", for_integers=False),
+    Primitive("cos", unary.cos, "cos({0})", "in binary64, rounded once", for_integers=False),
+    Primitive("sqrt", unary.sqrt, "sqrt {0}", "IEEE square root"),
+    Primitive("rsqrt", unary.rsqrt, "1 / sqrt {0}", "1 / sqrt in binary64, each IEEE, rounded once"),
+    Primitive("recip", unary.recip, "1 / {0}", "IEEE 1 / x; integers 1, -1 or 0 as ``div``"),
     Primitive(
         "pow",
         arith.power,

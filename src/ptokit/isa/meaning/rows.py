@@ -16,8 +16,8 @@ import numpy as np
 from ptokit.types.codecs import encode
 from ptokit.types.dtypes import DType, from_numpy
 
+from ..numerics.arith import element
 from ..numerics.rounding import as_values
-from ..numerics.scalars import element
 from ..site import LanesInfo, VectorInfo
 from .execute import Derived, Run
 from .expressions import (

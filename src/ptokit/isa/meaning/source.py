@@ -10,12 +10,10 @@ import numpy as np
 
 from ptokit.types.dtypes import DType
 
-from ..element_positions import flat
 from ..machine import TileOperand
+from ..numerics.arith import element
 from ..numerics.convert import converter
-from ..numerics.exact import rounded_once
-from ..numerics.rounding import as_values, narrow
-from ..numerics.scalars import element
+from ..numerics.rounding import as_values, narrow, rounded_once
 from .expressions import (
     COLUMN,
     OWN,
@@ -44,8 +42,9 @@ from .expressions import (
     type_of,
 )
 from .fold import first_extreme
-from .masks import read_mask, write_mask
-from .moving import as_kind, fill, lines, put, store
+from .lane_forms import read_mask, write_mask
+from .moves import as_kind, fill, lines, put, store
+from .positions import flat
 from .primitives import PRIMITIVES
 
 Types = Mapping[str, DType]

@@ -7,29 +7,19 @@ from typing import Any
 import numpy as np
 
 from ptokit.targets import A5
-from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import Pipe, TileType
+from ptokit.types.tensor import ConvSpec
 
-from ..forms import ALSO, GENERIC, LEVEL2
 from ..machine import Machine, TileOperand
-from ..meaning.drains import DUAL
 from ..meaning.expressions import Axis, Element, Extent, Index
-from ..meaning.moving import put, window
+from ..meaning.moves import DUAL, put, window
 from ..meaning.words import Drain, Move, Python, Word
-from ..site import Site
-from ..table import Instr, TextForm, agreed, dst, in_text, index, instruction, scalar, src
-from ..unknown import known, least
-from .extract_footprint import extract_footprint, pair_footprint
+from ..site import Site, known, least
+from ..table import ALSO, GENERIC, LEVEL2, Instr, TextForm, agreed, dst, in_text, index, instruction, scalar, src
+from .checks import Mat, Right, Vec, nz_pitch, weights
 from .extract_rules import EXTRACT_FP_RULES, EXTRACT_RULES, PAIR_RULES
-from .fractal_z import weights
-from .move import MODE, RELU, X, has_words, move_pipe, size
-from .move_facts import (
-    Mat,
-    Right,
-    Vec,
-    nz_pitch,
-)
-from .move_vec import nd_to_nz, vec_to_mat
+from .footprint import extract_footprint, pair_footprint
+from .move import MODE, RELU, X, has_words, move_pipe, nd_to_nz, size, vec_to_mat
 
 
 def extract_pipe(site: Site) -> Pipe:

@@ -1,4 +1,4 @@
-"""TINSERT and TINSERT_FP: a tile into a window of another (compute-layout-irregular 1.4, move-gather-scatter 9)."""
+"""TINSERT and TINSERT_FP: a tile into a window of another (compute-layout-irregular 1.4)."""
 
 from __future__ import annotations
 
@@ -6,23 +6,222 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.targets import A5
+from ptokit.diagnostics import define, family
+from ptokit.targets import A2A3, A5
 from ptokit.types.enums import Pipe, TileType, TInsertMode
 
-from ..forms import GENERIC
 from ..machine import Machine, TileOperand
 from ..meaning.expressions import OWN, Axis, Extent, Index
-from ..meaning.moving import store_at, stored
+from ..meaning.moves import DUAL, first_part, store_at, stored
 from ..meaning.words import Drain, Move, Python, Word
-from ..site import Site
-from ..table import Attr, Instr, TextForm, agreed, in_text, index, inout, instruction, scalar, src
-from ..unknown import known
-from .insert_footprint import insert_footprint
-from .insert_rules import INSERT_FP_RULES, INSERT_RULES
-from .move import MODE, RELU, X, has_words, move_pipe, size
-from .move_facts import (
+from ..site import Site, known
+from ..table import GENERIC, Attr, Instr, TextForm, agreed, in_text, index, inout, instruction, scalar, src
+from .checks import (
+    PAIRS,
+    Acc,
+    Mat,
+    Message,
+    Vec,
+    arrow,
+    bad_index,
+    dual,
     is_line,
+    listed,
+    optional,
+    outside,
+    pair,
+    types,
+    types_differ,
 )
+from .extract_rules import dual_split, quantised, vec_nd, vec_nz, vec_types
+from .footprint import insert_footprint, position
+from .move import MODE, RELU, X, has_words, move_pipe, size
+from .rules import acc_to_mat, unsupported
+from .text_rules import INSERT_TEXT_RULES
+
+# Rules of TINSERT (compute-layout-irregular 1.4).
+
+
+INSERTS = "compute-layout-irregular 1.4"
+A5_TYPES = types("f16 bf16 f32 i32 e4m3 e5m2 hif8 i8 e8m0 e2m1 e1m2 e2m1x2 e1m2x2")
+
+
+_TO_MAT = {("ND", "ND"), ("ND", "Nz"), ("Nz", "Nz"), ("Zn", "Zn")}
+
+
+_rule = family(INSERTS, "INS-")
+
+
+@_rule(
+    "COM-01",
+    "TINSERT(Tile(Vec, f16, 6, 64), Tile(Vec, f16, 4, 32), row=0, col={|-}16)",
+    evidence="device assertion",
+    on="a2a3",
+)
+def INS_COM_01(o: Site) -> Message:
+    """The source fits into dst at (row, col): its valid region, on a2a3 the whole acc; on cpu into dst's valid."""
+    s, d = o.src, o.dst
+    size = (s.rows, s.cols) if o.target.is_a(A2A3) and s.loc is Acc else (s.vr, s.vc)
+    if s.loc is Acc and optional(o, "mode") in DUAL:
+        size = first_part(o.mode, s.vr, s.vc)
+    extent = (d.vr, d.vc) if not o.target.is_device else (d.rows, d.cols)
+    return bad_index(o, "row") or bad_index(o, "col") or outside(position(o), size, extent)
+
+
+@_rule("COM-03", "acc to mat", "vec to left", targets=("a2a3", "a5"))
+def INS_COM_03(o: Site) -> Message:
+    """The pair of buffers is one that the target inserts between; cpu inserts between all.
+
+    Decision: ND rows go into an Nz tile of the matrix buffer as they lie in memory: the library copies them and looks
+    at no layout of dst, and the assembler takes no other dst.
+    """
+    if o.target.is_a(A2A3):
+        if pair(o) not in ((Acc, Mat), (Vec, Vec)):
+            return f"a2a3 does not insert {arrow(o)}; it inserts acc to mat and vec to vec"
+        if optional(o, "mode") is not None:
+            return f"a2a3 has no AccToVecMode, {o.mode.name} is given"
+        if pair(o) == (Vec, Vec) and (o.src.layout_name != o.dst.layout_name or o.src.layout_name not in ("ND", "Nz")):
+            return f"{o.src.layout_name} into {o.dst.layout_name}; both are ND or both Nz"
+    elif o.target.is_a(A5):
+        if pair(o) not in o.target.entry(PAIRS) or o.src.loc is Mat:
+            return f"a5 does not insert {arrow(o)}; it inserts acc to mat or vec and vec to vec or mat"
+        if pair(o) == (Vec, Mat) and (o.src.layout_name, o.dst.layout_name) not in _TO_MAT:
+            return f"{o.src.layout_name} into {o.dst.layout_name}; vec to mat keeps ND, Nz and Zn, or puts ND into Nz"
+    return None
+
+
+@_rule(
+    "A5-06",
+    "TINSERT(Tile(Mat, f16, 8, 64), Tile(Vec, f16, 4, 32{|, valid_col=24}), row=0, col=0)",
+    evidence="static_assert",
+)
+def INS_A5_06(o: Site) -> Message:
+    """vec in ND to mat: rows of whole 32-byte blocks, unless tiles are equally wide or rows shorter than a block."""
+    s, d = o.src, o.dst
+    if pair(o) != (Vec, Mat) or s.layout_name != "ND" or s.cols == d.cols == s.vc:
+        return None
+    bits = s.vc * s.dtype.bits
+    if bits >= 256 and bits % 256 != 0:
+        return f"{s.vc} columns of {s.dtype} are no whole 32-byte blocks; the rest of each row is not moved"
+    if bits < 256 and s.vr * s.vc > s.spec.numel:
+        return f"{s.vr} rows of {s.vc} columns leave the tile of {s.rows}x{s.cols}"
+    return None
+
+
+_ISA = (
+    INS_COM_01,
+    _rule(
+        "COM-02",
+        "TINSERT(Tile(Vec, {f16, 6|f32, 8}, 64), Tile(Vec, f16, 4, 32), row=0, col=0)",
+        evidence="static_assert",
+        on="cpu",
+    )(
+        "Only accumulators are converted, between types that a move has, with words of the right sign.",
+        lambda o: quantised(o, o.src.vc, 0, position(o)[1]),
+        lambda o: types_differ(o) if o.src.loc is not Acc else None,
+    ),
+    INS_COM_03,
+    _rule(
+        "CPU-02",
+        "TINSERT(Tile(Vec, {f16|e4m3}, {6|8}, 64), Tile(Vec, {f16|e4m3}, {4|8}, 32), row=0, col=0)",
+        source="types-and-layouts T-01",
+        evidence="simulator",
+    )(unsupported),
+    define(
+        "INS-CPU-01",
+        "On cpu the split modes insert as usual, AccToVecMode and the scalar word have their effect.",
+        targets=("cpu",),
+        source=INSERTS,
+        accepted="split=SPLIT2",
+        why="Nothing can break this; it records how cpu differs from the simulator.",
+    ),
+    _rule(
+        "A23-01",
+        "TINSERT(Tile(Mat, f16, 48, 96, ColMajor, slayout=SLayout.RowMajor{|, fractal=1024}), "
+        "TileAcc(f32, 16, 32), row=0, col=0)",
+        evidence="static_assert",
+    )(
+        "acc to mat: both Nz, dst fractal 512, rows of 32 bytes.",
+        lambda o: acc_to_mat(o) if pair(o) == (Acc, Mat) else None,
+    ),
+    _rule(
+        "A23-02", "TINSERT(Tile(Vec, f16, 6, 64), Tile(Vec, f16, 4, 32), row=0, col={0|10})", evidence="static_assert"
+    )(
+        """vec to vec: types, sizes and alignment as TEXTRACT, with the roles exchanged.
+
+        Decision: The manual and the assembler know acc to mat only; the header has both (D-15).
+        """,
+        vec_types,
+        lambda o: vec_nd(o, o.src, o.dst),
+        lambda o: vec_nz(o, o.src, o.dst),
+    ),
+    _rule(
+        "A5-01",
+        "TINSERT(Tile(Vec, {f16|u8}, 6, 64), Tile(Vec, {f16|u8}, 4, 32), row=0, col=0)",
+        evidence="static_assert",
+    )(
+        "Without an accumulator: f16, bf16, f32, i32, i8, 8-bit floats, fp4.",
+        "src.dtype in A5_TYPES if src.loc is not Acc",
+        "element type {src.dtype} is not inserted; {listed(A5_TYPES)} are",
+    ),
+    _rule(
+        "A5-02",
+        "TINSERT(Tile({Vec|Mat}, f16, 48, 96{, ColMajor|}), TileAcc(f32, 16, 32), row=0, col=0)",
+        evidence="static_assert",
+    )(
+        "From acc: mat in Nz, vec in ND, DN or Nz; dual modes do not convert and do not write DN.",
+        "dst.layout_name == 'Nz' if src.loc is Acc and dst.loc is Mat",
+        "{dst} has layout {dst.layout_name}; acc to mat writes Nz",
+        "dst.layout_name in ('ND', 'DN', 'Nz') if src.loc is Acc",
+        "{dst} has layout {dst.layout_name}; acc to vec writes ND, DN or Nz",
+        "dst.layout_name != 'DN' if src.loc is Acc and dual(o)",
+        "{mode.name} does not write a DN tile",
+        lambda o: dual_split(o) if o.src.loc is Acc else None,
+    ),
+    _rule(
+        "A5-03",
+        "TINSERT(Tile(Mat, f16, 48, 48, slayout=SLayout.ColMajor), "
+        "Tile(Vec, f16, 16, 16, slayout=SLayout.ColMajor), row={16|8}, col=0)",
+        evidence="static_assert",
+    )(
+        "vec to mat in Zn: row and valid rows are whole boxes.",
+        "position(o)[0] % dst.c0 == 0 and src.vr % dst.c0 == 0 if pair(o) == (Vec, Mat) and dst.layout_name == 'Zn'",
+        "row {position(o)[0]} and {src.vr} valid rows; both must be multiples of {dst.c0}",
+    ),
+    _rule(
+        "A5-04",
+        "TINSERT(Tile(Vec, f16, 48, 48, ColMajor, slayout=SLayout.RowMajor), "
+        "Tile(Vec, f16, 16, {16|64}, ColMajor{|, valid_col=16}, slayout=SLayout.RowMajor), row=0, col=0)",
+        evidence="static_assert",
+    )(
+        "vec to vec: both ND or both Nz, src not larger than dst.",
+        "if pair(o) == (Vec, Vec)",
+        "src.layout_name == dst.layout_name and src.layout_name in ('ND', 'Nz')",
+        "{src.layout_name} into {dst.layout_name}; both are ND or both Nz",
+        "src.cols <= dst.cols and (src.layout_name != 'ND' or src.rows <= dst.rows)",
+        "{src} is {src.rows}x{src.cols}, larger than {dst} of {dst.rows}x{dst.cols}",
+    ),
+    _rule(
+        "A5-05",
+        "TINSERT(Tile({Mat|Vec}, f16, 48, 48, ColMajor, slayout=SLayout.RowMajor), "
+        "Tile(Vec, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor), "
+        "row=0, col=0, split=TInsertMode.{SPLIT4|SPLIT2})",
+        targets=("cpu", "a5"),
+        evidence="static_assert",
+        on="cpu",
+    )(
+        "The split modes take a vec tile in Nz to mat.",
+        "pair(o) == (Vec, Mat) and src.layout_name == 'Nz' if optional(o, 'split') is not None",
+        "{split.name} is for a vec tile in Nz into mat; this is {arrow(o)} from {src.layout_name}",
+    ),
+    INS_A5_06,
+)
+INSERT_RULES = (*_ISA, *INSERT_TEXT_RULES)
+INSERT_FP_RULES = _ISA
+
+
+# TINSERT and TINSERT_FP: a tile into a window of another (compute-layout-irregular 1.4, move-gather-scatter 9).
+
 
 PLACE = Index(Axis(i=1, plus=Extent("row", "value")), Axis(j=1, plus=Extent("col", "value")))
 

@@ -1,41 +1,207 @@
-"""TMOV and TMOV_FP: between tiles of the same or different buffers (tmov, move-gather-scatter 2 to 7)."""
+"""TMOV and TMOV_FP: between tiles of the same or different buffers (tmov, move-gather-scatter 4 to 7).
+
+Where the addresses agree with the layouts of both tiles they are plain copies by row and column.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
+from ptokit.diagnostics import Scope, define
 from ptokit.targets import A5
-from ptokit.types.conv import ConvSpec
 from ptokit.types.dtypes import DTYPES, DType
-from ptokit.types.enums import AccToVecMode, MxGroupAxis, Pipe, ReluPreMode, STPhase, TileType
+from ptokit.types.enums import AccToVecMode, BLayout, MxGroupAxis, Pipe, ReluPreMode, SLayout, STPhase, TileType
+from ptokit.types.tensor import ConvSpec
+from ptokit.types.tile import TileSpec, element_offset
 
 from ..machine import Machine, TileOperand
 from ..meaning.expressions import Convert, Element, Expr, Extent, Least, Reinterpret
-from ..meaning.moving import put
+from ..meaning.moves import put, store_at, stored, window
 from ..meaning.words import Drain, Move, Python, Word
 from ..site import Site
 from ..table import TENSOR, Attr, Instr, TextForm, dst, instruction, scalar, src, tmp
-from .fractal_z import weights
-from .move_checks import TypeTable
-from .move_facts import (
+from .checks import (
+    MX_SCALES,
     Acc,
     Bias,
     Left,
     Mat,
     Right,
     Scaling,
+    TypeTable,
     Vec,
     copies_bits,
     home,
+    nz_pitch,
     operand_layout,
+    weights,
     words,
 )
-from .move_footprint import move_footprint
-from .move_parts import to_operand
-from .move_rules import FP_RULES, MOVE_RULES
-from .move_rules_a2a3 import A23_ACC_TYPES
-from .move_rules_a5 import ACC_TYPES
-from .move_vec import rearrange, to_zz, vec_to_mat
+from .footprint import move_footprint
+from .rules import A23_ACC_TYPES, FP_RULES, MOVE_RULES
+from .rules_a5 import ACC_TYPES
+
+# Tiles whose bytes count in another order than their type says.
+
+
+def to_operand(dst: TileOperand, src: TileOperand, rows: int, cols: int) -> None:
+    """``dst[r, c] = src[r, c]``, where the bytes of src count as Nz or Zn, whatever its type says.
+
+    What lies behind the tile is zero.
+    """
+    nz = operand_layout(src.spec, dst.spec) == "Nz"
+    outer, inner = (BLayout.ColMajor, SLayout.RowMajor) if nz else (BLayout.RowMajor, SLayout.ColMajor)
+    seen = replace(src.spec, blayout=outer, slayout=inner, fractal=512)
+    where = element_offset(seen, np.arange(rows)[:, None], np.arange(cols)[None, :])
+    codes = stored(src)[:, np.minimum(where, seen.numel - 1)]
+    codes[:, where >= seen.numel] = 0
+    dst.write(codes if seen.dtype.packed else codes.view(seen.dtype.value or seen.dtype.storage), rows, cols)
+
+
+# The spellings tmov.m2l, tmov.a2v …: one instruction, whose suffix restates the buffers (assembly 5, rule 4).
+
+
+_SUFFIXES: dict[str, tuple[TileType, tuple[TileType, ...]]] = {
+    "tmov.m2l": (Mat, (Left,)),
+    "tmov.m2r": (Mat, (Right,)),
+    "tmov.m2b": (Mat, (Bias,)),
+    "tmov.m2s": (Mat, (Scaling, *MX_SCALES)),
+    "tmov.a2v": (Acc, (Vec,)),
+    "tmov.v2v": (Vec, (Vec,)),
+}
+
+
+def suffix_mismatch(spelling: str, src: Any, dst: Any) -> str | None:
+    """What is wrong with a spelling such as ``pto.tmov.m2l`` for values with these tile types; None if it agrees."""
+    source, targets = _SUFFIXES.get(spelling.removeprefix("pto."), (None, ()))
+    a, b = getattr(src, "type", None), getattr(dst, "type", None)
+    if source is None or not isinstance(a, TileSpec) or not isinstance(b, TileSpec):
+        return None
+    if a.loc is source and b.loc in targets:
+        return None
+    return f"{spelling} is written for a move from {a.loc.text} to {b.loc.text}"
+
+
+SUFFIX = define(
+    "TMOV-SUFFIX",
+    "The suffix of a tmov spelling agrees with the buffers of its tiles.",
+    scope=Scope.TEXT,
+    source="assembly 5; move-gather-scatter 8",
+    example="pto.tmov.v2v ins(%s : !pto.tile_buf<vec, 16x16xf16, blayout=col_major, slayout=row_major>) "
+    "outs(%d : !pto.tile_buf<{vec|mat}, 16x16xf16, blayout=col_major, slayout=row_major>)",
+    why="The reader of `.pto` text reports it: a program no longer knows how a move was spelled.",
+)
+
+
+# Moves out of the unified buffer that address memory in their own way on a5 (move-gather-scatter 4.4 to 4.6).
+
+
+def rearrange(dst: TileOperand, src: TileOperand) -> None:
+    """ND to Nz and ND to Zn."""
+    if dst.spec.layout_name == "Nz":
+        pitch = nz_pitch(dst.spec, dst.vr)
+        assert isinstance(pitch, int)
+        nd_to_nz(dst, src, src.vr, dst.vc, pitch)
+    else:
+        nd_to_zn(dst, src)
+
+
+def nd_to_nz(dst: TileOperand, src: TileOperand, rows: int, cols: int, pitch: int, row: int = 0, col: int = 0) -> None:
+    """The window at (row, col) of an ND source; column blocks of the destination lie `pitch` rows apart."""
+    spec = dst.spec
+    if pitch == spec.rows and rows <= pitch and spec.fractal == 512:
+        put(dst, window(src, row, col, rows, cols))
+        return
+    r, c = np.arange(rows)[:, None], np.arange(cols)[None, :]
+    where = (c // spec.c0) * pitch * spec.c0 + r * spec.c0 + c % spec.c0
+    store_at(dst, where, stored(src)[:, (row + r) * src.spec.cols + col + c])
+
+
+def nd_to_zn(dst: TileOperand, src: TileOperand) -> None:
+    """Boxes of c0 x 16 elements, transposed inside; the pitches are the destination's valid columns."""
+    c0, blocks = dst.spec.c0, dst.vc // 16
+    k, n = np.arange(dst.vr // c0 * c0)[:, None], np.arange(16 * blocks)[None, :]
+    where = ((k // c0 * blocks + n // 16) * 16 + n % 16) * c0 + k % c0
+    store_at(dst, where, stored(src)[:, k * dst.vc + n])
+
+
+# Exponents for the matrix unit ---------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def _zz_from_rows(rows: int, cols: int) -> np.ndarray:
+    """Source offsets in destination order: boxes of 16 rows x 2 columns (group axis 1)."""
+    blocks, pairs = -(-rows // 16), cols // 2
+    rb, p, i, q = np.ogrid[:blocks, :pairs, :16, :2]
+    return ((16 * rb + i) * cols + 2 * p + q).reshape(-1)
+
+
+@lru_cache(maxsize=64)
+def _zz_from_columns(rows: int, cols: int) -> np.ndarray:
+    """Source offsets in destination order where the exponents of a column lie in consecutive rows (group axis 0)."""
+    cb, p, q, e = np.ogrid[: cols // 16, : rows // 2, :16, :2]
+    return ((2 * p + e) * cols + 16 * cb + q).reshape(-1)
+
+
+def to_zz(m: Machine, dst: TileOperand, src: TileOperand, grp_axis: int) -> None:
+    """Exponents in the order of the scale buffers (4.5).
+
+    With group axis 1 the device first clears the source's rows up to a multiple of 16, and so does this for a5.
+    """
+    codes = stored(src)
+    if grp_axis == 0:
+        where = _zz_from_columns(src.vr, src.vc)
+    else:
+        where = _zz_from_rows(dst.vr, dst.vc)
+        end = min(len(where), codes.shape[1])
+        padding = slice(dst.vr * dst.vc, end)
+        codes[:, padding] = 0
+        if len(where) > end:
+            codes = np.pad(codes, ((0, 0), (0, len(where) - end)))
+        if m.target.is_a(A5) and end > dst.vr * dst.vc:
+            store_at(src, padding, codes[:, padding])
+    store_at(dst, slice(0, len(where)), codes[:, where])
+
+
+# To the matrix buffer ------------------------------------------------------------------------------------------------
+
+
+def vec_to_mat(m: Machine, dst: TileOperand, src: TileOperand, row: int = 0, col: int = 0) -> None:
+    """A window at (row, col) of the source goes to (0, 0) of the destination, in whole 32-byte blocks on a5 (4.6)."""
+    assert dst.spec.loc is TileType.Mat
+    a, b = src.spec, dst.spec
+    size = a.dtype.bits
+    nz = a.layout_name == "Nz"
+    if nz:
+        pitch, start = 16 * -(-dst.vr // 16), a.rows * a.c0 * (col // a.c0) + row * a.c0 + col % a.c0
+        extent = pitch, min(a.c0 * -(-dst.vc // a.c0), a.cols)
+        boxes = b.layout_name == "Nz" and (a.fractal, b.fractal) == (512, 512)
+        same = boxes and pitch == b.rows <= a.rows and not (row or col)
+    else:
+        start, extent = row * src.vc + col, (dst.vr, dst.vc)
+        same = b.layout_name == "ND" and a.cols == b.cols == dst.vc and dst.vr * dst.vc * size % 256 == 0 and not start
+    if same:
+        dst.take(src, *extent)
+        return
+    if nz:
+        block = np.arange(-(-dst.vc // a.c0))[:, None]
+        lanes = np.arange(pitch * a.c0)[None, :]
+        read = start + block * (pitch + a.rows - b.rows) * a.c0 + lanes
+        where = (block * pitch * a.c0 + lanes).reshape(-1)
+    else:
+        whole = dst.vr * dst.vc * size // 256 * 256 // size  # a partial last block is dropped
+        read, where = start + np.arange(whole), np.arange(whole)
+    read = read.reshape(-1)
+    inside = (read < a.numel) & (read >= 0) & (where < b.numel)
+    store_at(dst, where[inside], stored(src)[:, read[inside]])
+
+
+# TMOV and TMOV_FP: between tiles of the same or different buffers (tmov, move-gather-scatter 2 to 7).
+
 
 RELU = Attr("relu", ReluPreMode, ReluPreMode.NoRelu, "reluPreMode", "relu_pre_mode")
 MODE = Attr("mode", AccToVecMode, None, "accToVecMode", "acc_to_vec_mode")

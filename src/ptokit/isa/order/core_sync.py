@@ -1,5 +1,4 @@
-"""Order between cores beyond flags: SYNCALL, signals in global memory, the scalar unit's cache
-(memory-model-and-sync 5.5, 6.2; compute-layout-irregular 4).
+"""Order between cores beyond flags: SYNCALL, signals, the scalar unit's cache (memory-model-and-sync 5, 6).
 
 The assembler has no text for these; the words here are ptokit's own.
 """
@@ -14,16 +13,57 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Scope, family
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import CmpMode, NotifyOp, Pipe, SyncAllMode, SyncCoreType
 
 from ..machine import Machine, ViewOperand
 from ..meaning.words import Ordering
-from ..numerics.scalars import element
+from ..numerics.arith import element
 from ..site import Site
-from ..table import Attr, Instr, Kind, Operand, Role, grammar, instruction, ptr, scalar, view
-from ..traits import BETWEEN_CORES, ORDERING, WAITING
-from .waiting import Asked, Waiting
+from ..table import (
+    BETWEEN_CORES,
+    ORDERING,
+    WAITING,
+    Attr,
+    Instr,
+    Kind,
+    Operand,
+    Role,
+    grammar,
+    instruction,
+    ptr,
+    scalar,
+    view,
+)
+
+# What a core that waits for others, or asks for them, is told: whether it is over, and what for in words.
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A wait: called, whether it is over. ``reason``: what it is for, in words."""
+
+    over: Callable[[], Any]
+    reason: Callable[[], str]
+
+    def __call__(self) -> Any:
+        return self.over()
+
+    @property
+    def why(self) -> str:
+        """What the wait is for, in words."""
+        return self.reason()
+
+
+@dataclass(frozen=True)
+class Asked(Waiting):
+    """A question: called, its answer. A core that is told no lets the others go on, asks again, and goes on itself."""
+
+
+# Order between cores beyond flags: SYNCALL, signals in global memory, the scalar unit's cache (memory-model-and-sync
+# 5.5, 6.2; compute-layout-irregular 4).
+
 
 rule = family("compute-layout-irregular 4")
 

@@ -15,10 +15,9 @@ from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 from ..machine import Machine
 from ..meaning.words import Ordering
 from ..site import Site
-from ..table import Attr, Instr, Operand, grammar, index, instruction, ptr
-from ..traits import ORDERING, Order
+from ..table import ORDERING, Attr, Instr, Operand, Order, grammar, index, instruction, ptr
 from . import sync_rules as rules
-from .event_tags import class_pipe
+from .sync_rules import class_pipe
 
 
 def _pipe_attr(name: str, position: str) -> Attr:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ptokit.records import dataclass
-from ptokit.types.integers import signed, unsigned, width, wrap
+from ptokit.types.codecs import signed, unsigned, width, wrap
 
 SIGNED, UNSIGNED, FLOAT = "signed", "unsigned", "float"
 """How the bits of operands are read."""

@@ -15,8 +15,7 @@ from ..meaning.words import Keep, Lane, Meaning, Python, Update, Write
 from ..site import Site
 from ..table import Attr, Instr, Kind, Operand, Role, grammar, instruction
 from .lanes import SIGNS
-from .meaning import Threads, of
-from .words import SOURCE, pointer, simt, thread, value, word
+from .words import SOURCE, Threads, of, pointer, simt, thread, value, word
 
 define(
     "SIMT-SIZE",

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from ptokit.targets import A2A3
-from ptokit.types.conv import ConvSpec
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import Layout, TileType
+from ptokit.types.tensor import ConvSpec
 from ptokit.types.tile import DYNAMIC
 
-from ..site import Site, TileInfo, ViewInfo
-from ..unknown import known
+from ..site import Site, TileInfo, ViewInfo, known
 from .conv_transfer import fits_pair
-from .transfer_rules import Message, names, rule, sides, wrong_stride
+from .rules import Message, names, rule, sides, wrong_stride
 
 TYPES = frozenset(DTYPES[n] for n in ("i8", "u8", "i16", "u16", "i32", "u32", "f16", "bf16", "f32"))
 TYPES_A5 = TYPES | {DTYPES["e4m3"], DTYPES["e5m2"]}

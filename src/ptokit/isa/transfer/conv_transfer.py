@@ -14,14 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptokit.types.conv import ConvSpec
 from ptokit.types.enums import Layout
-from ptokit.types.tensor import Dims5
+from ptokit.types.tensor import ConvSpec, Dims5
 from ptokit.types.tile import DYNAMIC
 
 from ..machine import Machine, TileOperand, ViewOperand
-from ..site import ViewInfo
-from ..unknown import known
+from ..site import ViewInfo, known
 
 Combine = Callable[..., np.ndarray]
 

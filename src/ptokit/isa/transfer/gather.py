@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.diagnostics import define, family
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import Coalesce, GatherExec, GatherOOB, Layout, Pipe, TileType
-from ptokit.types.layout import offset_map
+from ptokit.types.tile import offset_map
 
+from ..checks.compiling import overlap
 from ..machine import Machine, TileOperand, ViewOperand
 from ..meaning.words import Gather, Outside, Python, Word
-from ..site import Site
-from ..table import Access, Attr, Instr, Kind, Operand, Role, TextForm, dst, instruction, view
-from ..traits import Engine
-from .gather_rules import RULES
+from ..site import Site, TileInfo, known
+from ..table import Access, Attr, Engine, Instr, Kind, Operand, Role, TextForm, dst, instruction, view
+from . import index_checks as c
 from .index_checks import parts_of
+from .index_text_rules import text_rules
 from .indexed import (
     Form,
     capacity,
@@ -31,6 +33,285 @@ from .indexed import (
     resolve,
     row_width,
 )
+
+# Rules of MGATHER (move-gather-scatter 10.4); the conditions are in `index_checks`.
+
+
+SOURCE = "move-gather-scatter 10.4"
+rule = family(SOURCE)
+A23, A5_RULES, CPU = ("a2a3",), ("a5",), ("cpu",)
+DEVICES = ("a2a3", "a5")
+
+
+def _overlap(p: c.Parts) -> c.Message:
+    """The destination does not overlap the index tile."""
+    if isinstance(p.idx, TileInfo) and overlap(p.data, p.idx):
+        return f"{p:data} and {p:idx} share memory, and the tile is written while indices are still read"
+    return None
+
+
+def _boxed_index(p: c.Parts, idx: TileInfo) -> c.Message:
+    """Row indices are in a tile without boxes on cpu."""
+    if p.mode is Coalesce.Row and idx.boxed:
+        return f"{p:idx} has the layout {idx.layout_name}; row indices are stored without boxes"
+    return None
+
+
+def _cpu_row(p: c.Parts, idx: TileInfo) -> c.Message:
+    """The R indices are the first R elements of the buffer."""
+    if p.mode is not Coalesce.Row:
+        return None
+    rows = p.data.vr
+    line = (idx.vr == 1 and (idx.row_major or idx.rows == 1)) or (idx.vc == 1 and (not idx.row_major or idx.cols == 1))
+    if known(idx.vr, idx.vc) and not line:
+        return (
+            f"{p:idx} is {c.size(idx)} in a {idx.rows}x{idx.cols} {idx.layout_name} tile; "
+            "its indices are not consecutive",
+            "use a 1xR row-major or an Rx1 column-major index tile",
+        )
+    if idx.vr * idx.vc < rows:  # type: ignore[operator]
+        return f"{p:idx} has {idx.vr * idx.vc} valid elements for {rows} rows of {p:data}"
+    return None
+
+
+RULES = (
+    rule(
+        "GATHER-COM-01",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), Tile(Vec, {i32|f32}, 8, 16), "
+        "mode=Coalesce.Elem)",
+        evidence="static_assert",
+        on="cpu",
+    )(c.check(c.index_type)),
+    rule("GATHER-A23-01", "bf16", "hif8", what="Element type int8 uint8 int16 uint16 int32 uint32 half bf16 float.")(
+        c.check(c.data_type(c.A23_TYPES))
+    ),
+    rule(
+        "GATHER-A5-01",
+        "x: Ptr[{f32|i64}]; MGATHER(Tile(Vec, {f32|i64}, 8, 16), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
+        what="Element type of the A2/A3 set, hif8, e4m3 or e5m2.",
+        evidence="static_assert",
+    )(c.check(c.data_type(c.A5_TYPES))),
+    rule("GATHER-CPU-03", "f16; e4m3 in the extended mode", "e4m3")(c.check(c.cpu_type)),
+    rule(
+        "GATHER-COM-03",
+        "x: Ptr[{f32|f16}]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), Tile(Vec, i32, 8, 16), "
+        "mode=Coalesce.Elem)",
+        decision="Types of one size are copied bit for bit on cpu, without conversion.",
+        evidence="static_assert",
+        on="cpu",
+    )(c.check(c.same_types)),
+    rule(
+        "GATHER-COM-02",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, 8, 16){, mode=Coalesce.Elem|})",
+        what="Without a mode the libraries differ by target; it means Elem.",
+        source="move-gather-scatter 10.4, 12 D2",
+        decision="One index column for several data columns is read as one index per row (assembly GA-9).",
+        evidence="document",
+        on="cpu",
+    )(c.check(lambda p: None if p.l1 else c.bare(p))),
+    rule(
+        "GATHER-COM-07",
+        "x: Ptr[f32]; x2: Ptr[i32]; MGATHER(Tile(Mat, f32, 16, 16, ColMajor, slayout=SLayout.RowMajor), "
+        "GlobalTensor(x, (40, 16)), GlobalTensor(x2, (1, 16)), mode=Coalesce.{Row|Elem})",
+        source="move-gather-scatter 10.1",
+        evidence="static_assert",
+        on="a2a3",
+    )(c.check(c.form_agrees)),
+    rule(
+        "GATHER-COM-04",
+        "valid 1x1",
+        "valid 0x16",
+        targets=DEVICES,
+        decision="Nothing is gathered; a device launches its threads for that.",
+    )(c.check(c.empty)),
+    rule(
+        "GATHER-COM-05",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, ({1|0}, 16)), Tile(Vec, i32, 8, 16), "
+        "mode=Coalesce.Elem)",
+        what="The table has rows or elements to choose from.",
+        source="move-gather-scatter 10.2",
+        evidence="device",
+        on="cpu",
+    )(c.check(c.no_capacity)),
+    define(
+        "GATHER-COM-06",
+        "With oob=Undefined every index is below the number of rows or elements.",
+        why="Checked when the instruction runs, on the values of the indices.",
+        source="move-gather-scatter 10.2",
+        accepted="index 99 of 100",
+        rejected="index 100 of 100, or -1",
+    ),
+    rule(
+        "GATHER-COM-08",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16, addr=0), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, 8, 16, addr={512|480}), mode=Coalesce.Elem)",
+        evidence="device",
+        on="a2a3",
+    )(c.check(_overlap)),
+    rule(
+        "GATHER-CPU-01",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, {1, 8|16, 8, ColMajor, valid_row=1, slayout=SLayout.RowMajor}), mode=Coalesce.Row)",
+        evidence="static_assert",
+    )(c.ub_check(_boxed_index)),
+    rule(
+        "GATHER-CPU-02",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, 1, 8{|, valid_col=7}), mode=Coalesce.Row)",
+        what="Row indices are consecutive on cpu: valid [1, R] row-major or [R, 1] column-major.",
+        evidence="simulator",
+    )(c.ub_check(_cpu_row)),
+    rule(
+        "GATHER-CPU-04",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), Tile(Vec, i32, {8|4}, 16), "
+        "mode=Coalesce.Elem)",
+        what="The index tile has an element for every element or row that is gathered.",
+        source="derived: the library reads past the index tile",
+        evidence="simulator",
+    )(c.ub_check(c.covered)),
+    rule(
+        "GATHER-A23-02",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), Tile({Vec|Mat}, i32, 8, 16), "
+        "mode=Coalesce.Elem)",
+        evidence="static_assert",
+    )(c.check(c.in_ub)),
+    rule(
+        "GATHER-A5-02",
+        "x: Ptr[f32]; MGATHER(Tile({Vec|Bias}, f32, 8, 16), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
+        evidence="static_assert",
+    )(c.check(c.in_ub)),
+    rule(
+        "GATHER-A23-09",
+        "x: Ptr[f32]; x2: Ptr[i32]; MGATHER(Tile(Mat, f32, 16, 16, ColMajor, slayout=SLayout.RowMajor), "
+        "GlobalTensor(x, (40, 16){|, layout=Layout.DN}), GlobalTensor(x2, (1, 16)), mode=Coalesce.Row)",
+        evidence="static_assert",
+    )(c.check(c.l1_form)),
+    rule(
+        "GATHER-A23-10",
+        "x: Ptr[f32]; x2: Ptr[i32]; x3: Ptr[f32]; "
+        "MGATHER(Tile(Mat, f32, 16, 16, ColMajor, slayout=SLayout.RowMajor), GlobalTensor(x, (40, 16)), "
+        "GlobalTensor(x2, (16, 16)), GlobalTensor(x3, ({16|15}, 16)), mode=Coalesce.Elem)",
+        why="That its 64-byte lines are not shared between cores cannot be told from one call.",
+        evidence="static_assert",
+    )(c.check(c.scratch_memory)),
+    rule(
+        "GATHER-A5-09",
+        "x: Ptr[f32]; x2: Ptr[i32]; x3: Ptr[f32]; "
+        "MGATHER(Tile(Mat, f32, 16, 16, ColMajor, slayout=SLayout.RowMajor), GlobalTensor(x, (40, 16)), "
+        "GlobalTensor(x2, (16, 16)), GlobalTensor(x3, ({16|15}, 16)), mode=Coalesce.Elem)",
+        what="Into L1: as GATHER-A23-09 and GATHER-A23-10.",
+        why="That exec=Simt runs on vector sub-core 0 and hands over with intra-block id 2 is for the sanitizer.",
+        evidence="static_assert",
+    )(c.check(lambda p: c.l1_form(p) or c.scratch_memory(p))),
+    rule(
+        "GATHER-A23-03",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, {1, 8|8, 1, ColMajor}), mode=Coalesce.Row)",
+        evidence="static_assert",
+    )(c.ub_check(c.plain_index)),
+    rule(
+        "GATHER-A23-04",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16{|, ColMajor}), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
+        evidence="static_assert",
+    )(c.ub_check(c.paired_layout)),
+    rule(
+        "GATHER-A23-05",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, {16|4}), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, 8, {16|4}), mode=Coalesce.Elem)",
+        what="Rows of the destination are multiples of 32 bytes.",
+        evidence="static_assert",
+    )(c.check(c.whole_blocks)),
+    rule(
+        "GATHER-A23-06",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 16, 32, ColMajor, valid_row=8, valid_col=16, "
+        "slayout=SLayout.RowMajor), GlobalTensor(x, (4, 3, 16, {8|16}), layout=Layout.NZ), "
+        "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
+        decision="A row that is wider than the tile would be written past its end: refused.",
+        evidence="static_assert",
+    )(c.ub_check(c.nz_shape)),
+    rule(
+        "GATHER-A23-07",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, 1, 8{|, valid_col=7}), mode=Coalesce.Row)",
+        what="Row: one row of indices, one for each valid row of the destination.",
+        evidence="static_assert",
+    )(c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=False))),
+    rule(
+        "GATHER-A23-08",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16{|, valid_col=15}), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
+        evidence="static_assert",
+    )(c.ub_check(c.one_index_per_element)),
+    rule(
+        "GATHER-A5-08",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, {8|16}, 16, ColMajor{|, valid_row=8, slayout=SLayout.RowMajor}), "
+        "GlobalTensor(x, (40, 16)), Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
+        evidence="device",
+    )(c.ub_check(c.plain_tiles)),
+    rule(
+        "GATHER-A5-03",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, 1, 8{|, valid_col=6}), mode=Coalesce.Row)",
+        what="Row: one index for each valid row of the destination, in one row or one column.",
+        evidence="static_assert",
+    )(c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=True))),
+    rule(
+        "GATHER-A5-04",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, {16|32})), Tile(Vec, i32, 1, 8), "
+        "mode=Coalesce.Row)",
+        evidence="static_assert",
+    )(c.check(c.row_length)),
+    rule(
+        "GATHER-A5-05",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), Tile(Vec, i32, 8, {16|8}), "
+        "mode=Coalesce.Elem)",
+        evidence="static_assert",
+    )(c.ub_check(c.one_index_per_element)),
+    rule(
+        "GATHER-A5-06",
+        "x: Ptr[f32]{|; n: int}; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, 1, 8{|, valid_col=n}), mode=Coalesce.Row)",
+        why="The library casts sizes to unsigned before it compares them, so a dynamic one is 4294967295.",
+        decision="Sizes of the table are compared where they are known.",
+        evidence="static_assert",
+    )(c.ub_check(c.mixed_dynamic)),
+    rule(
+        "GATHER-A5-07",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16){|, (19, 1)}), "
+        "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
+        evidence="device",
+    )(c.check(c.packed_table)),
+    rule(
+        "GATHER-A5-10",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, {128|256}, 128), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, {128|256}, 128), mode=Coalesce.Elem)",
+        what="Destination and index tile take at most 216 KB of UB.",
+        evidence="device",
+    )(c.ub_check(lambda p, idx: c.working_set(p, idx, c.UB_KIB, 1 << 20))),
+    rule(
+        "GATHER-A5-11",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, {128|192}, 128), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, {128|192}, 128), mode=Coalesce.Elem)",
+        what="Beyond 128 KB for destination and index tile the launch must ask for dynamic UB.",
+        source="move-gather-scatter 10.4 GATHER-A5-10",
+        evidence="document",
+    )(c.ub_check(lambda p, idx: c.working_set(p, idx, 128, c.UB_KIB))),
+    rule(
+        "GATHER-A5-12",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, 8, {1, ColMajor|8, valid_col=1}), mode=Coalesce.Row)",
+        source="move-gather-scatter 10.3",
+        evidence="legal",
+    )(c.ub_check(c.apart)),
+    *text_rules("GA"),
+)
+
+
+# MGATHER: elements or rows of a table in global memory, chosen by indices, into a tile (move-gather-scatter 10).
 
 
 def mgather(

@@ -14,10 +14,9 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import Coalesce, GatherExec, Layout, TileType
 from ptokit.types.tile import DYNAMIC
 
-from ..site import Site, TileInfo, ViewInfo
+from ..operands import names, types_of
+from ..site import Site, TileInfo, ViewInfo, known, product
 from ..table import Kind
-from ..typesets import names, types_of
-from ..unknown import known, product
 from .indexed import Form, capacity, coalesce, form_of
 
 Message = str | tuple[str, str] | None

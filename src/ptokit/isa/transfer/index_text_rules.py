@@ -9,10 +9,10 @@ from ptokit.targets import A2A3
 from ptokit.types.enums import Coalesce, ScatterAtomicOp, ScatterOOB, TileType
 from ptokit.types.tile import DYNAMIC
 
-from ..checks.assembler import assembler_rule
-from ..checks.operands import DEVICES
+from ..checks.compiling import DEVICES
+from ..checks.tiles import assembler_rule
+from ..operands import names, types_of
 from ..site import ScalarInfo, Site, TileInfo, ViewInfo
-from ..typesets import names, types_of
 from .index_checks import Message, Parts, check
 
 DATA = types_of("i8 u8 i16 u16 i32 u32 f16 bf16 f32 e4m3 e5m2 hif8")

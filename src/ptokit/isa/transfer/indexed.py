@@ -12,7 +12,7 @@ from ptokit.targets import A2A3, A5, Target
 from ptokit.types.enums import Coalesce, TileType
 
 from ..machine import Machine, TileOperand, ViewOperand
-from ..unknown import product
+from ..site import product
 
 Describe = Callable[[int, int, int], str]
 

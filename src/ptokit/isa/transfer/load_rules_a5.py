@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from ptokit.diagnostics.conditions import need
 from ptokit.types.enums import Layout, PadValue, TileType
-from ptokit.types.pad import is_custom
-from ptokit.types.tensor import SCALE_GROUPS
+from ptokit.types.tensor import SCALE_GROUPS, is_custom
 
-from ..site import Site
-from ..unknown import known
+from ..site import Site, known
 from .conv_rules import assumed_conv
 from .load_rules import assumed_strides, pair_text, path
-from .transfer_rules import (
+from .rules import (
     MX,
     MX_B,
     PLAIN,

@@ -9,23 +9,22 @@ from typing import Any
 import numpy as np
 
 from ptokit.targets import Target
-from ptokit.types.conv import ConvSpec
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import AtomicType, Layout, Pipe, ReluPreMode, STPhase, TileType
+from ptokit.types.tensor import ConvSpec
 
 from ..machine import Machine, TileOperand, ViewOperand
 from ..meaning.expressions import Convert, Element, Expr, Extent, greater, select
-from ..meaning.moving import by_lines
+from ..meaning.moves import by_lines
 from ..meaning.primitives import PRIMITIVES
 from ..meaning.words import COMBINING, Move, Python, Word
-from ..numerics.quant import quantize
-from ..numerics.quant_modes import store_mode
+from ..numerics.quant import quantize, store_mode
 from ..site import Site
 from ..table import TENSOR, Attr, Instr, Role, TextForm, in_text, instruction, scalar, src, view
-from . import conv_rules, store_acc_rules, store_plain_rules, store_rules, transfer_asm_rules
+from . import conv_rules, store_acc, store_plain, text_rules
 from .conv_transfer import store_conv
-from .store_acc_checks import BYTES, channel_block, drained
-from .transfer_rules import COMMON, extent
+from .rules import COMMON, extent
+from .store_acc import BYTES, channel_block, drained
 
 Combine = Callable[..., np.ndarray]
 
@@ -176,12 +175,12 @@ def tstore_fp(
 _ATOMIC = Attr("atomic", AtomicType, AtomicType.AtomicNone, "atomicType", "atomic_type")
 _RELU = Attr("relu", ReluPreMode, ReluPreMode.NoRelu, "reluPreMode", "relu_pre_mode")
 _RULES = (
-    *store_rules.CPU,
+    *store_plain.CPU,
     *conv_rules.STORE_CPU,
-    *store_plain_rules.A3,
-    *store_acc_rules.A3,
-    *store_plain_rules.A5,
-    *store_acc_rules.A5,
+    *store_plain.A3,
+    *store_acc.A3,
+    *store_plain.A5,
+    *store_acc.A5,
 )
 
 TSTORE = instruction(
@@ -192,7 +191,7 @@ TSTORE = instruction(
         (view("dst", Role.OUT), src(), scalar("quant", optional=True, type="i64")),
         (Attr("phase", STPhase, STPhase.Unspecified, "stPhase", "st_phase"), _ATOMIC, _RELU),
         pipe=store_pipe,
-        rules=(*COMMON, store_rules.LS_COM_08, *_RULES, *transfer_asm_rules.STORE),
+        rules=(*COMMON, store_plain.LS_COM_08, *_RULES, *text_rules.STORE),
         meaning=_meaning,
         drained=drained("cast", "scalar"),
         form=TextForm("dps-typed", carried=(TENSOR,), misfits={"dst": "ST-1", "src": "ST-1"}),
@@ -208,7 +207,7 @@ TSTORE_FP = instruction(
         (view("dst", Role.OUT), src(), in_text(src("fp"), word="fp")),
         (_ATOMIC, _RELU),
         pipe=Pipe.FIX,
-        rules=(*COMMON, store_rules.LS_COM_07, *_RULES, *transfer_asm_rules.STORE_FP),
+        rules=(*COMMON, store_plain.LS_COM_07, *_RULES, *text_rules.STORE_FP),
         run=tstore_fp,
         drained=drained("vector"),
         form=TextForm(

@@ -16,17 +16,16 @@ from typing import Any
 from ptokit.types.dtypes import DTYPES, i64, u64
 from ptokit.types.enums import Pipe
 
-from ..checks.operands import Message
+from ..checks.compiling import Message
 from ..meaning.expressions import Convert, Element, Expr, Reinterpret, Scalar, apply, minimum
 from ..meaning.words import Keep, Meaning, Repeats
 from ..site import PtrInfo, Site
 from ..table import Instr, Kind, Operand, Role
-from .compute.compute import relu
-from .compute.typesets import I16_32_F, F
-from .repeats import COUNTS, MASK
-from .rules import VEC_06, VEC_07
+from .compute.arithmetic import I16_32_F, F
+from .compute.words import relu
+from .registers import COUNTS, MASK
 from .verifier_rules import MIC_07
-from .words import Types, micro, number, types, ub
+from .words import VEC_06, VEC_07, Types, micro, number, types, ub
 
 SOURCE = "PTOAS e32488c9, VPTOUbOps"
 

@@ -29,7 +29,7 @@ from ..meaning.expressions import (
 )
 from ..meaning.words import Lane, Python, Word, Write
 from ..site import Site, VectorInfo
-from .memory_rules import MEMORY
+from .access_rules import MEMORY
 from .words import GROUP, GROUPS, IN_GENERIC_FORM, PMODE, groups_of, operations, over, text, unsigned
 
 _J = Place(i64)

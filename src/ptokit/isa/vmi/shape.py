@@ -24,12 +24,12 @@ from ..meaning.expressions import (
     less,
     maximum,
 )
-from ..meaning.sentence import FOLDED
-from ..meaning.turns import by_turns, split
+from ..meaning.footprint import FOLDED
+from ..meaning.positions import by_turns, split
 from ..meaning.words import Lane, Write
 from ..site import LanesInfo, Site
 from ..table import BySite
-from . import sites
+from . import words
 from .shape_rules import SHAPE
 from .words import (
     GROUP,
@@ -57,9 +57,9 @@ def _constant(o: Site) -> Lane | None:
         return None
     to, value = o.operands["result"], o.attrs["value"]
     if isinstance(to, LanesInfo):
-        return predicate(Listed(tuple(sites.numbers(value)), "bool"), lanes=to.lanes)
+        return predicate(Listed(tuple(words.numbers(value)), "bool"), lanes=to.lanes)
     of = o.result.dtype
-    return over(Listed(tuple(sites.numbers(value, of)), of), lanes=o.result.lanes)
+    return over(Listed(tuple(words.numbers(value, of)), of), lanes=o.result.lanes)
 
 
 def _repeated(o: Site) -> Lane:
@@ -131,7 +131,7 @@ def _pair(made: Any) -> Any:
 def _shuffled(o: Site) -> Lane | None:
     if "indices" not in o.attrs:
         return None
-    places = tuple(int(n) for n in sites.numbers(o.attrs["indices"]))
+    places = tuple(int(n) for n in words.numbers(o.attrs["indices"]))
     return over(Taken(Element("source"), Listed(places, i64)))
 
 
@@ -249,7 +249,7 @@ vmi(
     "source:v",
     "",
     form=OPEN_RESULTS,
-    run=BySite(sites.channel_split),
+    run=BySite(words.channel_split),
 )
 vmi(
     "channel_merge",
@@ -257,7 +257,7 @@ vmi(
     "inputs:v*",
     "result:v",
     form=IN_GENERIC_FORM,
-    run=BySite(sites.channel_merge),
+    run=BySite(words.channel_merge),
 )
 
 # The seam to registers ---------------------------------------------------------------------------------------------
@@ -271,5 +271,5 @@ vmi(
     "result:m",
     meaning=_SAME,
 )
-vmi("unpack", "The registers of a vector.", "source:b", "", form=OPEN_RESULTS, run=BySite(sites.unpack))
-vmi("pack", "A vector of registers.", "parts:r*", "result:b", form=IN_GENERIC_FORM, run=BySite(sites.pack))
+vmi("unpack", "The registers of a vector.", "source:b", "", form=OPEN_RESULTS, run=BySite(words.unpack))
+vmi("pack", "A vector of registers.", "parts:r*", "result:b", form=IN_GENERIC_FORM, run=BySite(words.pack))

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from ptokit.diagnostics import Rule
 from ptokit.diagnostics.conditions import first
 
+from ..checks.compiling import Message
 from ..checks.lanes import bound, element, kinds
-from ..checks.operands import Message
 from ..site import Info, LanesInfo, MaskInfo, ScalarInfo, Site, VectorInfo, VregInfo
-from .layouts import lanes_of_register, layout_of, register_granularity, registers_of
 from .rules import (
     DENSE,
     VMI_03,
@@ -32,7 +31,7 @@ from .rules import (
     vmi_rule,
     worded,
 )
-from .sites import numbers
+from .words import lanes_of_register, layout_of, numbers, register_granularity, registers_of
 
 _DENSE = re.compile(r"dense<.*> : (?:vector|tensor)<(\d+)x([!\w.]+)>\Z", re.DOTALL)
 _LIST = re.compile(r"array<i64(?:: ([-\d, ]*))?>\Z")

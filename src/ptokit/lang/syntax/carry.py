@@ -13,7 +13,7 @@ from typing import Any
 from ptokit.diagnostics import UNKNOWN_LOCATION, DiagnosticError, Location
 from ptokit.ir import Op, Value
 from ptokit.records import dataclass
-from ptokit.types.integers import width
+from ptokit.types.codecs import width
 from ptokit.types.values import F32, I1, INDEX, Type
 from ptokit.types.values import Scalar as ScalarType
 

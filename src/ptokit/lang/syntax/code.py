@@ -11,7 +11,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ptokit.diagnostics import Location
-from ptokit.diagnostics.calls import place_of
+from ptokit.diagnostics.location import place_of
 
 from .. import rules
 from ..asked import HELPER

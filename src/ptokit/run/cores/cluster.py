@@ -15,7 +15,7 @@ import numpy as np
 from ptokit.diagnostics import Diagnostic, Location, Note, Severity
 from ptokit.ir.core import Op
 from ptokit.ir.launch import Role
-from ptokit.isa.order.waiting import Asked
+from ptokit.isa.order.core_sync import Asked
 from ptokit.records import dataclass
 
 from ..machine.chunk import Chunk

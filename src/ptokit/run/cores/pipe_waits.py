@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ptokit.isa.exchange.pipe_ends import Wait
+from ptokit.isa.exchange.core_pipes import Wait
 from ptokit.records import dataclass
 
 from ..memory.global_memory import Pointer, View

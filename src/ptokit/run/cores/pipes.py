@@ -1,4 +1,4 @@
-"""One core's ends of the pipes between cores (`ptokit.isa.exchange.pipe_ends`): what is moved, and what is waited for.
+"""One core's ends of the pipes between cores (`ptokit.isa.exchange.core_pipes`): what is moved, and what is waited for.
 
 What a push or pop moves is moved by the instructions that the library uses for it: TMOV out of an accumulator, TINSERT
 into the matrix buffer, TSTORE and TLOAD through global memory. Their rules and footprints hold.
@@ -14,7 +14,7 @@ from zlib import crc32
 from ptokit.diagnostics import Scope, define
 from ptokit.ir.core import Op
 from ptokit.isa.check import first_error
-from ptokit.isa.exchange.pipe_ends import Setup, Wait
+from ptokit.isa.exchange.core_pipes import Setup, Wait
 from ptokit.isa.site import Info, Site, TileInfo, ViewInfo
 from ptokit.isa.table import TABLE
 from ptokit.plan.steps import Step

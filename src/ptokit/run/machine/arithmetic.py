@@ -24,9 +24,8 @@ from ptokit.ir.facts import scalar_type
 from ptokit.isa.meaning.primitives import PRIMITIVES
 from ptokit.isa.scalar import arithmetic
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, FLOAT, FLOAT_PREDICATES, UNSIGNED, Arithmetic, read_bits, reading
-from ptokit.types.codecs import FORMATS
+from ptokit.types.codecs import FORMATS, unsigned, width, wrap
 from ptokit.types.enums import RoundMode
-from ptokit.types.integers import unsigned, width, wrap
 from ptokit.types.rounding import FLOAT_TYPES, round_float, round_to_format
 
 from ..fault import Fault

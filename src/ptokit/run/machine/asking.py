@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Severity
-from ptokit.isa.check import first_error, found_by
-from ptokit.isa.site import Info, PtrInfo, RegisterInfo, ScalarInfo, Site, TileInfo, ViewInfo
+from ptokit.isa.check import Asked, first_error, found_by, open_operands, watched
+from ptokit.isa.site import UNKNOWN, Info, PtrInfo, RegisterInfo, ScalarInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Instr
-from ptokit.isa.undecided import Asked, open_operands, watched
-from ptokit.isa.unknown import UNKNOWN
 from ptokit.targets import Target
-from ptokit.types.integers import unsigned, width
+from ptokit.types.codecs import unsigned, width
 
 from ..fault import Fault
 from ..memory.global_memory import Pointer, View

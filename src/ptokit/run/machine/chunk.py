@@ -11,7 +11,7 @@ import numpy as np
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Location
 from ptokit.ir.launch import Role
-from ptokit.isa.order.waiting import Asked
+from ptokit.isa.order.core_sync import Asked
 from ptokit.plan.steps import Step
 from ptokit.targets import Target
 from ptokit.types.enums import TileType

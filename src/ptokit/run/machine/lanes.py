@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.types.integers import wrap
+from ptokit.types.codecs import wrap
 
 
 class Diverge(Exception):

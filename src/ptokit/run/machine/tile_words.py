@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.isa.checks.placement import SLOPES, broken_placement
+from ptokit.isa.checks.tile_types import SLOPES, broken_placement
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.isa.checks.placement import buffer_name
+from ptokit.isa.checks.tile_types import buffer_name
 from ptokit.isa.machine import Axis, Combine
 from ptokit.isa.meaning.primitives import PRIMITIVES
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.isa.checks.placement import buffer_name
+from ptokit.isa.checks.tile_types import buffer_name
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from ptokit.types.codecs import decode, pack_nibbles, unpack_nibbles
 from ptokit.types.enums import Layout
-from ptokit.types.layout import block_shape, offset_map, regular
-from ptokit.types.tile import TileSpec
+from ptokit.types.tile import TileSpec, block_shape, offset_map, regular
 
 from .buffers import Buffer
 from .global_memory import View

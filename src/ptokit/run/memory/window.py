@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.types.layout import element_offset, windowed
-from ptokit.types.tile import TileSpec
+from ptokit.types.tile import TileSpec, element_offset, windowed
 
 from ..fault import Fault
 from .storage import Storage

@@ -10,7 +10,7 @@ import numpy as np
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.core import Op
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, CONSTANT
-from ptokit.isa.simt.meaning import OfThreads
+from ptokit.isa.simt.words import OfThreads
 from ptokit.plan.steps import Step
 
 from ..machine.arithmetic import of_lanes

@@ -14,8 +14,8 @@ import numpy as np
 
 from ptokit.ir.core import RawAttr
 from ptokit.records import dataclass
+from ptokit.types.codecs import signed
 from ptokit.types.dtypes import HALVES, SINGLES, DType, dtype, is_dtype
-from ptokit.types.integers import signed
 from ptokit.types.values import Type
 
 _VECTOR = re.compile(r"vector<\s*(\d+)\s*x\s*(.+?)\s*>\Z", re.ASCII)

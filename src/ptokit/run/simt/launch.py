@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ptokit.ir.core import Op
-from ptokit.isa.simt.meaning import WARP
 from ptokit.isa.simt.memory import SIZES
+from ptokit.isa.simt.words import WARP
 from ptokit.run.fault import Fault
 from ptokit.run.machine.lanes import lift
 from ptokit.types.values import Type

@@ -14,8 +14,8 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from ptokit.ir.core import Op
-from ptokit.isa.checks.placement import buffer_name
-from ptokit.isa.simt.meaning import WARP
+from ptokit.isa.checks.tile_types import buffer_name
+from ptokit.isa.simt.words import WARP
 from ptokit.plan.steps import Step
 from ptokit.records import dataclass
 from ptokit.run.fault import Fault, outside

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from ptokit.ir.core import Op
-from ptokit.isa.checks.placement import buffer_name
+from ptokit.isa.checks.tile_types import buffer_name
 from ptokit.records import dataclass
 from ptokit.run.machine.chunk import Chunk
 from ptokit.run.memory.storage import Arena

@@ -11,7 +11,7 @@ import numpy as np
 
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
-from ptokit.isa.async_sessions import AsyncEvent
+from ptokit.isa.machine import AsyncEvent
 from ptokit.types.enums import Pipe
 
 from ..findings.folded import Draft, Findings

@@ -12,7 +12,7 @@ from typing import Any
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
 from ptokit.ir.facts import instr_of
-from ptokit.isa.checks.placement import buffer_name
+from ptokit.isa.checks.tile_types import buffer_name
 from ptokit.records import dataclass
 from ptokit.run.cores.pipe_waits import Event, Freed, Popped, Pushed, Waiting
 from ptokit.run.cores.pipes import Reserved

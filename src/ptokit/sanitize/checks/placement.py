@@ -9,9 +9,8 @@ import numpy as np
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, lookup
 from ptokit.ir.core import Module, Op
 from ptokit.ir.facts import Facts, instr_of, shown_op
-from ptokit.isa.site import TileInfo
-from ptokit.isa.traits import Engine
-from ptokit.isa.unknown import known
+from ptokit.isa.site import TileInfo, known
+from ptokit.isa.table import Engine
 from ptokit.run.memory.global_memory import View
 from ptokit.targets import Target
 from ptokit.types.enums import TileType

@@ -51,7 +51,7 @@ from ptokit.isa.meaning.rows import constant
 from ptokit.isa.meaning.words import Lane, Write
 from ptokit.isa.site import Site, VregInfo
 from ptokit.isa.table import Instr, Kind
-from ptokit.isa.vector.lanes import VREG_BYTES, active
+from ptokit.isa.vector.registers import VREG_BYTES, active
 from ptokit.records import dataclass
 from ptokit.run.observer import Moment
 from ptokit.types.dtypes import DType

@@ -15,8 +15,8 @@ import numpy as np
 
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
-from ptokit.isa.checks.placement import buffer_name
-from ptokit.isa.simt.meaning import WARP
+from ptokit.isa.checks.tile_types import buffer_name
+from ptokit.isa.simt.words import WARP
 from ptokit.records import dataclass
 from ptokit.run.memory.local import SPACES
 from ptokit.run.simt.threads import Access, Place, Threads

@@ -13,11 +13,10 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from ptokit.diagnostics.calls import argument_place
-from ptokit.diagnostics.edits import Edit
-from ptokit.diagnostics.source import file_lines
+from ptokit.diagnostics.finding import Edit
+from ptokit.diagnostics.location import argument_place, file_lines
 from ptokit.ir.core import Op
-from ptokit.isa.checks.placement import buffer_name
+from ptokit.isa.checks.tile_types import buffer_name
 from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.enums import TileType

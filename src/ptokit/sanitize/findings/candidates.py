@@ -8,8 +8,8 @@ from functools import partial
 from textwrap import dedent
 from textwrap import indent as indented
 
-from ptokit.diagnostics.edits import Edit
-from ptokit.diagnostics.source import file_lines
+from ptokit.diagnostics.finding import Edit
+from ptokit.diagnostics.location import file_lines
 from ptokit.ir.core import Op
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe

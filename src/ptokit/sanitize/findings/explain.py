@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import field
 from typing import Any
 
-from ptokit.diagnostics.edits import Edit
+from ptokit.diagnostics.finding import Edit
 from ptokit.ir.core import Module, Op
 from ptokit.records import dataclass
 from ptokit.targets import Target

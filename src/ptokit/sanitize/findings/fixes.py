@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import edits
+from ptokit.diagnostics import finding
 from ptokit.ir.core import Op
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
@@ -27,12 +27,12 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Fix(edits.Fix):
+class Fix(finding.Fix):
     """What mends a finding; ``steps``: the operations of those edits that insert one each."""
 
     steps: tuple[Step, ...] = ()
 
     @property
-    def paired(self) -> list[tuple[Step, edits.Edit]]:
+    def paired(self) -> list[tuple[Step, finding.Edit]]:
         """Each step with its line."""
         return list(zip(self.steps, self.edits))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ptokit.diagnostics.edits import Edit
+from ptokit.diagnostics.finding import Edit
 from ptokit.ir.core import Function, Op
 from ptokit.ir.facts import instr_of
-from ptokit.isa.order.event_tags import class_pipe
-from ptokit.isa.traits import Engine
+from ptokit.isa.order.sync_rules import class_pipe
+from ptokit.isa.table import Engine
 from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics.source import file_lines
+from ptokit.diagnostics.location import file_lines
 from ptokit.ir.core import Op
 
 from .python_text import python_text

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache, cached_property, lru_cache
 
 from ptokit.diagnostics import Location
-from ptokit.diagnostics.source import file_lines
+from ptokit.diagnostics.location import file_lines
 from ptokit.types.enums import Pipe
 
 _Around = list[ast.FunctionDef | ast.For]

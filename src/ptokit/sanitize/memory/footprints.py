@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.records import dataclass
-from ptokit.types.layout import offset_map
-from ptokit.types.tile import TileSpec
+from ptokit.types.tile import TileSpec, offset_map
 
 
 class Footprint:

@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from ptokit.types.layout import offset_map
+from ptokit.types.tile import offset_map
 
 from ..findings.race import Race
 from ..findings.races import shared

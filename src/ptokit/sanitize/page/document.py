@@ -8,10 +8,9 @@ from pathlib import Path
 
 from ptokit import __version__
 from ptokit.diagnostics import Diagnostic, Location, Note, lookup
-from ptokit.diagnostics.edits import Edit
-from ptokit.diagnostics.pages import link_to, page_of
-from ptokit.diagnostics.render import summary
-from ptokit.diagnostics.source import file_lines
+from ptokit.diagnostics.finding import Edit
+from ptokit.diagnostics.location import file_lines
+from ptokit.diagnostics.render import link_to, page_of, summary
 
 from ..findings.fixes import Fix
 from ..findings.race import Access, Race

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ptokit.diagnostics import Diagnostics
-from ptokit.diagnostics.suggestions import suggest
+from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Op, Operands, Value
 from ptokit.isa.table import BY_TEXT, TABLE, Instr, Operand
 from ptokit.types.values import Scalar

@@ -21,8 +21,7 @@ from functools import cache
 from typing import Any, NoReturn
 
 from ptokit.ir import Op, Operands, Value
-from ptokit.isa.forms import ALSO
-from ptokit.isa.table import TABLE, Instr, Kind, Operand
+from ptokit.isa.table import ALSO, TABLE, Instr, Kind, Operand
 from ptokit.records import dataclass
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.values import INDEX, Align, LogicalMask, LogicalVector, Mask, Ptr, Scalar, Type, VReg, is_memref

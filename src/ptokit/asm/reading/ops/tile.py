@@ -16,9 +16,8 @@ from functools import cache
 from typing import Any, NamedTuple, NoReturn
 
 from ptokit.ir import Op, Operands, Value
-from ptokit.isa.forms import ALSO
-from ptokit.isa.move.move_suffix import SUFFIX, suffix_mismatch
-from ptokit.isa.table import TABLE, Instr, Operand
+from ptokit.isa.move.move import SUFFIX, suffix_mismatch
+from ptokit.isa.table import ALSO, TABLE, Instr, Operand
 from ptokit.types.values import (
     Group,
     Scalar,

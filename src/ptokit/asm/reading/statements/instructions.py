@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ptokit.ir import Op, Operands, RawAttr, Value
-from ptokit.isa.move.move_suffix import SUFFIX, suffix_mismatch
+from ptokit.isa.move.move import SUFFIX, suffix_mismatch
 from ptokit.isa.operands import FIRST_SOURCE
 from ptokit.isa.table import Instr, Kind, Operand, Role
 from ptokit.records import dataclass

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptokit.diagnostics.suggestions import suggest
+from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Op, Value
-from ptokit.isa.order.event_tags import TAG_PIPE, tag_pipe
+from ptokit.isa.order.sync_rules import TAG_PIPE, tag_pipe
 from ptokit.isa.table import TABLE
 from ptokit.types.enums import Pipe
 from ptokit.types.tile import DYNAMIC, TileSpec

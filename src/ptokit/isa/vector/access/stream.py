@@ -20,11 +20,9 @@ from ...meaning.expressions import Held
 from ...meaning.words import Advance, Keep, Lane, Write
 from ...site import Site
 from ...table import Attr, Role
-from ..lanes import VREG_BYTES, element
-from ..rules import SOURCE
-from ..words import align, at, micro, number, out_align, out_number, out_ptr, out_vreg, token, ub, vreg
-from .access_rules import known_token
-from .posting import UPDATED, posting, updated
+from ..registers import VREG_BYTES, element
+from ..words import SOURCE, align, at, micro, number, out_align, out_number, out_ptr, out_vreg, token, ub, vreg
+from .load_store import UPDATED, known_token, posting, updated
 
 BLOCK = 32
 

@@ -12,7 +12,7 @@ from ptokit.diagnostics import ALL_TARGETS, family
 from ptokit.types.dtypes import DTYPES, PACKED, DType, f32
 from ptokit.types.enums import RoundMode
 
-from ...checks.operands import Message
+from ...checks.compiling import Message
 from ...machine import Machine
 from ...meaning.expressions import (
     OWN,
@@ -34,14 +34,12 @@ from ...meaning.primitives import INTEGRAL
 from ...meaning.words import Lane, Python, Write, lane
 from ...site import Site, VregInfo
 from ...table import Instr, Together
-from ..lanes import VREG_BYTES, Predicate
 from ..predicates import PRD_01
-from ..rules import SOURCE
-from ..words import REGISTERS, mask, micro, number, out_vreg, token, types, vreg, word
-from . import convert_values
-from .compute import SRC
-from .compute_rules import ALIKE, MASKED, SAME, follows, worded
-from .typesets import FB
+from ..registers import VREG_BYTES, Predicate
+from ..words import REGISTERS, SOURCE, mask, micro, number, out_vreg, token, types, vreg, word
+from . import materialise
+from .arithmetic import FB
+from .words import ALIKE, MASKED, SAME, SRC, follows, worded
 
 rule = family(f"{SOURCE}, 6.6", targets=ALL_TARGETS)
 
@@ -145,11 +143,11 @@ def _low_precision(
     """A conversion from or to floats of 8 bits, or pairs of FP4 in bytes."""
     rnd, sat, part = (plain(given.get(name) or "") for name in ("rnd", "sat", "part"))
     rnd = rnd or plain(given.get("round_mode") or "")
-    kinds, first = (types["src"].dtype, types["dst"].dtype), convert_values.PARTS[part]
+    kinds, first = (types["src"].dtype, types["dst"].dtype), materialise.PARTS[part]
     if kinds[0] in _NARROW:
-        return convert_values.widened(src, mask, *kinds, first)
-    rounding = convert_values.ROUNDINGS[rnd] if rnd else RoundMode.NONE
-    return convert_values.narrowed(src, mask, *kinds, first, rounding, sat == "SAT")
+        return materialise.widened(src, mask, *kinds, first)
+    rounding = materialise.ROUNDINGS[rnd] if rnd else RoundMode.NONE
+    return materialise.narrowed(src, mask, *kinds, first, rounding, sat == "SAT")
 
 
 def _converted(o: Site) -> Lane | Python:
@@ -158,13 +156,13 @@ def _converted(o: Site) -> Lane | Python:
     if {src, dst} & _NARROW:
         return Python(_low_precision)
     rnd, sat, part = _given(o)
-    first = convert_values.PARTS[part]
+    first = materialise.PARTS[part]
     factor = max(src.size, dst.size) // min(src.size, dst.size)
     wide = dst.size > src.size
     value: Expr = Element("src", lane_map(factor, first)) if wide else SRC
     if sat == "SAT" and dst.is_float:
         value = select(equal(value, value), value, 0)  # NaN gives 0
-    value = Convert(value, dst, convert_values.ROUNDINGS[rnd], sat == "SAT")
+    value = Convert(value, dst, materialise.ROUNDINGS[rnd], sat == "SAT")
     if not wide:
         at = lane_map(factor, first) if factor > 1 else OWN
         return Lane((Write("dst", value, at),), over="src", mask="mask")
@@ -204,7 +202,7 @@ def VEC_N1(o: Site) -> Message:
     return "only the manual has rounding to odd" if plain(o.rnd) == "O" else None
 
 
-_MODES = tuple(mode for mode in convert_values.ROUNDINGS if mode)
+_MODES = tuple(mode for mode in materialise.ROUNDINGS if mode)
 
 VTRC = micro(
     "vtrc",
@@ -216,7 +214,7 @@ VTRC = micro(
     MASKED,
     worded(VEC_16),
     VEC_N1,
-    meaning=lambda o: lane(apply(INTEGRAL[convert_values.ROUNDINGS[plain(o.rnd)]], SRC), over="src", mask="mask"),
+    meaning=lambda o: lane(apply(INTEGRAL[materialise.ROUNDINGS[plain(o.rnd)]], SRC), over="src", mask="mask"),
     attrs=(token("rnd", "R", words=(*_MODES, *(f"ROUND_{mode}" for mode in _MODES)), key="round_mode"),),
     types=FB,
     source="6.6",
@@ -228,7 +226,7 @@ VTRC = micro(
 def _exp_difference(o: Site) -> Lane:
     """In f32; of narrower lanes those of one part."""
     factor = 4 // o.src.dtype.size
-    at = lane_map(factor, convert_values.PARTS[o.part]) if factor > 1 else OWN
+    at = lane_map(factor, materialise.PARTS[o.part]) if factor > 1 else OWN
     x, high = (Element(name, at) if factor == 1 else Convert(Element(name, at), f32) for name in ("src", "max"))
     value = exp(x - high)
     on = Bit("mask", at, width=o.src.dtype.size)
@@ -257,9 +255,9 @@ VEXPDIF = micro(
 def _once(o: Site, op: str, factor: Expr, part: str, rnd: str = "", *, saturate: bool, positive: bool = False) -> Lane:
     """In the part of the narrower lanes; rounded once from the exact result."""
     first = next(operand.name for operand in o.instr.operands)
-    rounding = convert_values.ROUNDINGS[rnd]
+    rounding = materialise.ROUNDINGS[rnd]
     value: Expr = Once(op, (Element(first), factor), o.dst.dtype, rounding, saturate)
-    at = lane_map(o.operands[first].dtype.size // o.dst.dtype.size, convert_values.PARTS[part])  # type: ignore[union-attr]
+    at = lane_map(o.operands[first].dtype.size // o.dst.dtype.size, materialise.PARTS[part])  # type: ignore[union-attr]
     return Lane((Write("dst", maximum(value, 0) if positive else value, at),), over=first, mask="mask")
 
 

@@ -6,14 +6,13 @@ from dataclasses import replace
 
 from ptokit.types.dtypes import DTYPES, i64, u8, u16
 
-from ...checks.operands import Message
+from ...checks.compiling import Message
 from ...meaning.expressions import Bit, Counted, Element, Place, Scalar
 from ...meaning.words import lane
 from ...site import Site, VregInfo
 from ...table import Instr
-from ..lanes import VREG_BYTES
-from ..rules import VEC_06
-from ..words import mask, micro, number, out_vreg, types, vreg
+from ..registers import VREG_BYTES
+from ..words import VEC_06, mask, micro, number, out_vreg, types, vreg
 
 SOURCE = "PTOAS e32488c9, micro-isa 10"
 

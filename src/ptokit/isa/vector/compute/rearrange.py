@@ -10,7 +10,7 @@ import numpy as np
 
 from ptokit.types.dtypes import DType, dtype, i64, u16
 
-from ...checks.operands import Message
+from ...checks.compiling import Message
 from ...machine import Machine
 from ...meaning.expressions import (
     Before,
@@ -28,18 +28,16 @@ from ...meaning.expressions import (
     less,
     select,
 )
-from ...meaning.turns import by_turns, split
+from ...meaning.positions import by_turns, split
 from ...meaning.words import Keep, Lane, Meaning, Python, Word, Write
-from ...site import ScalarInfo, Site
+from ...site import ScalarInfo, Site, known
 from ...table import Instr
-from ...unknown import known
-from ..lanes import VREG_BYTES
 from ..predicates import PRD_01
+from ..registers import VREG_BYTES
 from ..words import ANY, mask, micro, number, out_vreg, token, types, vreg
-from . import convert_values
-from .compare import permutation
-from .compute import number_of
-from .compute_rules import MASKED, SAME, VEC_08, follows, worded
+from . import materialise
+from .arithmetic import permutation
+from .words import MASKED, SAME, VEC_08, follows, number_of, worded
 
 HALVES = ("LOWER", "HIGHER")
 
@@ -191,7 +189,7 @@ def _unpack(text: str, kind: str, summary: str) -> Instr:
             block = int(np.argmax(wrong))
             message = f"a register has the parts 0 and 1, not {int(np.ravel(part)[block])}"
             machine.refuse(PART.id, message, block=block if wrong.size > 1 else None)
-        return convert_values.unpack(src, types["dst"].dtype, part, kind)
+        return materialise.unpack(src, types["dst"].dtype, part, kind)
 
     def meaning(o: Site) -> Word:
         """The lanes of a half that is known; what only the run knows, Python chooses."""

@@ -1,14 +1,22 @@
-"""Reductions of a register (vector-path 6.7).
+"""Reductions of a register, and sorting (vector-path 6.7, 6.9).
 
 Lanes that are not active contribute nothing. Sums of floats are rounded at every step.
+
+Arrays have a leading axis for blocks. Equal scores keep the order of their sources; NaN comes last.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
-from ptokit.types.dtypes import dtype
+from ptokit.types.dtypes import dtype, i16
 
+from ...checks.compiling import Message
+from ...machine import Machine
 from ...meaning.expressions import (
     Bit,
     Const,
@@ -18,6 +26,7 @@ from ...meaning.expressions import (
     First,
     Folded,
     Front,
+    Held,
     Reinterpret,
     Taken,
     equal,
@@ -26,14 +35,16 @@ from ...meaning.expressions import (
     unequal,
 )
 from ...meaning.words import Lane, Meaning, Python, Word, Write
-from ...site import Site
-from ...table import Instr
-from ..lanes import VREG_BYTES, Predicate, active
+from ...site import PtrInfo, Site
+from ...table import Instr, Operand, Role, agreed
 from ..predicates import PRD_01
-from ..words import mask, micro, out_mask, out_vreg, types, vreg, word
-from .compute import SRC
-from .compute_rules import MASKED, SAME, follows, worded
-from .typesets import I8_32_F, I16_32_F, F
+from ..registers import VREG_BYTES, Predicate, active
+from ..words import REGISTERS, VEC_07, mask, micro, number, out_mask, out_number, out_vreg, types, ub, vreg, word
+from .arithmetic import I8_32_F, I16_32_F, F
+from .words import MASKED, SAME, SRC, UNPUBLISHED, VEC_08, follows, worded
+
+# Reductions of a register (vector-path 6.7).
+
 
 GROUPS = 8
 """32-byte groups of a register."""
@@ -193,3 +204,153 @@ VCPADD = micro(
     decision="Pairs are added, as published results and library code have it. The texts describe a prefix sum: "
     'mode = "PREFIX" gives that.',
 )
+
+
+# Sorting and merging of scored records (vector-path 6.9). Records have 8 bytes: the score, then a ui32 index.
+
+
+RECORD = 8
+"""Bytes of a record. A score of f16 fills the low half of its 4 bytes."""
+
+GROUP = 32
+"""Scores that vbitsort sorts together."""
+
+
+def descending(scores: np.ndarray) -> np.ndarray:
+    """The stable order of scores from high to low along the last axis."""
+    return np.argsort(-scores.astype(np.float32), axis=-1, kind="stable")
+
+
+def records(scores: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Scores (blocks, n) and ui32 indices as bytes of records (blocks, 8 n)."""
+    words = np.zeros((*scores.shape, 2), np.uint32)
+    words[..., 0] = scores.view(f"u{scores.dtype.itemsize}")
+    words[..., 1] = indices
+    return words.reshape(len(scores), -1).view(np.uint8)
+
+
+def sorted_groups(scores: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Bytes of the records of scores (blocks, 32 r) and indices, every 32 of them sorted."""
+    shape = (len(scores), -1, GROUP)
+    order = descending(scores.reshape(shape))
+    values = np.take_along_axis(scores.reshape(shape), order, axis=2)
+    chosen = np.take_along_axis(indices.reshape(shape), order, axis=2)
+    return records(values.reshape(len(scores), -1), chosen.reshape(len(scores), -1))
+
+
+def merge(lists: Sequence[np.ndarray], dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted lists, bytes (blocks, 8 n) each, as one; and the list every record came from, (blocks, records)."""
+    both = np.concatenate(lists, axis=1).view(np.uint64)
+    origin = np.repeat(np.arange(len(lists)), [x.shape[1] // RECORD for x in lists])
+    order = descending(both.view(dtype)[:, :: RECORD // dtype.itemsize])
+    return np.take_along_axis(both, order, axis=1), origin[order]
+
+
+def until_exhausted(origin: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
+    """How many records (blocks,) come out until one list that had some has none left."""
+    places = np.arange(origin.shape[1])
+    last = [np.where(origin == k, places, -1).max(axis=1) + 1 for k, n in enumerate(lengths) if n]
+    return np.min(last, axis=0) if last else np.zeros(len(origin), np.int64)
+
+
+# Sorting in the unified buffer (vector-path 6.9).
+
+
+VMS4_SR = "VMS4_SR"
+"""Special register: records the last vmrgsort4 took from a list, one field for each list."""
+
+_SCORES = ("f16", "f32")
+
+
+def _scores(o: Site) -> Message:
+    for name in ("src", "src0"):
+        info = o.operands.get(name)
+        if isinstance(info, PtrInfo) and info.dtype.name not in _SCORES:
+            return f"{info.name} points to {info.dtype}; scores are f16 or f32"
+    return None
+
+
+SCORES = replace(VEC_07, check=_scores)
+
+
+def _bitsort(machine: Machine, dst: Any, src: Any, indices: Any, repeat: int, *, types: Mapping[str, Any]) -> None:
+    dtype = types["src"].dtype
+    if repeat <= 0:
+        return
+    count = GROUP * repeat
+    scores = machine.load(src, None, count * dtype.size, 32).view(dtype.value)
+    found = machine.load(indices, None, count * 4, 32).view(np.uint32)
+    machine.store(dst, None, sorted_groups(scores, found), None, 32)
+
+
+VBITSORT = micro(
+    "vbitsort",
+    "Sort every 32 scores with their indices, from high to low, into records of 8 bytes.",
+    (ub("dst", Role.OUT), ub("src"), ub("indices"), agreed(number("repeat", "index"))),
+    (),
+    _bitsort,
+    SCORES,
+    source="6.9",
+)
+
+_EXHAUSTED = 1 << 12
+
+
+def _merge(machine: Machine, dst: Any, *operands: Any, types: Mapping[str, Any]) -> None:
+    sources, (count, config) = operands[:4], operands[4:]
+    valid = config >> 8 & 0xF
+    lengths = [count >> 16 * k & 0xFFFF if valid >> k & 1 else 0 for k in range(4)]
+    dtype, total = types["src0"].dtype, sum(lengths)
+    step = RECORD // dtype.size * total  # elements from one repeat to the next
+    consumed = np.zeros((1, 4), np.int64)
+    for turn in range(config & 0xFF if total else 0):
+        lists = [machine.load(src, turn * step, n * RECORD, RECORD) for src, n in zip(sources, lengths) if n]
+        merged, origin = merge(lists, dtype.value)
+        keep = None
+        if config & _EXHAUSTED:
+            keep = np.arange(total) < until_exhausted(origin, [n for n in lengths if n])[:, None]
+        machine.store(dst, turn * step, merged, keep, RECORD)
+        consumed = np.zeros((len(origin), 4), np.int64)
+        for place, k in enumerate(k for k in range(4) if lengths[k]):
+            consumed[:, k] = ((origin == place) & (True if keep is None else keep)).sum(axis=1)
+    for k, taken in enumerate(consumed.T):
+        machine.registers[f"{VMS4_SR} {k}"] = taken[:, None] if len(taken) > 1 else int(taken[0])
+
+
+_LISTS = tuple(ub(f"src{k}") for k in range(4))
+
+VMRGSORT4 = micro(
+    "vmrgsort4",
+    "Merge four lists of records, each sorted from high to low, into one.",
+    (ub("dst", Role.OUT), *_LISTS, agreed(number("count", "i64")), agreed(number("config", "i64"))),
+    (),
+    _merge,
+    SCORES,
+    form=replace(REGISTERS, spellings=("vmrgsort",)),
+    source="6.9",
+    decision="count has four lengths of 16 bits, list 0 lowest; config the repeats in bits 7:0, the lists in use in "
+    "bits 11:8, and in bit 12 whether the first exhausted list ends the merge. From one repeat to the next all "
+    "pointers move on by the records of one.",
+)
+
+
+GET_VMS4_SR = micro(
+    "get_vms4_sr",
+    "How many records of each list the last vmrgsort4 has taken.",
+    (),
+    tuple(out_number(f"list{k}", "i16") for k in range(4)),
+    None,
+    meaning=Lane(tuple(Write(f"list{k}", Held(f"{VMS4_SR} {k}", i16)) for k in range(4)), lanes=1),
+    per_block=True,
+    source="6.9",
+)
+
+
+def _unpublished(text: str, summary: str) -> None:
+    """An operation in the unified buffer whose control word no public source explains."""
+    operands: tuple[Operand, ...] = (ub("dst", Role.OUT), ub("src"), number("config", "i64"))
+    micro(text, summary, operands, (), None, VEC_08, meaning=UNPUBLISHED, types={}, source="6.9")
+
+
+_unpublished("vtranspose", "Transpose in the unified buffer; its control word is not published.")
+_unpublished("vsort32", "Sort 32 elements in the unified buffer; its control word is not published.")

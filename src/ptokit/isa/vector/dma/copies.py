@@ -16,13 +16,12 @@ import numpy as np
 from ptokit.types.dtypes import dtype, i64, u64
 from ptokit.types.enums import Pipe
 
-from ...forms import ALSO
 from ...machine import Axis, Machine
-from ...meaning.bursts import bursts, levels, loops_of
 from ...meaning.expressions import Convert, Extent, Reinterpret, Scalar, Sum
+from ...meaning.moves import bursts, levels, loops_of
 from ...meaning.words import Bursts, Keep, Meaning, Python, Word
 from ...site import Site
-from ...table import Instr, Kind, Operand, OperandForm, Role, TextForm
+from ...table import ALSO, Instr, Kind, Operand, OperandForm, Role, TextForm
 from ..words import gm, micro, number, ub
 from . import rules
 

@@ -8,10 +8,9 @@ from typing import Any
 
 from ptokit.diagnostics import ALL_TARGETS, Rule, define, family
 
-from ...checks.operands import Message
-from ...site import PtrInfo, ScalarInfo, Site
-from ...unknown import UNKNOWN, Size, known
-from ..rules import SOURCE
+from ...checks.compiling import Message
+from ...site import UNKNOWN, PtrInfo, ScalarInfo, Site, Size, known
+from ..words import SOURCE
 
 rule = family(SOURCE, targets=ALL_TARGETS)
 
