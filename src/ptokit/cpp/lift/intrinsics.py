@@ -96,11 +96,25 @@ def _absolute(i: Instruction, n: Numbers) -> Value:
     return n.binary("maxsi", x, n.binary("subi", n.constant(0, _typed(x)[0]), x))
 
 
+def _masked(n: Numbers, x: Value, sign: bool) -> Value:
+    """The sign of a float, or all else of it, as an integer of its size."""
+    assert isinstance(x.type, ScalarType)
+    bits = int(x.type.name.lstrip("bf"))
+    whole = ScalarType(f"i{bits}")
+    mask = 1 << (bits - 1) if sign else (1 << (bits - 1)) - 1
+    return n.binary("andi", n.same_bits(x, whole), n.constant(mask, whole))
+
+
 def _absolute_float(i: Instruction, n: Numbers) -> Value:
     x = n.value(i.operands[0])
-    type, bits = _typed(x) if x.type != ScalarType("bf16") else (ScalarType("bf16"), 16)
-    whole = ScalarType(f"i{bits}")
-    return n.same_bits(n.binary("andi", n.same_bits(x, whole), n.constant((1 << (bits - 1)) - 1, whole)), type)
+    assert isinstance(x.type, ScalarType)
+    return n.same_bits(_masked(n, x, sign=False), x.type)
+
+
+def _with_sign(i: Instruction, n: Numbers) -> Value:
+    x, y = (n.value(operand) for operand in i.operands)
+    assert isinstance(x.type, ScalarType)
+    return n.same_bits(n.binary("ori", _masked(n, x, sign=False), _masked(n, y, sign=True)), x.type)
 
 
 def _funnel(i: Instruction, n: Numbers) -> Value:
@@ -172,6 +186,7 @@ def _sum(i: Instruction, n: Numbers) -> Value:
 _MADE: dict[str, Callable[[Instruction, Numbers], Value]] = {
     "abs": _absolute,
     "fabs": _absolute_float,
+    "copysign": _with_sign,
     "fshl": _funnel,
     "fshr": _funnel,
     "ctpop": _counted,
