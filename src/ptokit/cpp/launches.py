@@ -45,6 +45,14 @@ def kernel_begin(source: str, end: int) -> int:
             if not depth:
                 break
         at = _before_space(source, at)
+    if at and source[at - 1] == ")":  # the name is made by a macro
+        depth = 0
+        while at:
+            at -= 1
+            depth += (source[at] == ")") - (source[at] == "(")
+            if not depth:
+                break
+        at = _before_space(source, at)
     while at and (source[at - 1].isalnum() or source[at - 1] in "_:#"):
         at -= 1
     return at

@@ -223,9 +223,10 @@ class _Suite:
         objects = [str(self.suite / "main.cpp"), str(HEADERS / "ptokit" / "host.cpp")]
         for kernel in self.kernels:
             done = self._compiled([*command, "-E", *common, str(kernel)])
-            text = self.work / f"{kernel.stem}.ii"
+            text, made = self.work / f"{kernel.stem}.cpp", self.work / f"{kernel.stem}.o"
             text.write_text(_ASSEMBLY.sub(";", rewritten(done.stdout)))
-            objects.append(str(text))
+            self._compiled([*command, "-std=c++17", "-w", "-O0", "-c", str(text), "-o", str(made)])
+            objects.append(str(made))
         host = self.work / "host"
         self._compiled([*command, *common, *objects, "-rdynamic", "-ldl", "-o", str(host)])
         return host

@@ -90,7 +90,8 @@ def instruction_names() -> list[str]:
     """The instructions that are functions of the library, each once."""
     names = (instr.name for instr in TABLE.values() if instr.run is not None)
     of_library = (name for name in names if name.isupper() and "." not in name and name not in OF_HEADERS)
-    return list(dict.fromkeys(name for name in of_library if not name.startswith(("PRINT", "MAKE_"))))
+    found = (name for name in of_library if not name.startswith(("PRINT", "MAKE_")))
+    return list(dict.fromkeys((*found, "TPAIRREDUCESUM")))
 
 
 def tags() -> dict[str, Pipe | None]:

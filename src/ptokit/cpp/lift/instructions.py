@@ -8,9 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ptokit import lang
+from ptokit.diagnostics import DiagnosticError
 from ptokit.ir import Block, Op, Value
 from ptokit.isa.table import TABLE, Instr, Kind
 from ptokit.lang.intrinsics import intrinsic
+from ptokit.lang.operands import bind, scalar_type_of
 from ptokit.lang.scalar import Scalar
 from ptokit.lang.tensors import GlobalTensor, Pointer
 from ptokit.lang.tiles import Tile
@@ -25,7 +27,8 @@ from ..launches import arguments
 from ..llvm import Instruction, Module, Operand
 from ..rules import CALL, OPERANDS, OPTION, Unliftable
 from ..words import OF_LANGUAGE, meant
-from .memory import Memory
+from .call_forms import as_in_table
+from .memory import NULL, Memory
 from .numbers import Lifting, Numbers
 
 Options = list[tuple[str, Any]]
@@ -97,6 +100,8 @@ class Told:
                 args.append(self._tile(text, operands, names[k] if k < len(names) else ""))
             elif kind == "view":
                 args.append(self._view(text, operands))
+            elif kind == "pointer" and self.memory.pointer(operands[0].text).root == NULL:
+                args.append(None)
             elif kind == "pointer":
                 element = dtype("ui8" if text == "?" else text)
                 args.append(Pointer(self.memory.global_pointer(self.memory.pointer(operands[0].text), element)))
@@ -112,30 +117,25 @@ class Told:
 
     def _called(self, args: list[Any], options: Options) -> Value | None:
         name = self.name + "".join(value for enumeration, value in options if enumeration == "TFillPadMode")
+        name, args = as_in_table(name, args)
         if name not in TABLE:
             raise Unliftable(OPERANDS, f"ptokit has no instruction {name}")
         args = self._as_elements(TABLE[name], args)
-        adapted = _ADAPTED.get(name)
-        args = adapted(args) if adapted is not None else args
         made = getattr(lang, name)(*args)
         return made.value if isinstance(made, Scalar) else None
 
     def _as_elements(self, instr: Instr, args: list[Any]) -> list[Any]:
         """Numbers that are computed with elements in their type, as C++ converts them to that of its parameter."""
-        element = next((arg.dtype for arg in args if isinstance(arg, Tile)), None)
-        stated = [o for o in instr.operands if o.kind is Kind.SCALAR and o.name in ("scalar", "value", "start")]
-        if element is None or not stated:
-            return args
-        whole = f"i{element.bits}" if element.is_integer else element.text
-        wanted = ScalarType(stated[0].number_type or whole)
-        out = []
-        for arg in args:
-            if isinstance(arg, Scalar) and arg.type != wanted and (arg.type.is_float or wanted.is_float):
-                arg = lang.cast(arg, wanted)
-            elif isinstance(arg, float) and wanted.is_integer:
-                arg = int(arg)
-            out.append(arg)
-        return out
+        try:
+            operands, _ = bind(instr, tuple(args), {})
+        except DiagnosticError:
+            return args  # which the call says
+        wanted: dict[int, ScalarType] = {}
+        for operand in instr.operands:
+            given = operands.get(operand.name)
+            if operand.kind is Kind.SCALAR and isinstance(given, Scalar | float):
+                wanted[id(given)] = scalar_type_of(instr, operand, 0, operands)
+        return [_converted(arg, wanted[id(arg)]) if id(arg) in wanted else arg for arg in args]
 
     def _option(self, enumeration: str, operand: Operand) -> Any:
         number = self.numbers.number(operand)
@@ -271,7 +271,8 @@ class Told:
         """The scalar unit's cache: lines are written back and forgotten; what was stored before is done."""
         words = [OF_LANGUAGE[kind][number] for kind, number in options]
         if self.name == "dcci":
-            intrinsic("dcci")(args[0], **dict(zip(("cache", "where"), words)))
+            pointer = args[:1] if args[0] is not None else []
+            intrinsic("dcci")(*pointer, **dict(zip(("cache", "where"), words)))
         else:
             intrinsic("dsb")(memory=words[0].removeprefix("DSB_"))
 
@@ -296,18 +297,8 @@ _SPECIAL: dict[str, Callable[[Told, list[Any], Options], None]] = {
 }
 
 
-def _descending(args: list[Any]) -> list[Any]:
-    """TCI's direction is a number in C++."""
-    return [*args[:2], *(bool(a) if isinstance(a, int) else a for a in args[2:])]
-
-
-def _accumulated(args: list[Any]) -> list[Any]:
-    """TMATMUL_ACC of three operands adds to its destination."""
-    return [args[0], *args] if len(args) == 3 else args
-
-
-_ADAPTED: dict[str, Callable[[list[Any]], list[Any]]] = {
-    "TCI": _descending,
-    "TMATMUL_ACC": _accumulated,
-    "TGEMV_ACC": _accumulated,
-}
+def _converted(x: Any, wanted: ScalarType) -> Any:
+    """A number in another type where one of both is of floats."""
+    if isinstance(x, Scalar) and x.type != wanted and (x.type.is_float or wanted.is_float):
+        return lang.cast(x, wanted)
+    return int(x) if isinstance(x, float) and wanted.is_integer else x

@@ -75,14 +75,17 @@ PTO_INLINE void tell(const P& p) {
     else if constexpr (std::is_base_of_v<AnyEvent, T> || std::is_same_v<RecordEvent, T>) {
     } else if constexpr (std::is_enum_v<T>)
         ptokit_option(Described<T>::value.text, int64_t(p));
+    else if constexpr (std::is_array_v<T>)
+        for (const auto& each : p) ptokit_number(dtype_name<std::remove_extent_t<T>>(), int64_t(each));
+    else if constexpr (std::is_null_pointer_v<T>) {
+    } else if constexpr (std::is_pointer_v<T> && is_tile<std::remove_pointer_t<T>>::value)
+        tell(*p);
     else if constexpr (std::is_pointer_v<T>)
         ptokit_pointer(dtype_name<std::remove_pointer_t<T>>(), p);
     else if constexpr (std::is_integral_v<T>)
         ptokit_number(dtype_name<T>(), int64_t(p));
     else if constexpr (std::is_floating_point_v<T> || std::is_convertible_v<T, float>)
         ptokit_real(dtype_name<T>(), double(float(p)));
-    else if constexpr (std::is_base_of_v<struct CountsTag, T>)
-        p.tell();
     else
         static_assert(!sizeof(T), "an operand is a tile, a view, a pointer, a number, an enumerator or an event");
 }
@@ -95,7 +98,6 @@ PTO_INLINE void tell_option() {
     else
         ptokit_option("", int64_t(V));
 }
-struct CountsTag {};
 template <class P>
 PTO_INLINE void wait_for(P& p) {
     if constexpr (std::is_base_of_v<AnyEvent, std::remove_cv_t<P>>) p.Wait();
