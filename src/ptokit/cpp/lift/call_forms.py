@@ -1,4 +1,4 @@
-"""Calls whose operands C++ gives in another order than the table, or whose form the table has under a name of its own."""
+"""Calls whose operands C++ gives in another order than the table, or whose form has a name of its own there."""
 
 from __future__ import annotations
 

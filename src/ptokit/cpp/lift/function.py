@@ -161,6 +161,9 @@ class _FunctionLift:
                         memory.types.setdefault(root, set()).update({type} - {""})
                         (writes if written else reads).setdefault(root, set()).add(label)
         memory.late = {root for root, labels in writes.items() if labels - {first}}
+        copied = self.roots.copied()
+        for root in writes.keys() - copied:
+            memory.keep_apart(root)
         self.writes = writes
         self.wanted = {root: self.roots.leading_to(labels) for root, labels in reads.items()}
         for root, (types, offsets) in self.roots.direct(self.module, writes.keys()).items():
@@ -451,6 +454,12 @@ class _Roots:
             for root, uses in found.items()
             if root.name not in escaped and root in written and "ptr" not in uses[0]  # type: ignore[operator]
         }
+
+    def copied(self) -> set[Root]:
+        """What is copied as a whole, or to."""
+        calls = (i for label in self.order for i in self.function.blocks[label] if i.op == "call")
+        copies = (i for i in calls if i.word.startswith(("@llvm.memcpy", "@llvm.memmove")))
+        return {root for i in copies for operand in i.operands[:2] for root in self.of(operand.text)}
 
     def leading_to(self, labels: set[str]) -> set[str]:
         """These blocks, and all from which they can be reached."""

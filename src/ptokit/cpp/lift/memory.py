@@ -1,8 +1,9 @@
 """Pointers, global memory, and the local arrays and counters that optimisation leaves in memory.
 
 A pointer is what it points into, and how far. Numbers in local memory are kept in one of three ways: a variable that
-is only ever met by its name becomes a value that blocks hand on (`variables`); an array that is written with constants
-before anything else is looked up in a chain of selections; any other is a local array of the scalar unit.
+is only ever met by its name, and those of a small array, become values that blocks hand on (`variables`); an array that
+is written with constants before anything else is a table; any other is a local array of the scalar unit. An element of
+few is found by a chain of selections.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ class Memory:
         self.arrays: dict[tuple[Root, int], Value] = {}
         self.current: dict[Variable, Value] = {}  # what variables are, in the block that is being lifted
         self.variables: dict[Variable, ScalarType] = {}
+        self.small: dict[Root, dict[int, int]] = {}  # places and sizes of the numbers of arrays that are variables
         self.prologue: list[Op] = []  # at the beginning of the function
         self._met: dict[Root, list[tuple[Pointer, int]]] = {}
 
@@ -167,6 +169,9 @@ class Memory:
             raise Unliftable(MEMORY, "a number is read through a pointer to no variable", "use GetValue of the tile")
         if (p.root, p.bytes) in self.variables and not p.terms:
             return self._as(self.current[p.root, p.bytes], wanted)
+        if p.root in self.small:
+            held = {at: self.current[p.root, at] for at in self._places(p, self.module.size(type))}
+            return self._as(self._chosen(p, held), wanted)
         size = self.module.size(type)
         found = self._looked_up(p, size, wanted)
         if found is not None:
@@ -190,15 +195,22 @@ class Memory:
         if key in self.variables and not p.terms:
             self.current[key] = self._as(value, self.variables[key])
             return
+        if p.root in self.small:
+            self._put(p, value, self._size_of(value))
+            return
         table = self._table(p.root)
         if table is not None and not p.terms and self.numbers.known(value) is not None:
             table[p.bytes] = value
             return
-        size = self.module.size(value.type.name if not value.type.is_float else _LLVM[value.type.name])
+        size = self._size_of(value)
         array = self._array(p, size, whole)
         assert isinstance(array.type, LocalArray)
         given: Operands = {"array": array, "indices": [self.at(self.offset(p, size))]}
         self.trace.emit("pto.local_array_set", {**given, "value": self._as(value, array.type.element)})
+
+    def _size_of(self, value: Value) -> int:
+        assert isinstance(value.type, ScalarType)
+        return self.module.size(value.type.name if not value.type.is_float else _LLVM[value.type.name])
 
     def fill(self, p: Pointer, count: int) -> None:
         """Set bytes of a variable to zero."""
@@ -219,6 +231,9 @@ class Memory:
     def _numbers_in(self, p: Pointer, count: int, types: set[str]) -> list[tuple[int, str]]:
         """Where numbers of these types are in so many bytes of a variable."""
         sizes = {self.module.size(type): type for type in sorted(types) if type != "ptr"}
+        if p.root in self.small and not p.terms:
+            inside = range(p.bytes, p.bytes + count)
+            return [(at - p.bytes, sizes[size]) for at, size in self.small[p.root].items() if at in inside]
         places = [(at, type) for size, type in sizes.items() for at in range(0, count - size + 1, size)]
         if p.root not in self.stated or p.terms:
             return places
@@ -259,11 +274,52 @@ class Memory:
         places = range(0, self._bytes(p.root), size)
         if len(places) > LOOKED_UP:
             return None
-        values = [self._as(table[place], wanted) if place in table else zero for place in places]
-        at, out = self.at(self.offset(p, 1)), values[-1]
-        for place, value in zip(places, values[:-1]):
-            out = self.numbers.select(self.numbers.compare("eq", at, self.at(place)), value, out)
-        return out
+        return self._chosen(p, {at: self._as(table[at], wanted) if at in table else zero for at in places})
+
+    def _chosen(self, p: Pointer, values: dict[int, Value]) -> Value:
+        """The one of the numbers of a variable, by their places, that a place with indices means."""
+        at = self.at(self.offset(p, 1))
+        *others, out = values.items()
+        chosen = out[1]
+        for place, value in others:
+            chosen = self.numbers.select(self.numbers.compare("eq", at, self.at(place)), value, chosen)
+        return chosen
+
+    def _put(self, p: Pointer, value: Value, size: int) -> None:
+        """Put a number down in the one of the variables that a place with indices means."""
+        at = self.at(self.offset(p, 1))
+        for place in self._places(p, size):
+            key = (p.root, place)
+            own = self._as(value, self.variables[key])
+            here = self.numbers.compare("eq", at, self.at(place))
+            self.current[key] = self.numbers.select(here, own, self.current[key])
+
+    def _places(self, p: Pointer, size: int) -> list[int]:
+        """Where in a small array numbers of a size are."""
+        found = [at for at, held in self.small[p.root].items() if held == size]
+        if not found or not p.terms:
+            raise Unliftable(MEMORY, f"{size} bytes of a local array are no number of it", _APART)
+        return found
+
+    def keep_apart(self, root: Root) -> bool:
+        """Keep each number of a small array as a variable of its own, which begins as zero; False for others."""
+        types = self.types.get(root, set())
+        kinds = {self.module.size(type): type for type in sorted(types, key=lambda type: type not in _FLOATS)}
+        if root.kind != "local" or not types or not types.isdisjoint(("ptr", "i1")):
+            return False
+        held = {at: size for at, size in self.module.leaves(self.stated[root]) if size in kinds}
+        if set(held.values()) != kinds.keys():
+            if len(kinds) != 1 or self._bytes(root) % (size := next(iter(kinds))):
+                return False
+            held = dict.fromkeys(range(0, self._bytes(root), size), size)
+        if len(held) > LOOKED_UP:
+            return False
+        self.small[root] = held
+        for at, size in held.items():
+            kind = kinds[size]
+            self.variables[root, at] = scalar_type(kind)
+            self.current[root, at] = self.numbers.value(Operand(kind, "0.0" if kind in _FLOATS else "0"))
+        return True
 
     def _bytes(self, root: Root) -> int:
         return self.sizes[root] if root.kind == "local" else self.module.size(self.module.value_of(root.name).type)
@@ -316,7 +372,7 @@ class Memory:
                 for other, more in places:
                     if size != more and at < other + more and other < at + size:
                         message = f"bytes of a local array are read as numbers of {size} and of {more} bytes"
-                        raise Unliftable(MEMORY, message, "keep numbers of different sizes in arrays of their own")
+                        raise Unliftable(MEMORY, message, _APART)
 
 
 def _first(p: Pointer) -> int:
@@ -325,6 +381,7 @@ def _first(p: Pointer) -> int:
     return p.bytes if p.bytes >= 0 or not step else p.bytes % step
 
 
+_APART = "keep numbers of different sizes in arrays of their own"
 _FLOATS = ("half", "float", "double", "bfloat")
 _LLVM = {"f16": "half", "f32": "float", "f64": "double", "bf16": "bfloat"}
 
