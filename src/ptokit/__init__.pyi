@@ -26,7 +26,7 @@ from ptokit.lang.core import Core as Core
 from ptokit.types.tile import DYNAMIC as DYNAMIC
 from ptokit.diagnostics import Diagnostic as Diagnostic
 from ptokit.diagnostics import DiagnosticError as DiagnosticError
-from ptokit.types.pipe_enums import Direction as Direction
+from ptokit.types.enums import Direction as Direction
 from ptokit.lang import EVENT_ID0 as EVENT_ID0
 from ptokit.lang import EVENT_ID1 as EVENT_ID1
 from ptokit.lang import EVENT_ID2 as EVENT_ID2
@@ -100,7 +100,7 @@ from ptokit.lang.matrix_tiles import TileLeftScale as TileLeftScale
 from ptokit.lang.matrix_tiles import TileRight as TileRight
 from ptokit.lang.matrix_tiles import TileRightScale as TileRightScale
 from ptokit.lang.tensors import TileShape2D as TileShape2D
-from ptokit.types.pipe_enums import TileSplitAxis as TileSplitAxis
+from ptokit.types.enums import TileSplitAxis as TileSplitAxis
 from ptokit.types.enums import TileType as TileType
 from ptokit.types.enums import VecStoreMode as VecStoreMode
 from ptokit.lang.scalar import cast as cast

@@ -13,7 +13,7 @@ from ptokit.ir import Block, Op, Value
 from ptokit.isa.table import TABLE, Instr, Kind
 from ptokit.lang.intrinsics import intrinsic
 from ptokit.lang.operands import bind, scalar_type_of
-from ptokit.lang.scalar import Scalar
+from ptokit.lang.scalar import Scalar, cast
 from ptokit.lang.tensors import GlobalTensor, Pointer
 from ptokit.lang.tiles import Tile
 from ptokit.targets import A5
@@ -300,5 +300,5 @@ _SPECIAL: dict[str, Callable[[Told, list[Any], Options], None]] = {
 def _converted(x: Any, wanted: ScalarType) -> Any:
     """A number in another type where one of both is of floats."""
     if isinstance(x, Scalar) and x.type != wanted and (x.type.is_float or wanted.is_float):
-        return lang.cast(x, wanted)
+        return cast(x, wanted)
     return int(x) if isinstance(x, float) and wanted.is_integer else x
