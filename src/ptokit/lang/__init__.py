@@ -23,6 +23,7 @@ from ptokit.types.dtypes import (
     e8m0,
     f16,
     f32,
+    hif4,
     hif8,
     i8,
     i16,

@@ -1,5 +1,6 @@
 """A2/A3 (Ascend 910B, 910C)."""
 
+from ptokit.types.dtypes import hif4
 from ptokit.types.enums import BLayout, TileType
 
 from .base import BASE_DTYPES, KIB, Target
@@ -19,6 +20,7 @@ A2A3 = Target(
         TileType.ScaleLeft: 0,
         TileType.ScaleRight: 0,
     },
+    without=frozenset({hif4}),
     dtypes=BASE_DTYPES,
     left_blayout=BLayout.RowMajor,
     pads_whole_tile=False,

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from ptokit.types.dtypes import hif4
 from ptokit.types.enums import BLayout, TileType
 
 from .base import BASE_DTYPES, DEVICE_8BIT_AND_4BIT, KIB, Target
@@ -21,6 +22,7 @@ A5 = Target(
         TileType.ScaleLeft: 4 * KIB,
         TileType.ScaleRight: 4 * KIB,
     },
+    without=frozenset({hif4}),
     dtypes=BASE_DTYPES | DEVICE_8BIT_AND_4BIT,
     left_blayout=BLayout.ColMajor,
     pads_whole_tile=False,

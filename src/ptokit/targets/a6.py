@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from ptokit.diagnostics import family
+from ptokit.types.dtypes import hif4
 
 from .a5 import A5
 from .base import COMMUNICATION, CORE_PIPES
@@ -18,11 +19,29 @@ FLAGS = _rule("01", "set_flag[MTE2, MTE3, 0]", "set_flag[MTE2, V, 0]")(
     "set_flag and wait_flag of a6 do not take {dst_pipe.text}; use pipe_barrier, or an event, which is a barrier there",
 )
 
+HIF4 = _rule(
+    "02", "16x64, all valid", "8x64; 16x128, of which 64 columns are valid; groups along rows", evidence="device"
+)(
+    """HiFloat4 takes whole rows, all of them valid, in groups of 64 along columns, and a multiple of 1024 elements.
+
+    The library has empty functions for rows with a rest, and the stores of scales come in blocks of 16 groups.
+    """,
+    "grp_axis == 1 if alg is MxQuantAlg.Hif4",
+    "groups of HiFloat4 lie along columns",
+    "src.cols % 64 == 0 if alg is MxQuantAlg.Hif4",
+    "{src} has {src.cols} columns, not a multiple of 64",
+    "src.vc == src.cols if alg is MxQuantAlg.Hif4",
+    "{src} has {src.vc} valid columns of {src.cols}; the library quantises nothing then",
+    "src.vr * src.cols % 1024 == 0 if alg is MxQuantAlg.Hif4 and known(src.vr)",
+    "{src} has {src.vr * src.cols} elements; they are a multiple of 1024",
+)
+
 A6 = replace(
     A5,
     name="a6",
     title="A6 (dav-920r1)",
     arch="a6",
+    dtypes=A5.dtypes | {hif4},
     vendor_ub=0,  # no public file says what is kept from users
     thread_ub=0,
     assembled=False,
@@ -43,5 +62,8 @@ A6 = replace(
         "TROWEXPANDMIN TROWEXPANDMUL TROWEXPANDSUB TROWMAX TROWMIN TROWPROD TROWSUM TRSQRT TSCATTER TSEL TSELS TSHL "
         "TSHLS TSHR TSHRS TSORT32 TSQRT TSUB TSUBC TSUBRELU TSUBRELUCONV TSUBS TSUBSC TTRANS TTRI TXOR TXORS".split()
     ),
-    added=dict.fromkeys(("set_flag", "wait_flag", "set_flag_dyn", "wait_flag_dyn"), (FLAGS,)),
+    added={
+        **dict.fromkeys(("set_flag", "wait_flag", "set_flag_dyn", "wait_flag_dyn"), (FLAGS,)),
+        "TQUANT_MX": (HIF4,),
+    },
 )

@@ -88,8 +88,13 @@ class Target:
 
     @cached_property
     def absent(self) -> frozenset[DType]:
-        """Element types that this target or one that it descends from is without."""
-        return self.without | (self.like.absent if self.like is not None else frozenset())
+        """Element types that this target or one that it descends from is without, and which it does not add."""
+        return (self.without | (self.like.absent if self.like is not None else frozenset())) - self.dtypes
+
+    @cached_property
+    def lost(self) -> frozenset[DType]:
+        """Element types that tables of a target which it descends from have, and this one has not."""
+        return frozenset() if self.like is None else (self.absent - self.like.absent) | self.like.lost
 
     @cached_property
     def all_lifted(self) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """The host simulator profile: seed type table, whole-tile padding, UB capacity of the CPU model."""
 
+from ptokit.types.dtypes import hif4
 from ptokit.types.enums import BLayout, TileType
 
 from .base import BASE_DTYPES, KIB, Target
@@ -19,6 +20,7 @@ CPU = Target(
         TileType.ScaleLeft: 4 * KIB,
         TileType.ScaleRight: 4 * KIB,
     },
+    without=frozenset({hif4}),
     dtypes=BASE_DTYPES,
     left_blayout=BLayout.ColMajor,
     pads_whole_tile=True,

@@ -41,6 +41,7 @@ FORMATS: dict[str, FloatFormat] = {
     "e5m2": E5M2,
     "e2m1": E2M1,
     "e1m2": E1M2,
+    "hif4": E1M2,
 }
 
 

@@ -35,7 +35,7 @@ class DType:
     @property
     def packed(self) -> bool:
         """True for the types that store two elements per byte (even index in the low nibble)."""
-        return self.name in ("e2m1", "e1m2", "s4")
+        return self.name in ("e2m1", "e1m2", "hif4", "s4")
 
     @property
     def c0(self) -> int:
@@ -108,10 +108,13 @@ DTYPES: dict[str, DType] = {
 e2m1x2 = DType("e2m1x2", 8, "f", "float4_e2m1x2_t", "!pto.f4E2M1x2")
 e1m2x2 = DType("e1m2x2", 8, "f", "float4_e1m2x2_t", "!pto.f4E1M2x2")
 
+hif4 = DType("hif4", 4, "f", "hifloat4x2_t", "!pto.hif4", ("hifloat4x2", "hifloat4x2_t"))
+"""Numbers as of e1m2, whose scales have three levels (`ptokit.types.hifloat4`)."""
+
 PACKED: dict[str, DType] = {
     t.name: t
     for t in (
-        *(e2m1x2, e1m2x2),
+        *(e2m1x2, e1m2x2, hif4),
         DType("hif8x2", 16, "f", "hifloat8x2_t", "!pto.hif8x2"),
         DType("bf16x2", 32, "f", "bfloat16x2_t", "!pto.bf16x2"),
         DType("f64", 64, "f", "double", "f64"),
@@ -141,7 +144,7 @@ _VALUES: dict[str, np.dtype] = {
 }
 
 _BY_SPELLING = {s: t for t in DTYPES.values() for s in (t.name, t.text, t.cpp, *t.aliases)}
-_BY_SPELLING |= {s: t for t in PACKED.values() for s in (t.name, t.text)}
+_BY_SPELLING |= {s: t for t in PACKED.values() for s in (t.name, t.text, *t.aliases)}
 _VECTOR = re.compile(r"vector\s*<\s*([1-9]\d?)\s*x\s*([!\w.]+)\s*>\Z", re.ASCII)
 _BY_NUMPY = {v: DTYPES[n] for n, v in _VALUES.items() if n in DTYPES}
 

@@ -389,6 +389,7 @@ class MxQuantAlg(Spelled):
     NvMxFp8E4M3 = 1
     OcpMxFp4E2M1 = 2
     NvMxFp4E2M1 = 3
+    Hif4 = 4
 
     @property
     def text(self) -> str:

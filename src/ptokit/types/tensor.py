@@ -41,10 +41,20 @@ ROW_COL_AXES: dict[Layout, tuple[tuple[int, ...], tuple[int, ...]]] = {
     Layout.MX_A_DN: ((3,), (2, 4)),
     Layout.MX_B_ND: ((2, 4), (3,)),
     Layout.MX_B_DN: ((3, 4), (2,)),
+    Layout.HIF4_A_ZZ: ((1, 3), (2, 4)),
+    Layout.HIF4_B_NN: ((2, 4), (1, 3)),
 }
 
-SCALE_GROUPS = {Layout.MX_A_ZZ: (16, 2), Layout.MX_B_NN: (2, 16)}
+SCALE_GROUPS = {
+    Layout.MX_A_ZZ: (16, 2),
+    Layout.MX_B_NN: (2, 16),
+    Layout.HIF4_A_ZZ: (16, 4),
+    Layout.HIF4_B_NN: (4, 16),
+}
 """Rows and columns of the groups in which scales are stored as they lie in the tile."""
+
+HIF4_PAIRS = {Layout.HIF4_A_ZZ: Layout.MX_A_ZZ, Layout.HIF4_B_NN: Layout.MX_B_NN}
+"""Groups of 16 x 4 scales of HiFloat4 are two of 16 x 2, one after the other: Ea and Eb, then both bytes of Ec."""
 
 
 def inner_channels(dtype: DType, layout: Layout) -> int:
@@ -77,6 +87,8 @@ def base_shape_2d(dtype: DType, rows: int, cols: int, layout: Layout = Layout.ND
         Layout.MX_B_NN: (rows * 16, 32, 2, 1),
         Layout.MX_B_ND: (n, cols * 2, 2, 1),
         Layout.MX_B_DN: (n, rows, 2, 1),
+        Layout.HIF4_A_ZZ: (cols * 16, 64, 4, 1),
+        Layout.HIF4_B_NN: (rows * 16, 64, 4, 1),
     }
     if layout not in table:
         raise ValueError(f"BaseShape2D has no form for layout {layout.name}")
@@ -98,6 +110,8 @@ def tile_shape_2d(dtype: DType, rows: int, cols: int, layout: Layout = Layout.ND
         Layout.MX_B_NN: (1, cols // 16, rows // 2, 16, 2),
         Layout.MX_B_ND: (1, 1, rows // 2, cols, 2),
         Layout.MX_B_DN: (1, 1, cols, rows // 2, 2),
+        Layout.HIF4_A_ZZ: (1, rows // 16, cols, 16, 4),
+        Layout.HIF4_B_NN: (1, cols // 16, rows, 16, 4),
     }
     if layout not in table:
         raise ValueError(f"TileShape2D has no form for layout {layout.name}")

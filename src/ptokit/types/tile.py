@@ -122,7 +122,7 @@ class TileSpec:
     @property
     def _element(self) -> str:
         """Its element type, as text has it: in L0A and L0B the assembler has the pair, and counts numbers."""
-        return _PAIR_OF[self.dtype].text if self.loc in COUNTING_NUMBERS and self.dtype.packed else self.dtype.text
+        return (_PAIR_OF.get(self.dtype, self.dtype) if self.loc in COUNTING_NUMBERS else self.dtype).text
 
     def with_valid(self, rows: int, cols: int) -> TileSpec:
         """The same tile with other valid dimensions."""

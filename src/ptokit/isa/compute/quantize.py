@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from ptokit.diagnostics import family
 from ptokit.targets import A2A3
-from ptokit.types.enums import BLayout, QuantType
+from ptokit.types.dtypes import hif4
+from ptokit.types.enums import BLayout, MxQuantAlg, QuantType
 
 from ..checks.compiling import DEVICES, Message, is_dn1, layout
 from ..checks.tiles import assembler_rule, boxed_or_columns, missing, not_of, not_vec, rows_differ, valid_differs
 from ..meaning.expressions import COLUMN, Axis, Convert, Element, Expr, Index
 from ..meaning.words import Lane, lane
-from ..operands import F32, FB, types_of
+from ..operands import BF16, F32, FB, types_of
 from ..scratch import on_a2a3
 from ..site import Site, Size, TileInfo, known
 from ..table import ALSO, LEVEL2, Access, Attr, Instr, TextForm, default_footprint, dst, instruction, src, tmp
@@ -141,12 +142,28 @@ DEQUANT_RULES = (
 )
 def QMX_COM_01(o: Site) -> Message:
     """src is a float tile, dst 8-bit or e2m1 codes of one shape, exponents 8-bit; all are Vec tiles."""
+    if o.alg is MxQuantAlg.Hif4 and o.quant_type is None:
+        return _hif4(o)
     fp4 = (o.quant_type or o.alg).name.endswith("E2M1")
     sources = FB - F32 if fp4 and o.target.is_device else FB
     return (
         not_of(o, sources, "src")
         or not_of(o, types_of("e2m1") if fp4 else types_of("i8 u8 e4m3"), "dst")
         or not_of(o, types_of("u8 i8 e8m0"), "exp")
+        or boxed_or_columns(o, "dst", "src")
+        or not_vec(o, "dst", "src", "exp", "max", "scaling")
+        or _mx_shape(o)
+    )
+
+
+def _hif4(o: Site) -> Message:
+    if hif4 not in o.target.dtypes:
+        return f"{o.target.name} has no HiFloat4"
+    return (
+        not_of(o, BF16, "src")
+        or not_of(o, types_of("e1m2"), "dst")
+        or not_of(o, types_of("u8 i8 e8m0"), "exp")
+        or not_of(o, BF16, "max", "scaling")
         or boxed_or_columns(o, "dst", "src")
         or not_vec(o, "dst", "src", "exp", "max", "scaling")
         or _mx_shape(o)
@@ -167,12 +184,19 @@ def _mx_shape(o: Site) -> Message:
     on="cpu",
 )
 def QMX_COM_03(o: Site) -> Message:
-    """exp, max and scaling have an element for each group."""
+    """exp, max and scaling have an element for each group.
+
+    Of HiFloat4 exp has 10 bytes for each 64 elements, max 3 elements for each 8, scaling one for each 2.
+    """
     groups = o.src.spec.numel // GROUP
-    for name in ("exp", "max", "scaling"):
+    need = dict.fromkeys(("exp", "max", "scaling"), groups)
+    if o.alg is MxQuantAlg.Hif4:
+        need = {"exp": groups * 5, "max": groups * 12, "scaling": groups * 16}
+    for name, least in need.items():
         t = o.operands[name]
-        if isinstance(t, TileInfo) and t.rows * t.cols < groups:
-            return f"{o:{name}} has {t.rows * t.cols} elements; there are {groups} groups"
+        if isinstance(t, TileInfo) and t.rows * t.cols < least:
+            what = f"there are {groups} groups" if least == groups else f"it needs {least}"
+            return f"{o:{name}} has {t.rows * t.cols} elements; {what}"
     return None
 
 

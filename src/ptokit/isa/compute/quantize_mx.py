@@ -8,6 +8,7 @@ from dataclasses import replace
 import ml_dtypes
 import numpy as np
 
+from ptokit.types import hifloat4
 from ptokit.types.codecs import encode
 from ptokit.types.dtypes import DTYPES, e2m1
 from ptokit.types.enums import MxGroupAxis, MxQuantAlg, QuantScaleAlg, QuantType, VecStoreMode
@@ -256,6 +257,9 @@ def _quantize(
     blocks, rows, cols = x.shape
     if not (rows and cols):
         return
+    if alg is MxQuantAlg.Hif4:
+        _quantize_hif4(dst, x, exp, max, scaling)
+        return
     axis = 2 if grp_axis == 1 else 1
     length = x.shape[axis]
     padded = np.pad(x, [(0, -length % GROUP if k == axis else 0) for k in range(3)])
@@ -277,6 +281,43 @@ def _quantize(
     _put(max, largest.astype(kind(max)))
     narrow = x.dtype.itemsize == 2 and kind(scaling).itemsize == 2
     _put(scaling, factor.astype(ml_dtypes.bfloat16).view(kind(scaling)) if narrow else factor.astype(kind(scaling)))
+
+
+def _quantize_hif4(dst: TileOperand, x: np.ndarray, exp: TileOperand, max: TileOperand, scaling: TileOperand) -> None:
+    """HiFloat4: exp holds Ea (two bytes each), Eb, as many zeros, Ec, and the three as the cube unit takes them."""
+    blocks, rows, cols = x.shape
+    found = hifloat4.quantised(x.astype(np.float32).reshape(blocks, -1, hifloat4.GROUP))
+    dst.write(encode(DTYPES["e1m2"], found.scaled.reshape(x.shape)).view(kind(dst)), rows, cols)
+    groups = found.ea.shape[1]
+    ea = np.zeros((blocks, groups, 2), np.uint8)
+    ea[..., 0] = found.ea
+    eb = np.concatenate((found.eb, np.zeros_like(found.eb)), axis=1)
+    ec = found.ec.reshape(blocks, -1)
+    parts = (ea.reshape(blocks, -1), eb, ec, _for_cube(found.ea, found.eb, found.ec))
+    _fill(exp, np.concatenate(parts, axis=1))
+    _fill(max, np.concatenate([each.reshape(blocks, -1) for each in (found.largest_of_4, found.largest_of_8)], axis=1))
+    _fill(scaling, np.repeat(found.factor.reshape(blocks, -1), 2, axis=1))
+
+
+def _for_cube(ea: np.ndarray, eb: np.ndarray, ec: np.ndarray) -> np.ndarray:
+    """16 pairs of Ea and Eb, then the 16 Ec, and so on: as the vector unit puts them together, 128 groups at a time.
+
+    Of the second 128 groups and further ones it takes the Ea that lie 64 groups earlier.
+    """
+    blocks, groups = ea.shape
+    at = np.arange(groups)
+    pairs = np.stack((ea[:, at - at // 128 * 64], eb), axis=-1)
+    both = np.stack((pairs.reshape(blocks, -1, 32), ec.reshape(blocks, -1, 32)), axis=2)
+    return both.reshape(blocks, -1)
+
+
+def _fill(tile: TileOperand, values: np.ndarray) -> None:
+    """Values one after the other from the first element of a tile on, whose rest stays; bf16 where it is no byte."""
+    whole = tile.read(tile.spec.rows, tile.spec.cols).reshape(-1, tile.spec.numel)
+    out = np.repeat(whole, len(values) // len(whole), axis=0).copy()
+    made = values if values.dtype == np.uint8 else values.astype(ml_dtypes.bfloat16)
+    out[:, : values.shape[1]] = made.view(out.dtype)
+    tile.write(out.reshape(len(values), tile.spec.rows, tile.spec.cols), tile.spec.rows, tile.spec.cols)
 
 
 def _put(tile: TileOperand, values: np.ndarray) -> None:

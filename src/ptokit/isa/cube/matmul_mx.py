@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import Rule, family
+from ptokit.types.dtypes import hif4
 from ptokit.types.enums import Pipe, TileType
 
 from ..checks.compiling import Message
@@ -21,6 +22,13 @@ from .matmul_text_rules import MX_SCALE, scaled
 
 
 GROUP = 32
+_FURTHER = {
+    "a6": (
+        *(("hif4", "hif4"), ("e4m3", "hif4"), ("f16", "hif4"), ("bf16", "hif4")),
+        *(("e4m3", "e2m1"), ("e2m1", "e4m3"), ("f16", "e2m1"), ("bf16", "e2m1")),
+    )
+}
+"""Left and right element types of scaled products beside those of equal width, by target."""
 _rule = family("compute-reduce-matrix 12")
 _A5 = ("cpu", "a5")
 _FP8, _FP4 = types_of("e4m3 e5m2"), types_of("e2m1 e1m2")
@@ -35,16 +43,22 @@ _SCALES = {"lhs_scale": TileType.ScaleLeft, "rhs_scale": TileType.ScaleRight}
     evidence="static_assert",
 )
 def TYPES(o: Site) -> Message:
-    """Operands are both fp8 or both fp4, scales e8m0, the accumulator f32."""
+    """Operands are both fp8 or both fp4, on a6 also others; scales are e8m0, on a6 also u8; the accumulator is f32.
+
+    Decision: An operand of 16 bits has no scales, as the library's tests for a6 have it: what lies there has no effect.
+    """
     a, b = o.lhs.dtype, o.rhs.dtype
-    if not ((a in _FP8 and b in _FP8) or (a in _FP4 and b in _FP4)):
-        return f"{a} x {b}: both are fp8 (e4m3, e5m2) or both fp4 (e2m1, e1m2)"
+    further = o.target.of(_FURTHER) or ()
+    if not ((a in _FP8 and b in _FP8) or (a in _FP4 and b in _FP4) or (a.name, b.name) in further):
+        more = "".join(f", {left} x {right}" for left, right in further)
+        return f"{a} x {b}: both are fp8 (e4m3, e5m2) or both fp4 (e2m1, e1m2){more}"
     if o.dst.dtype.name != "f32":
         return f"the accumulator has element type {o.dst.dtype}; it must be f32"
     for name in _SCALES:
         t = o.operands[name]
-        if isinstance(t, TileInfo) and t.dtype.name != "e8m0" and not o.text:
-            return f"{o:{name}} has element type {t.dtype}; scales are e8m0"
+        kinds = ("e8m0", "u8") if further else ("e8m0",)
+        if isinstance(t, TileInfo) and t.dtype.name not in kinds and (further or not o.text):
+            return f"{o:{name}} has element type {t.dtype}; scales are {' or '.join(kinds)}"
     return None
 
 
@@ -71,6 +85,8 @@ INNER = _rule(
 def LAYOUTS(o: Site) -> Message:
     """Left is Nz, right Zn, the accumulator Nz; scales are Zz and Nn of 32 bytes, one per 32 elements along K.
 
+    Of hif4 there are 4 bytes for each 64 elements: Ea, Eb and two of Ec.
+
     Decision: `.pto` text may also write a scaling tile as large as the operand (MXM-AS-01).
     """
     for name, wanted in (("lhs", "Nz"), ("rhs", "Zn"), ("dst", "Nz")):
@@ -86,7 +102,8 @@ def LAYOUTS(o: Site) -> Message:
         left = loc is TileType.ScaleLeft
         if t.layout_name != ("Zz" if left else "Nn") or t.fractal != GROUP:
             return f"{o:{name}} is {t.layout_name}/{t.fractal}, it must be {'Zz' if left else 'Nn'}/{GROUP}"
-        shape = (o.lhs.rows, o.lhs.cols // GROUP) if left else (o.rhs.rows // GROUP, o.rhs.cols)
+        along = 16 if o.operands[name.removesuffix("_scale")].dtype is hif4 else GROUP  # type: ignore[union-attr]
+        shape = (o.lhs.rows, o.lhs.cols // along) if left else (o.rhs.rows // along, o.rhs.cols)
         if (t.rows, t.cols) != shape:
             return f"{o:{name}} is {t.rows}x{t.cols}; the operand takes {shape[0]}x{shape[1]} scales"
     return None

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from ptokit.targets import A2A3
+from ptokit.types import hifloat4
 from ptokit.types.codecs import decode
-from ptokit.types.dtypes import DType
+from ptokit.types.dtypes import DTYPES, DType, hif4
 
 from ..machine import Machine, TileOperand
 from ..numerics import arith
@@ -356,9 +357,26 @@ def _numbers(tile: TileOperand, rows: int, cols: int) -> np.ndarray:
 
 
 def scaled(lhs: TileOperand, lhs_scale: TileOperand, rhs: TileOperand, rhs_scale: TileOperand) -> Any:
-    """Both operands times their scales, a power of two for each 32 elements along K: exact in float64."""
+    """Both operands times their scales: a power of two for each 32 elements along K, or those of HiFloat4.
+
+    Operands of 16 bits have no scales, whatever the operand for them holds.
+    """
     rows, inner, cols = lhs.vr, lhs.vc, rhs.vc
-    groups = -(-inner // GROUP)
-    left = np.repeat(_numbers(lhs_scale, rows, groups), GROUP, axis=2)[:, :, :inner]
-    right = np.repeat(_numbers(rhs_scale, groups, cols), GROUP, axis=1)[:, :inner]
+    left = _scales(lhs, lhs_scale, rows, inner, 2)
+    right = _scales(rhs, rhs_scale, cols, inner, 1)
     return _numbers(lhs, rows, inner) * left, _numbers(rhs, inner, cols) * right
+
+
+def _scales(tile: TileOperand, scale: TileOperand, lines: int, inner: int, axis: int) -> Any:
+    """Those of single elements; ``axis``: that of K."""
+    dtype = tile.spec.dtype
+    if dtype.bits == 16:
+        return 1
+    groups = -(-inner // hifloat4.GROUP) * hifloat4.BYTES if dtype is hif4 else -(-inner // GROUP)
+    shape = (lines, groups) if axis == 2 else (groups, lines)
+    if dtype is hif4:
+        codes = scale.read(*shape).view(np.uint8)
+        found = hifloat4.scales(codes if axis == 2 else codes.swapaxes(1, 2))
+        return (found if axis == 2 else found.swapaxes(1, 2)).take(range(inner), axis=axis)
+    values = decode(DTYPES["e8m0"], scale.read(*shape).view(np.uint8)).astype(np.float64)
+    return np.repeat(values, GROUP, axis=axis).take(range(inner), axis=axis)

@@ -182,7 +182,8 @@ A23_PAIR_RULES = (EXTR_A23_07,)
 # Rules of TEXTRACT on a5 (compute-layout-irregular 1.3).
 
 
-A5_MAT_TYPES = types("i8 hif8 e5m2 e4m3 f16 bf16 f32 e2m1 e1m2 e2m1x2 e1m2x2")
+A5_MAT_TYPES = types("i8 hif8 e5m2 e4m3 f16 bf16 f32 e2m1 e1m2 e2m1x2 e1m2x2 hif4")
+SCALE_TYPES = {"a5": types("e8m0"), "a6": types("e8m0 u8")}
 A5_VEC_TYPES = types("i8 u8 i16 u16 i32 u32 f16 bf16 f32 hif8 e4m3 e5m2 e8m0 e2m1 e1m2 e2m1x2 e1m2x2")
 
 
@@ -272,7 +273,7 @@ A5_RULES = (
         evidence="static_assert",
     )(
         "From mat, and vec to mat: 8-bit floats, i8, f16, bf16, f32, fp4.",
-        "allowed = types('e8m0') | A5_MAT_TYPES if dst.loc in MX_SCALES else A5_MAT_TYPES",
+        "allowed = A5_MAT_TYPES | target.entry(SCALE_TYPES) if dst.loc in MX_SCALES else A5_MAT_TYPES",
         "dst.dtype in allowed if src.loc is Mat or pair(o) == (Vec, Mat)",
         "element type {dst.dtype} is not extracted {arrow(o)}; {listed(allowed)} are",
     ),

@@ -9,7 +9,7 @@ from typing import Any
 from ptokit.records import dataclass
 from ptokit.targets import A2A3, Target
 from ptokit.types.enums import Layout, PadValue, Pipe, TileType
-from ptokit.types.tensor import ConvSpec, Dims5, pad_bits
+from ptokit.types.tensor import HIF4_PAIRS, ConvSpec, Dims5, pad_bits
 from ptokit.types.tile import TileSpec
 
 from ..machine import AsyncEvent, AsyncSession, Machine, TileOperand, ViewOperand
@@ -99,6 +99,8 @@ def _meaning(o: Site) -> Word | None:
         return Python(_load_conv)
     if o.src.layout is None:
         return None
+    if o.src.layout in HIF4_PAIRS:
+        return Python(_load_groups)
     whole = (o.dst.vr, o.dst.vc) == (spec.rows, spec.cols)
     return Move(Element("src"), VR, VC, fills=() if whole else tuple(padding(spec, o.src.layout, o.target)))
 
@@ -106,6 +108,11 @@ def _meaning(o: Site) -> Word | None:
 def _load_conv(m: Machine, dst: TileOperand, src: ViewOperand) -> None:
     assert isinstance(dst.spec, ConvSpec)
     load_conv(dst, src, dst.spec, src.layout_for(dst.spec.takes_rows))
+
+
+def _load_groups(m: Machine, dst: TileOperand, src: ViewOperand) -> None:
+    """Scales of HiFloat4, whose groups no strides of a view describe."""
+    dst.load(src, src.layout_for(dst.spec.row_major))
 
 
 TRAILING = (

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from ptokit.diagnostics.conditions import need
+from ptokit.types.dtypes import hif4
 from ptokit.types.enums import Layout, PadValue, TileType
-from ptokit.types.tensor import SCALE_GROUPS, is_custom
+from ptokit.types.tensor import HIF4_PAIRS, SCALE_GROUPS, is_custom
 
 from ..site import Site, known
 from .conv_rules import assumed_conv
 from .load_rules import assumed_strides, pair_text, path
 from .rules import (
     MX,
+    MX_A,
     MX_B,
     PLAIN,
     Message,
@@ -88,12 +90,18 @@ def _elements(o: Site) -> Message:
     evidence="static_assert",
 )
 def LOAD_A5_14(o: Site) -> Message:
-    """MX scales are e8m0 on both sides, in boxes of 32 bytes, at most 524288 of them."""
+    """MX scales are e8m0 on both sides, on a6 also u8, in boxes of 32 bytes, at most 524288 of them.
+
+    Only a6 has views of the scales of HiFloat4.
+    """
     if not is_mx(o):
         return None
+    kinds = ("e8m0", "u8") if hif4 in o.target.dtypes else ("e8m0",)
+    if o.src.layout in HIF4_PAIRS and hif4 not in o.target.dtypes:
+        return f"{o.target.name} has no HiFloat4, and no {o.src.layout.name} views of its scales"
     for what, dtype in (("the tile", o.dst.dtype), ("the view", o.src.dtype)):
-        if dtype.name != "e8m0":
-            return f"{what} has element type {dtype}; MX scales are e8m0"
+        if dtype.name not in kinds:
+            return f"{what} has element type {dtype}; MX scales are {' or '.join(kinds)}"
     if o.dst.fractal != 32:
         return f"the tile has boxes of {o.dst.fractal} bytes; MX scales are in boxes of 32"
     return _elements(o)
@@ -106,15 +114,15 @@ def LOAD_A5_14(o: Site) -> Message:
     evidence="static_assert",
 )
 def LOAD_A5_15(o: Site) -> Message:
-    """MX_A_ZZ and MX_B_NN: g3 = 16, g4 = 2, and the tile holds the whole view."""
+    """MX_A_ZZ and MX_B_NN: g3 = 16, g4 = 2, of HIF4_A_ZZ and HIF4_B_NN 4, and the tile holds the whole view."""
     v, g = o.src, o.src.shape
     if not is_mx(o) or v.layout not in SCALE_GROUPS:
         return None
-    wrong = wrong_dim(v, 3, 16) or wrong_dim(v, 4, 2)
+    wrong = wrong_dim(v, 3, 16) or wrong_dim(v, 4, min(SCALE_GROUPS[v.layout]))
     if wrong:
         return wrong
     long, pairs = g[0] * g[1] * g[3], g[2] * g[4]
-    rows, cols = (long, pairs) if v.layout is Layout.MX_A_ZZ else (pairs, long)
+    rows, cols = (long, pairs) if v.layout in MX_A else (pairs, long)
     if rows > o.dst.rows or cols > o.dst.cols:
         return f"the view holds {rows}x{cols} scales, more than the {o.dst.rows}x{o.dst.cols} tile"
     return None
@@ -164,11 +172,12 @@ def _mx_even(o: Site) -> Message:
 
 def _fills_groups(o: Site) -> bool:
     """True if the view is the whole groups of 16 x 2 that the valid region begins."""
-    g, a = o.src.shape, o.src.layout is Layout.MX_A_ZZ
+    g, a = o.src.shape, o.src.layout in MX_A
     if o.src.layout not in SCALE_GROUPS or not known(*g, o.dst.vr, o.dst.vc):
         return False
     long, pairs = (o.dst.vr, o.dst.vc) if a else (o.dst.vc, o.dst.vr)
-    return bool(g == (1, -(-long // 16), -(-pairs // 2), 16, 2))
+    few = min(SCALE_GROUPS[o.src.layout])
+    return bool(g == (1, -(-long // 16), -(-pairs // few), 16, few))
 
 
 @rule(
@@ -183,7 +192,8 @@ def LOAD_A5_D1(o: Site) -> Message:
     if is_mx(o):
         if layout is ND:
             return wrong_stride(v, {4: 1}, "ND to Zz") or disagrees(o.dst, v, ND)
-        strides = {2: 32, 3: 2, 4: 1} if layout in SCALE_GROUPS else {3: 2, 4: 1}
+        few = min(SCALE_GROUPS.get(layout, (2,)))
+        strides = {2: 16 * few, 3: few, 4: 1} if layout in SCALE_GROUPS else {3: 2, 4: 1}
         wrong = wrong_stride(v, strides, layout.name)
         return wrong or (None if _mx_even(o) or _fills_groups(o) else disagrees(o.dst, v, layout))
     wrong = assumed_strides(o) or assumed_conv(o)

@@ -20,8 +20,8 @@ from .conv_transfer import outside
 SOURCE = "load-store 11"
 DEVICES = ("a2a3", "a5")
 PLAIN = (Layout.ND, Layout.DN, Layout.NZ)
-MX_A = (Layout.MX_A_ZZ, Layout.MX_A_ND, Layout.MX_A_DN)
-MX_B = (Layout.MX_B_NN, Layout.MX_B_ND, Layout.MX_B_DN)
+MX_A = (Layout.MX_A_ZZ, Layout.MX_A_ND, Layout.MX_A_DN, Layout.HIF4_A_ZZ)
+MX_B = (Layout.MX_B_NN, Layout.MX_B_ND, Layout.MX_B_DN, Layout.HIF4_B_NN)
 MX = MX_A + MX_B
 BASE = frozenset(DTYPES[n] for n in ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32"))
 

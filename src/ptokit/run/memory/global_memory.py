@@ -10,7 +10,7 @@ import numpy as np
 from ptokit.types.codecs import pack_nibbles, unpack_nibbles
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
-from ptokit.types.tensor import Dims5, infer_layout, inner_channels, vector_layout
+from ptokit.types.tensor import HIF4_PAIRS, Dims5, infer_layout, inner_channels, vector_layout
 
 from ..fault import Fault
 from ..machine.lanes import Line, extremes, lanes
@@ -125,6 +125,12 @@ class View:
             strides[7 - axis] += length - dims[axis]
         dims[axis] = length
         return View(self.buffer, self.offset, tuple(dims), tuple(strides), self.dtype, self.stated_layout)
+
+    def in_pairs(self) -> View:
+        """Groups of 16 x 4 scales as twice as many of 16 x 2 (`HIF4_PAIRS`)."""
+        (a, b, groups, long, few), (p, q, step, *_) = self.shape, self.stride
+        dims, strides = (a, b, groups * few // 2, long, 2), (p, q, step * 2 // few, 2, 1)
+        return View(self.buffer, self.offset, dims, strides, self.dtype, HIF4_PAIRS[self.layout])
 
     def with_layout(self, layout: Layout) -> View:
         """The same elements in another layout."""

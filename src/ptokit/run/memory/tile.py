@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from ptokit.types.enums import Layout, TileType
-from ptokit.types.tensor import SCALE_GROUPS
+from ptokit.types.tensor import HIF4_PAIRS, SCALE_GROUPS
 from ptokit.types.tile import TileSpec
 
 from ..fault import Fault
@@ -87,6 +87,8 @@ class Tile:
         """
         if not (self.vr and self.vc):
             return  # nothing is moved
+        if layout in HIF4_PAIRS:
+            view, layout = view.in_pairs(), HIF4_PAIRS[layout]
         rows, cols = view.extent(layout)
         if layout in (Layout.ND, Layout.DN) and rows >= self.vr and cols >= self.vc:
             view.check_bounds()
