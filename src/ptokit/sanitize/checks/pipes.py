@@ -49,19 +49,22 @@ class PipeWatch:
         self._tiles: dict[tuple[Ring, int], Tile] = {}  # popped and not yet freed
         self.given: dict[tuple[int, int], _Given] = {}  # freed, by the memory of a slot
         self._popped: set[Op] = set()  # what makes the tiles that are slots
+        self._rings: list[RingBytes] = []
+        self._ends = 0  # of pipes, whose rings are known
 
     @property
     def rings(self) -> list[RingBytes]:
         """Where the slots lie that this core pops from."""
-        on_cube, found = self.pipes.on_cube, []
+        on_cube, opened = self.pipes.on_cube, self.pipes.opened
         space = buffer_name(TileType.Mat if on_cube else TileType.Vec)
-        for end in self.pipes.opened:
+        for end in opened[self._ends :]:
             ring, buffer = end.rings.get(not on_cube), end.buffers[not on_cube]
             if ring is None or buffer is None or (isinstance(buffer, Reserved) and buffer.apart):
                 continue
             start, slots = int(uniform(buffer)), end.slots if end.memory is None else end.local_slots
-            found.append(RingBytes(ring.name, space, start, start + slots * end.slot_size))
-        return found
+            self._rings.append(RingBytes(ring.name, space, start, start + slots * end.slot_size))
+        self._ends = len(opened)
+        return self._rings
 
     @property
     def name(self) -> str:
