@@ -28,7 +28,8 @@ class TooLarge(Exception):
 class Step:
     """One step of a core's program. ``reads`` and ``writes`` are sets of places, as bits.
 
-    ``kind``: work, set, wait, barrier, get, rls, signal, await, or sync (the scalar unit waits for the works ``of``).
+    ``kind``: work, set, wait, barrier, get, rls, signal, await, sync (the scalar unit waits for the works ``of``), or
+    arrive (the scalar unit has waited for all before it) and join (for all cores to arrive).
     ``key`` is the flag, token or event. ``pipe`` is the one that carries it out.
     """
 
@@ -113,7 +114,7 @@ class Explorer:
                     )
                     if not loose:
                         bits |= 1 << i
-        if step.kind == "barrier" and step.pipe == "ALL":
+        if step.kind in ("barrier", "arrive") and step.pipe == "ALL":
             bits = sum(1 << i for i in earlier)
         if step.kind == "sync":  # by a hidden flag behind the work, which covers what its pipe did before
             for i in step.of:
@@ -181,6 +182,9 @@ class Explorer:
             case "await":
                 waited = self._count("await", self.core[j], step.key, done)
                 return all(self._count("signal", *sender, done) > waited for sender in self._senders(j))
+            case "join":
+                joined, cores = self._count("join", self.core[j], step.key, done), range(len(self.first) - 1)
+                return all(self._count("arrive", core, step.key, done) > joined for core in cores)
             case _:
                 return True
 

@@ -47,12 +47,13 @@ class Draw:
     """One random program."""
 
     cluster = False
+    several = 0.3  # how likely there are two blocks
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.target = rng.choice(("a2a3", "a5"))
         self.profile = rng.random() < 0.25
-        self.blocks = 2 if rng.random() < 0.3 else 1
+        self.blocks = 2 if rng.random() < self.several else 1
         cube = rng.random() < 0.3
         self.menu = (CubeMenu if cube else Menu)(rng, range(self.blocks))
         self.output = rng.random() < 0.3  # y starts uninitialised
@@ -331,12 +332,41 @@ class SignalDraw(ClusterDraw):
 
 
 class MeetingDraw(Draw):
-    """Two blocks that meet, where flags are given by several pipes."""
+    """Two blocks that meet between their work: by SYNCALL, and by flags that several pipes give."""
+
+    several = 1.0
+
+    def _program(self) -> list[Node]:
+        rng, menu = self.rng, self.menu
+        self.events = rng.sample(range(4), rng.randint(1, 2))
+        nodes: list[Node] = []
+        if rng.random() < 0.7:
+            nodes = [
+                *(menu.first_write(t) for t in menu.tiles if "s" not in t.name and t.kind != "acc"),
+                barrier("ALL"),
+            ]
+        for _ in range(rng.randint(1, 3)):
+            style = rng.random()
+            if style < 0.4:
+                ours, theirs = self._straight(rng.randint(1, 2)), self._straight(rng.randint(0, 1))
+                nodes.append(Node("if", body=ours, other=theirs))
+            elif style < 0.5:
+                nodes.append(Node("for", turns=2, body=[*self._straight(1), *self._meeting()]))
+            else:
+                nodes += self._straight(1)
+            nodes += self._meeting()
+        return [*nodes, *self._straight(1)]
 
     def _meeting(self) -> list[Node]:
-        for event, (_, after) in self.meetings.items():
-            self.meetings[event] = self.rng.choice(self.menu.pipes), after
-        return super()._meeting()
+        rng = self.rng
+        if rng.random() < 0.4:
+            return [] if self._lost() else [Node("pto.syncall", "meet", "ALL", key=("all",))]
+        event = rng.choice(self.events)
+        _, after = self.meetings.setdefault(event, ("", rng.choice(self.menu.pipes)))
+        givers = [rng.choice(self.menu.pipes) for _ in range(1 if rng.random() < 0.7 else 2)]
+        out = [] if self._lost() else [signal(pipe, event) for pipe in givers]
+        out += [] if self._lost() else [awaiting(after, event)]
+        return [*self._fence(), *out] if rng.random() < 0.5 else out
 
 
 # --- text and steps ----------------------------------------------------------------------------------------------
@@ -401,6 +431,8 @@ class Sample:
                     self._walk(node.body, at, steps)
             elif node.other is not None:
                 self._walk(node.body if at.block == 0 else node.other, at, steps)
+            elif node.kind == "meet":
+                steps += [Step(kind, "ALL", node.line, key=node.key) for kind in ("arrive", "join")]
             else:
                 steps.append(self._step(node, at, len(steps)))
 

@@ -23,6 +23,8 @@ from .mini import output
 from .random_programs import ClusterDraw, Draw, MeetingDraw, Sample, SignalDraw
 
 Seen = Counter[str]
+BETWEEN = ("await", "arrive", "join")
+"""Steps that wait for other cores."""
 
 
 def sanitized(sample: Sample) -> Report:
@@ -153,7 +155,7 @@ def compare(sample: Sample, seen: Seen) -> None:
     held_up = {core: stuck_at for core in range(len(programs)) if (stuck_at := heads(explorer, end, core))}
     wrong_order = misplaced(explorer, end)
     assert lines(report, "FLAG-ORDER", first) == set(wrong_order.values())
-    alone = [c for c, stuck in held_up.items() if not wrong_order or not any(s.kind == "await" for s in stuck)]
+    alone = [c for c, stuck in held_up.items() if not wrong_order or not any(s.kind in BETWEEN for s in stuck)]
     assert bool(lines(report, "DEADLOCK", first)) == bool(set(alone) - set(wrong_order))
     stuck = bool(held_up)
     assert stuck == (end[0] != explorer.complete)
@@ -178,6 +180,8 @@ def compare(sample: Sample, seen: Seen) -> None:
     seen["race"] += bool(said)
     seen["race, and another final memory"] += memories > 1
     seen["stuck"] += stuck
+    seen["meet"] += any(step.kind == "join" for program in programs for step in program)
+    seen["hand over"] += any(step.kind == "await" for program in programs for step in program)
     seen.update({d.rule for d in report.diagnostics})
 
 
@@ -218,6 +222,8 @@ def test_flags_that_several_pipes_give(kind: type[Draw]) -> None:
     seen = play(range(400, 440), kind)
     assert seen["programs"] > 30
     assert seen["RACE-XCORE-RAW"] + seen["RACE-XCORE-WAR"] + seen["RACE-XCORE-WAW"] >= 3
+    assert seen["hand over"] >= 20
+    assert seen["meet"] >= (20 if kind is MeetingDraw else 0)
 
 
 @pytest.mark.campaign
