@@ -42,6 +42,13 @@ def test_an_instruction_links_its_rules_and_shows_python(site: Path) -> None:
     assert "```python\n@pto.kernel" in text
 
 
+def test_a_section_names_what_rests_on_it(site: Path) -> None:
+    text = (site / "explanation" / "compute-elementwise.md").read_text(encoding="utf-8")
+    on_a2a3 = text.partition("### 2.2 a2a3")[2].partition("### 2.3")[0]
+    assert "[EW-A3-01](../reference/rules/EW-A3-01.md)" in on_a2a3
+    assert "EW-A5" not in on_a2a3.partition("Source of")[2]
+
+
 def test_every_device_is_drawn(site: Path) -> None:
     text = (site / "reference" / "targets.md").read_text(encoding="utf-8")
     for target in TARGETS.values():

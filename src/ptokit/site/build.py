@@ -9,12 +9,16 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ptokit import __version__
 
+from .citations import FOLDER as CHAPTERS
+from .citations import slug
+from .markdown import escaped
 from .notebooks import notebook, sessions
-from .reference import Links, pages
+from .reference import Links, pages, users
 
 PACKAGE = Path(__file__).parents[1]
 SOURCES = (PACKAGE.parent / "ptokit_docs", PACKAGE.parents[1] / "docs")
@@ -75,6 +79,9 @@ def stage(source: Path, to: Path) -> None:
     for page in to.rglob("*.md"):
         depth = len(page.relative_to(to).parts) - 1
         page.write_text(_inside(page.read_text(encoding="utf-8"), depth, link), encoding="utf-8")
+    used_by = users(source)
+    for page in sorted((to / CHAPTERS).glob("*.md")):
+        page.write_text(_with_users(page.read_text(encoding="utf-8"), page.name, used_by, link), encoding="utf-8")
     for path, text in pages(source):
         page = to / path
         page.parent.mkdir(parents=True, exist_ok=True)
@@ -97,6 +104,18 @@ def _inside(text: str, depth: int, link: Links) -> str:
             line = _NAMED.sub(to_reference, line)
         lines.append(line)
     return "\n".join(lines)
+
+
+def _with_users(text: str, page: str, used_by: Mapping[str, Sequence[str]], link: Links) -> str:
+    """A chapter with the rules and instructions that name a section as their source, at the end of the section."""
+    parts = re.split(r"(?m)^(?=#{2,4} )", text)
+    for i, part in enumerate(parts):
+        title = re.match(r"#{2,4} (.*)\n", part)
+        names = used_by.get(f"{CHAPTERS}/{page}#{slug(title[1])}", ()) if title else ()
+        if names:
+            words = ", ".join(f"[{escaped(name)}](../{link(name)})" for name in names)
+            parts[i] = f"{part.rstrip()}\n\n{{.users}}\nSource of {words}.\n\n"
+    return "".join(parts)
 
 
 def build(out: Path, jobs: int = 2) -> None:

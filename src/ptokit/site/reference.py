@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ptokit.api.catalogue import load_catalogue
@@ -63,6 +63,20 @@ class Links:
             page = section(self.docs, found)
             if page is not None:
                 yield found.start, found.end, f"{self.top}/{page}"
+
+
+def users(docs: Path) -> Mapping[str, Sequence[str]]:
+    """Rules and instructions by the section that is their source, as ``explanation/load-store.md#3-tload``."""
+    load_catalogue()
+    found: dict[str, dict[str, None]] = {}
+    sources = [(name, rule.source) for name, rule in CATALOGUE.items()]
+    sources += [(name, instruction.source) for name, instruction in TABLE.items()]
+    for name, source in sorted(sources):
+        for cited in citations(source, sections(docs)):
+            place = section(docs, cited)
+            if place is not None:
+                found.setdefault(place, {})[name] = None
+    return {place: list(names) for place, names in found.items()}
 
 
 _OFF_THE_TREE = "---\norphan: true\n---\n\n"  # 1800 entries beside every page would hide the others
