@@ -15,7 +15,7 @@ from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.rank_queries import Peer, RankQuery
 from ptokit.ir.verify import verify
 from ptokit.run import compile_program
-from ptokit.run.devices import divided
+from ptokit.run.arguments import divided
 from ptokit.sanitize import Report, sanitize, uninit
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES

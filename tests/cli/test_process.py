@@ -32,7 +32,7 @@ def test_a_small_run_loads_what_it_needs() -> None:
     ran = subprocess.run([sys.executable, "-c", code, *map(str, RUN)], capture_output=True, text=True, timeout=60)
     loaded = set(ran.stderr.split())
     layers = {name for name in loaded if name.startswith("ptokit.")} - {"ptokit.__main__"}
-    needed = "api arguments asm cli diagnostics ir isa records run targets types"
+    needed = "api arguments asm backends cli diagnostics ir isa machine plan records run targets types"
     assert layers == {f"ptokit.{layer}" for layer in needed.split()}
     assert not {"rich", "threadpoolctl", "pydantic", "pygls", "lsprotocol", "hypothesis", "pytest"} & loaded
 

@@ -5,7 +5,7 @@ import pytest
 from ptokit.diagnostics import CATALOGUE
 from ptokit.isa.check import broken_rules
 from ptokit.isa.site import Site
-from ptokit.run.fault import Fault
+from ptokit.machine.lanes import Fault
 from ptokit.run.single import Single
 
 from .operands import Call, operands, play

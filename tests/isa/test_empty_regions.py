@@ -11,7 +11,7 @@ import pytest
 from ptokit.conformance.bench import Bench
 from ptokit.conformance.cases import Case
 from ptokit.diagnostics import CATALOGUE
-from ptokit.run.fault import Fault
+from ptokit.machine.lanes import Fault
 from ptokit.targets import Target
 from ptokit.types.tile import DYNAMIC
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ptokit.diagnostics import CATALOGUE
-from ptokit.run.fault import Fault
+from ptokit.machine.lanes import Fault
 
 from .move_cases import messages, run, site
 

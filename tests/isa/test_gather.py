@@ -9,7 +9,7 @@ import pytest
 
 from ptokit.isa.table import Access
 from ptokit.isa.transfer.gather import MGATHER
-from ptokit.run.fault import Fault
+from ptokit.machine.lanes import Fault
 from ptokit.types.enums import Coalesce, GatherOOB, Layout, Pipe
 
 from .fake import spec

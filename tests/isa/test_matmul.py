@@ -10,7 +10,7 @@ from ptokit.isa.check import broken_rules
 from ptokit.isa.cube.matmul import ACCUMULATE, TMATMUL, TMATMUL_ACC
 from ptokit.isa.meaning.fold import ROUNDING
 from ptokit.isa.site import Site, TileInfo
-from ptokit.run.memory.tile import Tile
+from ptokit.machine.tiles import Tile
 from ptokit.run.single import Single
 from ptokit.targets import target
 from ptokit.types.codecs import decode

@@ -13,9 +13,9 @@ from ptokit.isa.meaning.matrices import Matrix, reader, write
 from ptokit.isa.meaning.words import Contract, Move, Refusal
 from ptokit.isa.site import UNKNOWN, PtrInfo, ScalarInfo, Site
 from ptokit.isa.table import TABLE
-from ptokit.run.fault import Fault
-from ptokit.run.machine.chunk import Chunk
-from ptokit.run.memory.pointers import LocalPointer
+from ptokit.machine.chunk import Chunk
+from ptokit.machine.lanes import Fault
+from ptokit.machine.local_memory import LocalPointer
 from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES
 

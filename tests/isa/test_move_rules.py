@@ -7,7 +7,7 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import CATALOGUE, Scope
-from ptokit.run.fault import Fault
+from ptokit.machine.lanes import Fault
 from ptokit.targets import target
 from ptokit.types.enums import ReluPreMode
 

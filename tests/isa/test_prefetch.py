@@ -18,7 +18,7 @@ from ptokit.isa.transfer.load import (
     flat,
     prefetch_async,
 )
-from ptokit.run.fault import Fault
+from ptokit.machine.lanes import Fault
 from ptokit.run.single import Single
 from ptokit.targets import A2A3, A5, CPU, target
 from ptokit.types.dtypes import DTYPES

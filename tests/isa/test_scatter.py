@@ -8,7 +8,7 @@ import pytest
 
 from ptokit.isa.table import Access
 from ptokit.isa.transfer.scatter import MSCATTER
-from ptokit.run.fault import Fault
+from ptokit.machine.lanes import Fault
 from ptokit.types.enums import Coalesce, Layout, Pipe, ScatterAtomicOp, ScatterConflict, ScatterOOB
 
 from .fake import spec

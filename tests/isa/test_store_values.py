@@ -10,7 +10,7 @@ import pytest
 
 from ptokit.isa.transfer.load import TLOAD
 from ptokit.isa.transfer.store import TSTORE, TSTORE_FP
-from ptokit.run.fault import Fault
+from ptokit.machine.lanes import Fault
 from ptokit.run.single import Single
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES

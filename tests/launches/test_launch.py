@@ -14,7 +14,7 @@ from ptokit.ir.entry_calls import Query
 from ptokit.launches import arrays
 from ptokit.launches.launch import LaunchWarning, launch
 from ptokit.run import Program
-from ptokit.run.machine.printed import redirected
+from ptokit.run.outcome import redirected
 
 from .conftest import Inline, compiled
 

@@ -14,7 +14,7 @@ import ptokit as pto
 from ptokit.launches import arrays, placed
 from ptokit.launches.arrays import MissingError, describe_file, open_file
 from ptokit.launches.launch import launch
-from ptokit.run.memory import places
+from ptokit.machine import buffers
 
 from ..run.mapped import PAGE, Memories
 from .conftest import Inline
@@ -262,10 +262,10 @@ def test_mappings_beside_each_other_are_one_only_if_the_file_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: dict[str, Any]
 ) -> None:
     x = on_file(tmp_path / "f")
-    (whole,) = (places.pieces([x]) or [])[0]
+    (whole,) = (buffers.pieces([x]) or [])[0]
     first = whole._replace(end=whole.start + PAGE)
     parts = [first, first._replace(start=first.end, end=first.end + PAGE, **second)]
-    own = places.pieces
+    own = buffers.pieces
     monkeypatch.setattr(arrays, "pieces", lambda given: [parts] if given[0] is x else own(given))
     assert (describe_file(x) is not None) == (second == {"offset": PAGE})
 

@@ -14,8 +14,8 @@ import ptokit as pto
 from ptokit.launches.access import Footprints, _Watch
 from ptokit.launches.launch import launch
 from ptokit.launches.runs import Runs
-from ptokit.run.memory.buffers import Buffer
-from ptokit.run.memory.global_memory import View
+from ptokit.machine.buffers import Buffer
+from ptokit.machine.global_memory import View
 from ptokit.types.enums import Layout
 
 from .conftest import Inline

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ptokit.diagnostics import DiagnosticError
+from ptokit.machine.words import slot_bytes
 from ptokit.run import Program
-from ptokit.run.machine.tile_words import slot_bytes
 from ptokit.types.dtypes import f32
 from ptokit.types.enums import TileType
 from ptokit.types.tile import tile

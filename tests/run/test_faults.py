@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError
-from ptokit.run.devices import divided
+from ptokit.run.arguments import divided
 
 from .kernels import COPY, PART, PTRS, alloc, compiled, load, part, store, view
 

@@ -9,7 +9,7 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.backends.numpy.launch import OnNumPy, PythonCode, Source
-from ptokit.run.machine import loop_batching as steady
+from ptokit.machine import loops as steady
 from ptokit.run.program import Program, compile_program
 from ptokit.targets import A5
 

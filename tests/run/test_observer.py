@@ -11,8 +11,8 @@ import ptokit as pto
 from ptokit import GlobalTensor, Ptr, Tile, TileType, f32
 from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError
+from ptokit.machine.observer import Moment, Observer
 from ptokit.run import compile_program
-from ptokit.run.observer import Moment, Observer
 from ptokit.targets import A2A3, A5
 
 from .kernels import PTRS, add, alloc, compiled, load, part, store, view

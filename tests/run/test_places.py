@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import ptokit as pto
-from ptokit.run.memory import places
-from ptokit.run.memory.places import overlaps
+from ptokit.machine import buffers
+from ptokit.machine.buffers import overlaps
 
 from .mapped import PAGE, Memories
 
@@ -80,14 +80,14 @@ def test_edges(tmp_path: Path, first: int, second: int, met: bool) -> None:
 
 
 def test_plain_arrays_do_not_ask_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "TABLE", None)
+    monkeypatch.setattr(buffers, "TABLE", None)
     x = np.zeros(9)
     assert overlaps([x, x[3:], np.zeros(9)], [True, False, True]) == [(0, 1)]
     assert overlaps([x[:3], x[3:]], [True, True]) == []
 
 
 def test_where_the_system_does_not_tell_all_files_count_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "TABLE", tmp_path / "none")
+    monkeypatch.setattr(buffers, "TABLE", tmp_path / "none")
     a, b = two(tmp_path / "f", 0, PAGE)
     x = np.zeros(9)
     assert overlaps([a, x, b, x], [False, False, True, False]) == [(0, 2)]
@@ -97,7 +97,7 @@ def test_where_the_system_does_not_tell_all_files_count_as_one(tmp_path: Path, m
 def test_a_name_with_strange_letters(tmp_path: Path) -> None:
     path = tmp_path / "a\nb (deleted)"
     a, b = two(path, 0, 4)
-    found = places.pieces([a, b])
+    found = buffers.pieces([a, b])
     assert found is not None
     assert [piece.path for part in found for piece in part] == [str(path)] * 2
     os.unlink(path)
@@ -112,7 +112,7 @@ def test_parts_of_a_mapping_with_other_rights(tmp_path: Path) -> None:
     mapping.madvise(mmap.MADV_RANDOM, PAGE, PAGE)
     whole = np.frombuffer(mapping, np.uint8)
     other = np.memmap(tmp_path / "f", np.uint8, "r+", 3 * PAGE + 5, (8,))
-    found = places.pieces([whole])
+    found = buffers.pieces([whole])
     assert found is not None
     assert len(found[0]) == 3
     assert overlaps([whole, other], [True, False]) == [(0, 1)]

@@ -17,10 +17,10 @@ from ptokit.backends import reference
 from ptokit.backends.numpy.launch import OnNumPy
 from ptokit.conformance.programs import Pointer, ProgramCase, ProgramSuite
 from ptokit.diagnostics import DiagnosticError
+from ptokit.machine.calls import carry_out
+from ptokit.machine.chunk import Chunk
 from ptokit.plan.steps import CONTROL, Data, Form, Step, walk
 from ptokit.run import compile_program
-from ptokit.run.machine.calls import carry_out
-from ptokit.run.machine.chunk import Chunk
 from ptokit.run.program import Program
 from ptokit.targets import A5
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptokit.run.fault import Fault
-from ptokit.run.memory.buffers import Buffer
-from ptokit.run.memory.global_memory import View
-from ptokit.run.memory.storage import Arena
-from ptokit.run.memory.tile import Tile
+from ptokit.machine.buffers import Buffer
+from ptokit.machine.global_memory import View
+from ptokit.machine.lanes import Fault
+from ptokit.machine.storage import Arena
+from ptokit.machine.tiles import Tile
 from ptokit.types.dtypes import f16, f32, i8, u16
 from ptokit.types.enums import BLayout, Layout, SLayout, TileType
 from ptokit.types.tile import element_offset, offset_map, tile

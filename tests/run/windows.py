@@ -22,11 +22,10 @@ from ptokit.conformance.binding import instruction_of, operand_names, scalars_an
 from ptokit.conformance.cases import Case
 from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.table import Instr
-from ptokit.run.fault import Fault
-from ptokit.run.memory.buffers import Buffer
-from ptokit.run.memory.global_memory import View
-from ptokit.run.memory.tile import Tile
-from ptokit.run.memory.window import Window
+from ptokit.machine.buffers import Buffer
+from ptokit.machine.global_memory import View
+from ptokit.machine.lanes import Fault
+from ptokit.machine.tiles import Tile, Window
 from ptokit.run.single import Single
 from ptokit.targets import TARGETS, Target
 from ptokit.types.enums import BLayout, Layout, SLayout, TileType

@@ -16,7 +16,7 @@ import pytest
 from ptokit.asm import parse_module
 from ptokit.ir.rank_queries import Peer, RankQuery
 from ptokit.run import compile_program
-from ptokit.run.devices import divided
+from ptokit.run.arguments import divided
 from ptokit.sanitize import sanitize
 from ptokit.targets import target
 

@@ -9,7 +9,7 @@ from typing import Any
 from ptokit.arguments.generators import ArgumentSyntaxError
 from ptokit.arguments.grammar import Argument, parse_argument
 from ptokit.ir.rank_queries import Each, Peer, RankQuery
-from ptokit.run.devices import MOST_RANKS
+from ptokit.run.arguments import MOST_RANKS
 
 from .errors import UsageError
 

@@ -18,12 +18,12 @@ from ptokit.ir.reached import found_for, with_reached
 from ptokit.ir.readable_functions import readable_functions
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
+from ptokit.machine.observer import Observer
 from ptokit.records import dataclass
 from ptokit.run import MATMUL_MODES, Param, choose_entry
 from ptokit.run import Program as Compiled
-from ptokit.run.devices import divided, sample
-from ptokit.run.machine.printed import redirected
-from ptokit.run.observer import Observer
+from ptokit.run.arguments import divided, sample
+from ptokit.run.outcome import redirected
 from ptokit.targets import Target
 from ptokit.types.choices import Backend
 from ptokit.types.dtypes import DType

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ptokit.ir.core import Value
+from ptokit.machine import lanes
+from ptokit.machine.chunk import Chunk
+from ptokit.machine.lanes import Fault
 from ptokit.plan.steps import Callee, Data, Form, FunctionPlan, Operand, Region, Step
 from ptokit.run.backends import Launched, Unable
-from ptokit.run.fault import Fault
-from ptokit.run.machine import lanes
-from ptokit.run.machine.chunk import Chunk
 from ptokit.run.program import Program
 
 Values = dict[Value, Any]

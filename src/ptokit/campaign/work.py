@@ -23,7 +23,7 @@ from ptokit.conformance.compare import Want, show_element, tolerance
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity
 from ptokit.ir.module_target import stated_target
 from ptokit.ir.verify import verify
-from ptokit.run.devices import divided
+from ptokit.run.arguments import divided
 from ptokit.run.program import Program, choose_entry, compile_program
 from ptokit.targets import Target
 from ptokit.targets import target as target_named

@@ -20,7 +20,7 @@ from ptokit.api.targets import to_look_at
 from ptokit.diagnostics import Diagnostic
 from ptokit.diagnostics.render import visible_name
 from ptokit.diagnostics.sarif import Details
-from ptokit.run.machine.printed import redirected
+from ptokit.run.outcome import redirected
 from ptokit.sanitize import Report
 from ptokit.targets import Target
 

@@ -20,7 +20,7 @@ from .outputs import check_directory
 
 if TYPE_CHECKING:
     from ptokit.api.launch import Prepared
-    from ptokit.run.observer import Observer
+    from ptokit.machine.observer import Observer
     from ptokit.watch import Seen
 
 

@@ -13,8 +13,8 @@ from ptokit.isa.check import broken_rules
 from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.site import UNKNOWN, Site
 from ptokit.isa.table import Instr
-from ptokit.run.machine.asking import infos
-from ptokit.run.memory.tile import Tile
+from ptokit.machine.calls import infos
+from ptokit.machine.tiles import Tile
 from ptokit.run.single import Single
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType

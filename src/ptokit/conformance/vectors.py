@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable
 
 from ptokit.isa.table import Instr
-from ptokit.run.fault import Fault
+from ptokit.machine.lanes import Fault
 from ptokit.targets import Target
 
 from .bench import EXECUTOR, Bench

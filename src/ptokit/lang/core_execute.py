@@ -21,14 +21,14 @@ from ptokit.isa.operands import Passing
 from ptokit.isa.order.core_sync import Asked
 from ptokit.isa.site import UNKNOWN, Site, Size, TileInfo
 from ptokit.isa.table import Instr, Kind, Role
+from ptokit.machine.buffers import Buffer
+from ptokit.machine.calls import check_operands, infos
+from ptokit.machine.global_memory import Pointer, View
+from ptokit.machine.lanes import Fault
+from ptokit.machine.observer import done
+from ptokit.machine.tiles import Tile
 from ptokit.plan.planner import PLANNED, Planner
 from ptokit.plan.steps import Data, Plan, Step
-from ptokit.run.fault import Fault
-from ptokit.run.machine.asking import check_operands, infos
-from ptokit.run.memory.buffers import Buffer
-from ptokit.run.memory.global_memory import Pointer, View
-from ptokit.run.memory.tile import Tile
-from ptokit.run.observer import done
 from ptokit.run.single import Single
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec

@@ -11,9 +11,9 @@ from typing import Any
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Location
 from ptokit.ir import Op, Value
-from ptokit.run.machine.chunk import Chunk
-from ptokit.run.memory.buffers import Buffer
-from ptokit.run.memory.global_memory import Pointer as Address
+from ptokit.machine.buffers import Buffer
+from ptokit.machine.chunk import Chunk
+from ptokit.machine.global_memory import Pointer as Address
 from ptokit.run.single import Single
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType, from_numpy

@@ -10,7 +10,7 @@ import numpy as np
 
 from ptokit.ir import Op, Value
 from ptokit.isa.checks.tile_types import buffer_name
-from ptokit.run.memory import tile as run
+from ptokit.machine import tiles as run
 from ptokit.types.codecs import decode, encode
 from ptokit.types.enums import TileType
 

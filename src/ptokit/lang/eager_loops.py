@@ -7,7 +7,7 @@ import sys
 from functools import lru_cache
 from types import CodeType
 
-from ptokit.run.machine.nest import Loops
+from ptokit.machine.loops import Loops
 
 from .source import tree_of
 

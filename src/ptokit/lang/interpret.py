@@ -19,10 +19,10 @@ import numpy as np
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.launch import VECTOR_CORES, Role
 from ptokit.isa.table import TABLE
-from ptokit.run.cores.cluster import core_ids, cores_of_blocks, deadlock, run_clusters
-from ptokit.run.cores.signals import Semaphores
-from ptokit.run.machine.chunk import Chunk
-from ptokit.run.memory.global_memory import Pointer as Address
+from ptokit.machine.chunk import Chunk
+from ptokit.machine.cluster import core_ids, cores_of_blocks, deadlock, run_clusters
+from ptokit.machine.global_memory import Pointer as Address
+from ptokit.machine.signals import Semaphores
 from ptokit.types.values import Ptr
 from ptokit.types.values import Scalar as ScalarType
 

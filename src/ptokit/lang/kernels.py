@@ -19,11 +19,10 @@ from ptokit.ir import Function as IrFunction
 from ptokit.ir import Module, Value
 from ptokit.ir.pipe_launch import sections_of_first_core
 from ptokit.ir.verify import verify
+from ptokit.machine.chunk import Chunk
+from ptokit.machine.observer import Observer
 from ptokit.run import MATMUL_MODES, Program, compile_program
-from ptokit.run.arguments import bind_arguments, bind_devices
-from ptokit.run.devices import MOST_RANKS, divided, sample
-from ptokit.run.machine.chunk import Chunk
-from ptokit.run.observer import Observer
+from ptokit.run.arguments import MOST_RANKS, bind_arguments, bind_devices, divided, sample
 from ptokit.sanitize import Report, sanitize
 from ptokit.targets import TARGETS, Target
 from ptokit.targets import target as find_target
@@ -166,7 +165,7 @@ class Kernel(Generic[P]):
         """Run blocks 0 .. blocks-1 on the arguments; arrays are used in place.
 
         ``interpreted``: as `interpret` does; the default is whether the environment has ``PTOKIT_INTERPRET=1``.
-        ``observer``: is told every step (`ptokit.run.observer`). ``executor``: its workers run the blocks
+        ``observer``: is told every step (`ptokit.machine.observer`). ``executor``: its workers run the blocks
         (`ptokit.launches.launch`), not this process. ``ranks``: on how many devices, 0 for a launch on one.
         Raises `DiagnosticError`: LANG-ARG and RUN-ARG-* for arguments, findings about the kernel before anything runs,
         and what goes wrong while it runs.

@@ -16,16 +16,14 @@ from ptokit.diagnostics import DiagnosticError
 from ptokit.isa.meaning.words import Move, Word
 from ptokit.isa.site import Site
 from ptokit.isa.table import Kind, Role
+from ptokit.machine.buffers import Buffer, overlaps
+from ptokit.machine.calls import carry_out, infos
+from ptokit.machine.global_memory import Pointer, View
+from ptokit.machine.lanes import lanes
+from ptokit.machine.observer import Moment, Observer
+from ptokit.machine.signals import ALL_CORES
+from ptokit.machine.tiles import Tile
 from ptokit.plan.steps import Step
-from ptokit.run.cores.signals import ALL_CORES
-from ptokit.run.machine.asking import infos
-from ptokit.run.machine.calls import carry_out
-from ptokit.run.machine.lanes import lanes
-from ptokit.run.memory.buffers import Buffer
-from ptokit.run.memory.global_memory import Pointer, View
-from ptokit.run.memory.places import overlaps
-from ptokit.run.memory.tile import Tile
-from ptokit.run.observer import Moment, Observer
 from ptokit.run.program import Program
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import inner_channels

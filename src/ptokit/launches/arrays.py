@@ -31,7 +31,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ptokit.run.memory.places import Piece, pieces
+from ptokit.machine.buffers import Piece, pieces
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 """Another one for each machine, and each time that it is started."""

@@ -13,8 +13,7 @@ from ptokit.ir.entry_calls import Query
 from ptokit.ir.launch import VECTOR_CORES
 from ptokit.ir.serial import dumps
 from ptokit.run.arguments import bind_arguments
-from ptokit.run.faults import Faults
-from ptokit.run.machine.printed import show
+from ptokit.run.outcome import Faults, show
 from ptokit.run.program import Program, check_blocks
 from ptokit.workers.drive import drive
 from ptokit.workers.executors import open_executor, workers_of

@@ -11,7 +11,7 @@ import numpy as np
 
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.serial import loads
-from ptokit.run.machine.printed import redirected
+from ptokit.run.outcome import redirected
 from ptokit.run.program import Program, compile_program
 from ptokit.targets import target
 

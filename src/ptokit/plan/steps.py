@@ -6,10 +6,10 @@ observers see its steps. What a step does is one of three things, told by its ``
 * ``compute``: arithmetic on numbers;
 * ``instruction``: an instruction of the table;
 * a word of `CONTROL`: what comes next. Its regions hold further steps.
-* any other: a method of the machine, or an attribute where nothing is handed over (`ptokit.run.machine`).
+* any other: a method of the machine, or an attribute where nothing is handed over (`ptokit.machine`).
 
 A plan is data: whoever executes a step finds the function of arithmetic or of an instruction for it
-(`ptokit.run.machine.calls`).
+(`ptokit.machine.calls`).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Data:
 class Form:
     """A number that may differ between the blocks that run together, in the form in which it is handed over.
 
-    ``how`` is a function of `machine.lanes`: ``uniform`` where they have to agree, ``truth`` for a condition,
+    ``how`` is a function of `lanes`: ``uniform`` where they have to agree, ``truth`` for a condition,
     ``spread`` and ``column`` for an array with a row for each.
     """
 

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import cache
 from importlib import import_module
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.types.choices import Backend
 
 if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
+    from ptokit.machine.chunk import Workspace
+    from ptokit.machine.observer import Observer
     from ptokit.plan.estimate import Work
 
-    from .faults import Faults
-    from .machine.printed import Printed
-    from .machine.workspace import Workspace
-    from .observer import Observer
+    from .outcome import Faults, Printed
+
 
 DEFAULT = Backend.NUMPY
 """The backend that runs every kernel, and is watched."""
@@ -103,3 +108,42 @@ def prepare(name: str, program: object) -> Prepared | Unable:
     except Unable as error:
         return error
     return prepared
+
+
+# One BLAS thread while tiles are multiplied (docs/decisions/0016-one-blas-thread.md).
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    from threadpoolctl import ThreadpoolController  # kernels without products start without it
+
+    return ThreadpoolController()  # finds the loaded libraries, which takes milliseconds
+
+
+class _Limit:
+    """The limit of this process: set by the first thread that wants it, lifted by the last."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._limits = ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users == 1 and any(library["num_threads"] != 1 for library in _controller().info()):
+                self._limits.enter_context(_controller().limit(limits=1, user_api="blas"))
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                self._limits.close()
+
+
+_LIMIT = _Limit()
+
+
+def one_blas_thread(wanted: bool) -> AbstractContextManager[object]:
+    """A context in which BLAS works in the calling thread only; nothing if not `wanted`."""
+    return _LIMIT if wanted else nullcontext()

@@ -15,6 +15,10 @@ from ptokit.ir.module_target import as_compiled
 from ptokit.ir.reached import found_for, with_reached
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
+from ptokit.machine.buffers import pages_given_back
+from ptokit.machine.chunk import Workspace
+from ptokit.machine.lanes import Fault
+from ptokit.machine.observer import Observer
 from ptokit.plan.effects import Effects, analyse
 from ptokit.plan.estimate import Work
 from ptokit.plan.planner import plan
@@ -26,14 +30,8 @@ from ptokit.types.dtypes import DType
 from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView, Type
 
 from .arguments import Argument, bind_arguments, bind_devices
-from .backends import DEFAULT, Launched, Prepared, Unable, prepare, threads_wanted, wanted
-from .blas_threads import one_blas_thread
-from .fault import Fault
-from .faults import Faults
-from .machine.printed import Printed
-from .machine.workspace import Workspace
-from .memory.mapped import pages_given_back
-from .observer import Observer
+from .backends import DEFAULT, Launched, Prepared, Unable, one_blas_thread, prepare, threads_wanted, wanted
+from .outcome import Faults, Printed
 
 MATMUL_MODES = tuple(Matmul)
 CHUNK_BYTES = 3 << 20  # working memory of the blocks that run together: what stays in a CPU's cache
@@ -119,7 +117,7 @@ class Program:
         ``exact`` (float64, rounded once), ``fast`` (float32), ``ref`` (float32, k in order). ``chunk`` overrides how
         many blocks run together. ``backend``: ``numpy`` or ``native``, by default the environment's PTOKIT_BACKEND or
         what is faster; ``threads``: how many run native code. ``observer`` is told every step, one block after the
-        other, on NumPy (`ptokit.run.observer`). ``span``: only these of the blocks, which wait for no others.
+        other, on NumPy (`ptokit.machine.observer`). ``span``: only these of the blocks, which wait for no others.
         ``faults`` collects what would be raised when all blocks have run. Raises `DiagnosticError`: for a fault, when
         all other blocks have run.
         """
@@ -164,7 +162,7 @@ class Program:
         backend: str | None = None,
         observer: Observer | None = None,
     ) -> None:
-        """Run blocks 0 .. blocks-1 on several devices, whose arguments these are (`ptokit.run.devices.divided`).
+        """Run blocks 0 .. blocks-1 on several devices, whose arguments these are (`ptokit.run.arguments.divided`).
 
         Ranks run in their order, each until it has to wait for another. The other arguments are those of `launch`;
         the backend is NumPy. Raises `DiagnosticError` as `launch` does, and if ranks wait for each other for ever.

@@ -10,20 +10,20 @@ import numpy as np
 from ptokit.ir.core import Op
 from ptokit.isa.site import Info
 from ptokit.isa.table import Instr
+from ptokit.machine.buffers import Buffer
+from ptokit.machine.calls import check_operands
+from ptokit.machine.chunk import Chunk
+from ptokit.machine.global_memory import View
+from ptokit.machine.observer import done
+from ptokit.machine.storage import Arena
+from ptokit.machine.tiles import Tile
 from ptokit.plan.steps import Step
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.tile import DYNAMIC, TileSpec
 
-from .machine.asking import check_operands
-from .machine.chunk import Chunk
-from .machine.printed import Printed
-from .memory.buffers import Buffer
-from .memory.global_memory import View
-from .memory.storage import Arena
-from .memory.tile import Tile
-from .observer import done
+from .outcome import Printed
 
 
 class Single:
@@ -84,7 +84,7 @@ class Single:
 
         ``op``: its place in a program, which the machine's observer is told; ``stated``: what the types of its operands
         say, which those do not tell.
-        Raises `ptokit.run.fault.Fault` for the first rule that is broken.
+        Raises `ptokit.machine.lanes.Fault` for the first rule that is broken.
         """
         assert instr.run is not None
         given = {o.name: operands.get(o.name) for o in instr.operands}

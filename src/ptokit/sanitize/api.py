@@ -19,7 +19,7 @@ from ptokit.ir.module_target import as_compiled
 from ptokit.ir.reached import found_for, with_reached
 from ptokit.ir.runnable import check_runnable
 from ptokit.ir.verify import verify
-from ptokit.run.devices import divided
+from ptokit.run.arguments import divided
 from ptokit.run.program import check_blocks, choose_entry, filled_in
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
@@ -93,7 +93,7 @@ def sanitize(
     in a legal order drawn with that seed. ``explain_sync``: find the flags and barriers that a program without any
     needs, by running versions of it on copies of the arguments. ``mode``: ``auto``, ``auto-sync`` or ``manual``, where
     the program does not tell. ``also``: rules that are off by default (`OPTIONAL`). ``vector_cores``: those beside a
-    cube core of a mixed kernel, 1 or 2. ``ranks``: on how many devices, whose arguments `ptokit.run.devices.divided`
+    cube core of a mixed kernel, 1 or 2. ``ranks``: on how many devices, whose arguments `ptokit.run.arguments.divided`
     tells apart; 0 for a launch on one. ``progress(done, total)`` is called as blocks end. ``causes``: look for the
     changes that mend findings, and fold those of one cause; without it every finding is by itself. Raises
     `DiagnosticError` for arguments that cannot be used, `ValueError` for an unknown order, mode or rule, `KeyError` for

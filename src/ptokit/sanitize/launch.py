@@ -14,15 +14,15 @@ from ptokit.backends.numpy.launch import OnNumPy
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note
 from ptokit.ir.core import Function, Module, Op
 from ptokit.ir.pipe_launch import slot_memories
+from ptokit.machine.buffers import groups
+from ptokit.machine.chunk import Chunk
+from ptokit.machine.cluster import Cluster, Stream, core_ids, run_clusters
+from ptokit.machine.global_memory import Pointer
+from ptokit.machine.lanes import Fault
+from ptokit.machine.signals import LIMIT, Semaphores
 from ptokit.plan.effects import is_global
 from ptokit.run.arguments import bind_arguments, bind_devices
-from ptokit.run.blas_threads import one_blas_thread
-from ptokit.run.cores.cluster import Cluster, Stream, core_ids, run_clusters
-from ptokit.run.cores.signals import LIMIT, Semaphores
-from ptokit.run.fault import Fault
-from ptokit.run.machine.chunk import Chunk
-from ptokit.run.memory.global_memory import Pointer
-from ptokit.run.memory.places import groups
+from ptokit.run.backends import one_blas_thread
 from ptokit.run.program import Program
 from ptokit.targets import Target
 

@@ -14,19 +14,16 @@ from ptokit.isa.checks.tiles import pipe_on
 from ptokit.isa.meaning.words import Fold, Lane, Move
 from ptokit.isa.site import Site, TileInfo, ViewInfo
 from ptokit.isa.table import Engine, Instr
+from ptokit.machine.calls import infos
+from ptokit.machine.chunk import Chunk
+from ptokit.machine.global_memory import Pointer, View
+from ptokit.machine.lanes import Fault, uniform
+from ptokit.machine.local_memory import SPACES, Access, LocalPointer, Rows
+from ptokit.machine.observer import Moment
+from ptokit.machine.rings import Event
+from ptokit.machine.storage import Storage
+from ptokit.machine.tiles import Tile
 from ptokit.records import dataclass
-from ptokit.run.cores.pipe_waits import Event
-from ptokit.run.fault import Fault
-from ptokit.run.machine.asking import infos
-from ptokit.run.machine.chunk import Chunk
-from ptokit.run.machine.lanes import uniform
-from ptokit.run.memory.accesses import Access, Rows
-from ptokit.run.memory.global_memory import Pointer, View
-from ptokit.run.memory.local import SPACES
-from ptokit.run.memory.pointers import LocalPointer
-from ptokit.run.memory.storage import Storage
-from ptokit.run.memory.tile import Tile
-from ptokit.run.observer import Moment
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 

@@ -17,11 +17,11 @@ from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.facts import instr_of
 from ptokit.isa.checks.tiles import pipe_on
 from ptokit.isa.table import Role
+from ptokit.machine.global_memory import View
+from ptokit.machine.lanes import Fault
+from ptokit.machine.observer import Moment
+from ptokit.machine.tiles import Tile
 from ptokit.records import dataclass
-from ptokit.run.fault import Fault
-from ptokit.run.memory.global_memory import View
-from ptokit.run.memory.tile import Tile
-from ptokit.run.observer import Moment
 from ptokit.types.enums import Pipe
 
 from .checks import engines, transfers

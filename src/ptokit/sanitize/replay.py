@@ -10,8 +10,8 @@ from typing import Any
 from ptokit.ir.core import Op
 from ptokit.ir.facts import instr_of
 from ptokit.isa.table import Engine
+from ptokit.machine.rings import Event
 from ptokit.records import dataclass
-from ptokit.run.cores.pipe_waits import Event
 
 from .checks.analysis import Analysis
 from .checks.flags import ProgramOrder, alias_pipes

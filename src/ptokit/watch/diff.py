@@ -11,10 +11,10 @@ import numpy as np
 
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.core import Op
+from ptokit.machine.observer import Moment, Observer
 from ptokit.records import dataclass
 from ptokit.run import Program
 from ptokit.run.backends import DEFAULT
-from ptokit.run.observer import Moment, Observer
 
 from .pairing import Pairing
 from .seen import Seen, seen

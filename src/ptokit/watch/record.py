@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ptokit.run.observer import Moment, Observer
+from ptokit.machine.observer import Moment, Observer
 
 from .seen import Known, Seen, look, named, seen
 from .selection import Selection

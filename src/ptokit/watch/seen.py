@@ -9,11 +9,11 @@ import numpy as np
 
 from ptokit.diagnostics import Location
 from ptokit.isa.checks.tile_types import buffer_name
+from ptokit.machine.global_memory import View
+from ptokit.machine.loops import Loops
+from ptokit.machine.observer import Moment, contents
+from ptokit.machine.tiles import Tile
 from ptokit.records import dataclass
-from ptokit.run.machine.nest import Loops
-from ptokit.run.memory.global_memory import View
-from ptokit.run.memory.tile import Tile
-from ptokit.run.observer import Moment, contents
 from ptokit.types.codecs import decode
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from ptokit.ir.core import Module
+from ptokit.machine.observer import Moment
 from ptokit.records import dataclass
-from ptokit.run.observer import Moment
 
 _FORM = re.compile(r"%?(?P<name>[\w.$-]*(?:\[\d+\])*)(?:@(?P<line>\d+))?(?::(?P<when>[^:]*))?")
 _FIXED = re.compile(r"(?P<name>[\w.$-]+)\s*=\s*(?P<value>-?\d+)")

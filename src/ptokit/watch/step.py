@@ -9,7 +9,7 @@ import numpy as np
 
 from ptokit.diagnostics import Location
 from ptokit.diagnostics.location import file_lines
-from ptokit.run.observer import Moment, Observer
+from ptokit.machine.observer import Moment, Observer
 
 from .seen import Known, Seen, look, named, seen
 

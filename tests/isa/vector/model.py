@@ -10,8 +10,8 @@ import numpy as np
 import ptokit.isa.all  # noqa: F401
 from ptokit.isa.site import MaskInfo, PtrInfo, VregInfo
 from ptokit.isa.table import TABLE
-from ptokit.run.machine.chunk import Chunk
-from ptokit.run.memory.pointers import LocalPointer
+from ptokit.machine.chunk import Chunk
+from ptokit.machine.local_memory import LocalPointer
 from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import TileType

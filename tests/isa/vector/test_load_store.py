@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ptokit.isa.vector.access.load_store import LOAD_MODES, MERGES, SPLITS, STORE_MODES
-from ptokit.run.fault import Fault
+from ptokit.machine.lanes import Fault
 from ptokit.types.dtypes import DTYPES
 
 from .model import Bench, loaded, predicate, stored

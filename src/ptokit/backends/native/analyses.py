@@ -6,9 +6,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ptokit.ir.core import Value
+from ptokit.machine.words import slot_bytes
 from ptokit.plan.effects import loaded, stored
 from ptokit.plan.steps import CONTROL, FunctionPlan, Operand, Plan, Region, Relations, Step, constant, values_of
-from ptokit.run.machine.tile_words import slot_bytes
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import MultiTile, Scalar

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from ptokit.isa.meaning.expressions import Fetched
 from ptokit.isa.meaning.fold import nothing
 from ptokit.isa.meaning.words import Write
+from ptokit.machine.local_memory import SPACES
 from ptokit.plan.steps import Step
-from ptokit.run.memory.local import SPACES
 from ptokit.types.dtypes import DType
 
 from .code import Code, Num

@@ -1,7 +1,7 @@
 """Places where the code calls back into Python: what is handed over, and what is done with it.
 
 Known parts of operands are kept in Python; the code hands over the others as 64-bit words, which come back as the
-objects that the NumPy backend would have: `ptokit.run.memory.tile.Tile`, `View`, `Pointer` … on the same bytes.
+objects that the NumPy backend would have: `ptokit.machine.tiles.Tile`, `View`, `Pointer` … on the same bytes.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptokit.isa.table import Role
+from ptokit.machine.calls import bound
+from ptokit.machine.global_memory import Pointer as RunPointer
+from ptokit.machine.global_memory import View as RunView
+from ptokit.machine.lanes import plain
+from ptokit.machine.local_memory import SPACES
+from ptokit.machine.local_memory import LocalPointer as RunLocalPointer
+from ptokit.machine.tiles import Tile as RunTile
+from ptokit.machine.tiles import Window
 from ptokit.plan.steps import Data, Operand, Step, without_form
-from ptokit.run.machine.calls import bound
-from ptokit.run.machine.lanes import plain
-from ptokit.run.memory.global_memory import Pointer as RunPointer
-from ptokit.run.memory.global_memory import View as RunView
-from ptokit.run.memory.local import SPACES
-from ptokit.run.memory.pointers import LocalPointer as RunLocalPointer
-from ptokit.run.memory.tile import Tile as RunTile
-from ptokit.run.memory.window import Window
 from ptokit.types.rounding import FLOAT_TYPES
 from ptokit.types.values import LogicalMask, LogicalVector, Mask, Ptr, Scalar, VReg
 

@@ -16,10 +16,10 @@ from ptokit.isa.meaning.expressions import Count, Element, Extent, Index, Stored
 from ptokit.isa.meaning.footprint import size_at
 from ptokit.isa.meaning.words import Bursts, Lane, Move, Write
 from ptokit.isa.site import Site
+from ptokit.machine.local_memory import SPACES
 from ptokit.plan.effects import stored
 from ptokit.plan.steps import Operand, Step, constant, walk
 from ptokit.records import dataclass
-from ptokit.run.memory.local import SPACES
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Ptr, Scalar
 

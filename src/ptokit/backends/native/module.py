@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptokit.machine.buffers import Buffer
+from ptokit.machine.chunk import Chunk
+from ptokit.machine.global_memory import Pointer, View
+from ptokit.machine.storage import Arena, Storage
+from ptokit.machine.tiles import Tile
 from ptokit.plan.steps import FunctionPlan, Relations, Step
 from ptokit.records import dataclass
-from ptokit.run.machine.chunk import Chunk
-from ptokit.run.memory.buffers import Buffer
-from ptokit.run.memory.global_memory import Pointer, View
-from ptokit.run.memory.storage import Arena, Storage
-from ptokit.run.memory.tile import Tile
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType

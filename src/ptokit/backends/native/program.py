@@ -17,13 +17,13 @@ import numpy as np
 
 from ptokit.ir.core import Value
 from ptokit.isa.meaning.words import Bursts, Move
+from ptokit.machine.buffers import Buffer
+from ptokit.machine.chunk import Chunk
+from ptokit.machine.global_memory import Pointer, Tensor
+from ptokit.machine.lanes import Fault
 from ptokit.plan.effects import loaded, stored
 from ptokit.plan.steps import Step
-from ptokit.run.fault import Fault
-from ptokit.run.machine.chunk import Chunk
-from ptokit.run.machine.printed import Printed
-from ptokit.run.memory.buffers import Buffer
-from ptokit.run.memory.global_memory import Pointer, Tensor
+from ptokit.run.outcome import Printed
 from ptokit.run.program import Program
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout

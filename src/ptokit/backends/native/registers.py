@@ -12,8 +12,8 @@ from ptokit.ir.core import Value
 from ptokit.isa.meaning.expressions import OWN, Expr, Fetched, Stored, children, lanes_at, type_of
 from ptokit.isa.meaning.words import Advance, Lane, Need, Write
 from ptokit.isa.table import Instr, Kind
+from ptokit.machine.local_memory import SPACES
 from ptokit.plan.steps import Operand, Step, constant
-from ptokit.run.memory.local import SPACES
 from ptokit.types.dtypes import DType
 from ptokit.types.values import LogicalMask, Ptr, VReg
 from ptokit.types.values import Scalar as ScalarType

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ptokit.isa.checks.tile_types import broken_placement
+from ptokit.machine.words import slot_bytes
 from ptokit.plan.steps import Data, Step
-from ptokit.run.machine.tile_words import slot_bytes
 from ptokit.types.tile import DYNAMIC, TileSpec, element_offset, numbers_in, windowed
 
 from .code import Code, Num

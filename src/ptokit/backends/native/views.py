@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ptokit.ir.core import Value
+from ptokit.machine.local_memory import SPACES
+from ptokit.machine.words import APART
 from ptokit.plan.steps import Step
-from ptokit.run.machine.value_words import APART
-from ptokit.run.memory.local import SPACES
 from ptokit.types.codecs import width
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout

@@ -17,21 +17,19 @@ import numpy as np
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
 from ptokit.ir.core import Function, Op
 from ptokit.ir.launch import Role
+from ptokit.machine.buffers import Buffer
+from ptokit.machine.chunk import Chunk
+from ptokit.machine.cluster import Cluster, Stream, core_ids, cores_of_blocks, deadlock, run_clusters
+from ptokit.machine.global_memory import Pointer
+from ptokit.machine.lanes import Diverge, Fault
+from ptokit.machine.rings import Board
+from ptokit.machine.signals import Semaphores, block_text
 from ptokit.plan.effects import stores_last
 from ptokit.plan.estimate import Work
 from ptokit.plan.steps import Plan
 from ptokit.run.arguments import Argument, buffers_of
 from ptokit.run.backends import Launched
-from ptokit.run.cores.cluster import Cluster, Stream, core_ids, cores_of_blocks, deadlock, run_clusters
-from ptokit.run.cores.rings import Board
-from ptokit.run.cores.signals import Semaphores, block_text
-from ptokit.run.fault import Fault
-from ptokit.run.faults import Again, Kept
-from ptokit.run.machine.chunk import Chunk
-from ptokit.run.machine.lanes import Diverge
-from ptokit.run.machine.printed import Printed
-from ptokit.run.memory.buffers import Buffer
-from ptokit.run.memory.global_memory import Pointer
+from ptokit.run.outcome import Again, Kept, Printed
 from ptokit.run.program import Program
 
 from .text import Text, Writer

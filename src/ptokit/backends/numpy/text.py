@@ -1,7 +1,7 @@
 """A plan as Python source: straight-line code that calls the machine, once for each step.
 
 One step is one line, so a line number of the code names the operation that failed, and the loop variables can be read
-from the frame. Scalars are Python numbers; those that depend on the block index may be `machine.lanes` values and go
+from the frame. Scalars are Python numbers; those that depend on the block index may be `lanes` values and go
 through functions that know them. Everything that is no number is data that the code names: it makes no objects itself.
 """
 
@@ -14,12 +14,12 @@ from typing import Any
 
 from ptokit.ir.core import Op, Value
 from ptokit.isa.table import Kind
+from ptokit.machine import arithmetic, lanes
+from ptokit.machine.calls import bound
+from ptokit.machine.lanes import Fault
+from ptokit.machine.loops import NotSteadyError, countdowns
+from ptokit.machine.observer import TOLD, watched
 from ptokit.plan.steps import Callee, Data, Form, FunctionPlan, Operand, Plan, Region, Step
-from ptokit.run.fault import Fault
-from ptokit.run.machine import arithmetic, lanes
-from ptokit.run.machine.calls import bound
-from ptokit.run.machine.loop_batching import NotSteadyError, countdowns
-from ptokit.run.observer import TOLD, watched
 from ptokit.types.codecs import wrap
 
 _ATTRIBUTES = frozenset(("block_idx", "total", "subblock", "subblocks"))
@@ -292,7 +292,7 @@ class Writer:
             self.names[result] = value
 
     def _all_iterations(self, step: Step, names: list[str], taken: list[int], bounds: str) -> str:
-        """The loop with many iterations at once, if the run shows that it can be (`ptokit.run.machine.loop_batching`).
+        """The loop with many iterations at once, if the run shows that it can be (`ptokit.machine.loops`).
 
         What is written next is for the other case. Returns the expression for the iterations that it has to do.
         """

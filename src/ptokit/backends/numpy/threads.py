@@ -1,6 +1,6 @@
 """Functions of threads as Python source: values are arrays of lanes, and who takes which way is asked of the threads.
 
-Control flow is that of lanes (`ptokit.run.machine.paths`): a branch is both of its ways, one after the other, each for
+Control flow is that of lanes (`ptokit.machine.lanes`): a branch is both of its ways, one after the other, each for
 the lanes that take it; results and values that loops carry are put together by who was there.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ptokit.ir.core import Op
+from ptokit.machine.threads import ACCESSES, bound
 from ptokit.plan.steps import Region, Step
-from ptokit.run.simt.calls import ACCESSES, bound
 
 from .text import Writer
 

@@ -12,7 +12,7 @@ from ptokit.ir.facts import folded
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, FLOAT
 from ptokit.lang.scalar import Scalar, number
 from ptokit.lang.trace import Trace
-from ptokit.run.machine.arithmetic import function
+from ptokit.machine.arithmetic import function
 from ptokit.targets import Target
 from ptokit.types.values import I1, INDEX, Type
 from ptokit.types.values import Scalar as ScalarType

@@ -31,7 +31,7 @@ WARP = 32
 
 
 class Threads(Protocol):
-    """The threads of a launch (`ptokit.run.simt.threads`)."""
+    """The threads of a launch (`ptokit.machine.threads`)."""
 
     count: int  # lanes
     sizes: tuple[int, int, int]  # threads of the launch in x, y, z

@@ -10,8 +10,8 @@ import numpy as np
 
 from ptokit.diagnostics import Severity
 from ptokit.ir.core import Op
-from ptokit.run.fault import Fault
-from ptokit.run.memory.global_memory import View
+from ptokit.machine.global_memory import View
+from ptokit.machine.lanes import Fault
 from ptokit.types.enums import ScatterAtomicOp
 
 from ..findings.folded import Draft

@@ -8,11 +8,11 @@ from typing import Any
 
 from ptokit.ir.core import Op
 from ptokit.isa.checks.tile_types import buffer_name
+from ptokit.machine.chunk import Chunk
+from ptokit.machine.observer import Moment, Observer
+from ptokit.machine.storage import Arena
+from ptokit.machine.tiles import Tile
 from ptokit.records import dataclass
-from ptokit.run.machine.chunk import Chunk
-from ptokit.run.memory.storage import Arena
-from ptokit.run.memory.tile import Tile
-from ptokit.run.observer import Moment, Observer
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe, TileType
 

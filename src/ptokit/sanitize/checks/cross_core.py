@@ -9,8 +9,8 @@ from typing import Any
 
 from ptokit.ir.core import Op
 from ptokit.isa.order.core_sync import COMPARE, CORE_KINDS, signal_values
-from ptokit.run.machine.lanes import uniform
-from ptokit.run.memory.global_memory import Pointer, View
+from ptokit.machine.global_memory import Pointer, View
+from ptokit.machine.lanes import uniform
 from ptokit.types.enums import NotifyOp, Pipe
 
 from ..memory.footprints import Touch

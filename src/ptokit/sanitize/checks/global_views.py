@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from ptokit.ir.core import Op
-from ptokit.run.memory.global_memory import View
+from ptokit.machine.global_memory import View
 
 from ..memory.footprints import Touch
 from . import placement

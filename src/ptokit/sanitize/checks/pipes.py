@@ -13,13 +13,12 @@ from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
 from ptokit.ir.facts import instr_of
 from ptokit.isa.checks.tile_types import buffer_name
+from ptokit.machine.lanes import uniform
+from ptokit.machine.observer import Moment
+from ptokit.machine.pipes import Reserved
+from ptokit.machine.rings import Event, Freed, Popped, Pushed, Ring, Waiting
+from ptokit.machine.tiles import Tile
 from ptokit.records import dataclass
-from ptokit.run.cores.pipe_waits import Event, Freed, Popped, Pushed, Waiting
-from ptokit.run.cores.pipes import Reserved
-from ptokit.run.cores.rings import Ring
-from ptokit.run.machine.lanes import uniform
-from ptokit.run.memory.tile import Tile
-from ptokit.run.observer import Moment
 from ptokit.types.enums import Pipe, TileType
 
 from ..findings.addresses import Ring as RingBytes

@@ -11,7 +11,7 @@ from ptokit.ir.core import Module, Op
 from ptokit.ir.facts import Facts, instr_of, shown_op
 from ptokit.isa.site import TileInfo, known
 from ptokit.isa.table import Engine
-from ptokit.run.memory.global_memory import View
+from ptokit.machine.global_memory import View
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec

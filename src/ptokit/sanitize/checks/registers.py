@@ -52,8 +52,8 @@ from ptokit.isa.meaning.words import Lane, Write
 from ptokit.isa.site import Site, VregInfo
 from ptokit.isa.table import Instr, Kind
 from ptokit.isa.vector.registers import VREG_BYTES, active
+from ptokit.machine.observer import Moment
 from ptokit.records import dataclass
-from ptokit.run.observer import Moment
 from ptokit.types.dtypes import DType
 
 from ..memory.footprints import Touch, places_of

@@ -9,7 +9,7 @@ from typing import Any
 from ptokit.ir.core import Op
 from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, class_pipe, no_flag, out_of_range, reserved
 from ptokit.isa.table import Instr
-from ptokit.run.machine.lanes import uniform
+from ptokit.machine.lanes import uniform
 from ptokit.types.enums import Pipe
 
 from ..findings.folded import Draft

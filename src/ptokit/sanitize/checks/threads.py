@@ -17,9 +17,9 @@ from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
 from ptokit.isa.checks.tile_types import buffer_name
 from ptokit.isa.simt.words import WARP
+from ptokit.machine.local_memory import SPACES
+from ptokit.machine.threads import Access, Place, Threads
 from ptokit.records import dataclass
-from ptokit.run.memory.local import SPACES
-from ptokit.run.simt.threads import Access, Place, Threads
 
 from ..findings.folded import Draft
 from ..memory.footprints import Footprint, Touch
@@ -99,7 +99,7 @@ class Watched:
     def access(
         self, threads: Threads, place: Place, where: np.ndarray, nbytes: int, on: np.ndarray, how: Access
     ) -> None:
-        """See `ptokit.run.simt.threads.Watch`."""
+        """See `ptokit.machine.threads.Watch`."""
         known = self._known(threads, place)
         units = (where[:, None] + np.arange(nbytes)).reshape(-1)
         lo, hi = int(where.min()), int(where.max()) + nbytes
@@ -154,7 +154,7 @@ class Watched:
                 self.observer.report(rule, how[0], seen.op, make)
 
     def sync(self, threads: Threads) -> None:
-        """See `ptokit.run.simt.threads.Watch`."""
+        """See `ptokit.machine.threads.Watch`."""
         for _, known in self._memories.values():
             known.seen.clear()
 

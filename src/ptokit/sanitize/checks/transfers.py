@@ -8,8 +8,8 @@ from typing import Any
 from ptokit.ir.core import Op
 from ptokit.ir.facts import instr_of
 from ptokit.isa.table import Role
-from ptokit.run.memory.global_memory import View
-from ptokit.run.memory.tile import Tile
+from ptokit.machine.global_memory import View
+from ptokit.machine.tiles import Tile
 from ptokit.types.enums import Pipe
 
 from ..memory.footprints import Touch, footprint

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ptokit.diagnostics import Diagnostics
 from ptokit.ir.core import Function, Module
-from ptokit.run.memory.buffers import Buffer
+from ptokit.machine.buffers import Buffer
 
 from ..memory.gm import Located
 

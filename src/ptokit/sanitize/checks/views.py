@@ -10,9 +10,9 @@ import numpy as np
 
 from ptokit.ir.core import Op
 from ptokit.ir.scale_views import Packed
+from ptokit.machine.buffers import Chosen
+from ptokit.machine.global_memory import View
 from ptokit.records import dataclass
-from ptokit.run.memory.buffers import Chosen
-from ptokit.run.memory.global_memory import View
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import inner_channels
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.machine.buffers import groups
 from ptokit.records import dataclass
-from ptokit.run.memory.places import groups
 
 SHOWN = 4
 """Changed elements of an argument that a witness lists."""

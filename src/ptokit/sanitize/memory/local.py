@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.run.memory.accesses import Access, Elements, Lanes, Rows, Span
-from ptokit.run.memory.pointers import LocalPointer
+from ptokit.machine.local_memory import Access, Elements, Lanes, LocalPointer, Rows, Span
 
 from .footprints import Footprint
 from .gm import Memory, Scattered

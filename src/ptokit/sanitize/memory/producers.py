@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ptokit.isa.table import Instr, Role
-from ptokit.run.memory.global_memory import View
-from ptokit.run.memory.tile import Tile
+from ptokit.machine.global_memory import View
+from ptokit.machine.tiles import Tile
 
 from ..simulation.events import Work
 from .gm import Located

@@ -7,7 +7,7 @@ from typing import Any
 
 from ptokit.isa.site import Site, TileInfo
 from ptokit.isa.table import Access, Role
-from ptokit.run.memory.tile import Tile
+from ptokit.machine.tiles import Tile
 from ptokit.types.enums import AtomicType, ScatterAtomicOp
 
 from .footprints import Footprint, Region, Touch, footprint, union

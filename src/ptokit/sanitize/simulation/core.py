@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from ptokit.run.cores.signals import place_text
+from ptokit.machine.signals import place_text
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from ptokit.run.cores.rendezvous import Rendezvous
+from ptokit.machine.signals import Rendezvous
 from ptokit.types.enums import Pipe
 
 from .clocks import COMPONENTS, POSTED, SCALAR, WIDTH, Clock

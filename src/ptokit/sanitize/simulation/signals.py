@@ -8,8 +8,8 @@ from dataclasses import field
 from functools import partial
 from operator import le
 
+from ptokit.machine.signals import Semaphores
 from ptokit.records import dataclass
-from ptokit.run.cores.signals import Semaphores
 from ptokit.types.enums import SECOND_CORE, Pipe
 
 from ..memory.footprints import Touch

@@ -7,9 +7,8 @@ hold the scalar unit on a2a3, one pipe on a5.
 
 from __future__ import annotations
 
+from ptokit.machine.rings import Ring, Waiting
 from ptokit.records import dataclass
-from ptokit.run.cores.pipe_waits import Waiting
-from ptokit.run.cores.rings import Ring
 
 from .clocks import Clock
 from .core import Core

@@ -18,10 +18,9 @@ from ptokit.ir.launch import Role
 from ptokit.isa.order.core_sync import Asked
 from ptokit.records import dataclass
 
-from ..machine.chunk import Chunk
-from .rendezvous import Rendezvous
+from .chunk import Chunk
 from .rings import Board
-from .signals import CoreId, Place, Semaphores, place_text
+from .signals import CoreId, Place, Rendezvous, Semaphores, place_text
 
 _LISTED = 16  # cores that a deadlock names
 

@@ -1,4 +1,4 @@
-"""The threads of a launch, and what they do with memory.
+"""The threads of a launch, what they do with memory, what they call for a step, and launches of them.
 
 All threads of all blocks of a chunk are one axis: blocks, then warps of 32 lanes, the last warp of a block filled up
 with lanes that never run. An operation is done by all active lanes before the next one; of several lanes that write to
@@ -13,24 +13,115 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.core import Op
 from ptokit.isa.checks.tile_types import buffer_name
-from ptokit.isa.simt.words import WARP
+from ptokit.isa.scalar.arithmetic import ARITHMETIC, CONSTANT
+from ptokit.isa.simt.memory import SIZES
+from ptokit.isa.simt.words import WARP, OfThreads
 from ptokit.plan.steps import Step
 from ptokit.records import dataclass
-from ptokit.run.fault import Fault, outside
-from ptokit.run.machine.lanes import lanes
-from ptokit.run.machine.paths import LaneBlocks, LaneCounts, LaneRounds, LaneWays, merge
-from ptokit.run.memory.buffers import Buffer
-from ptokit.run.memory.global_memory import Pointer
-from ptokit.run.memory.local import SPACES
-from ptokit.run.memory.pointers import LocalPointer
-from ptokit.run.memory.storage import Arena
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
+from ptokit.types.values import Type
 
-from .calls import carry_out
-from .kinds import Kind, kind_of_element
+from .arithmetic import Kind, constant, kind_of, kind_of_element, of_lanes
+from .buffers import Buffer
+from .global_memory import Pointer
+from .lanes import Fault, LaneBlocks, LaneCounts, LaneRounds, LaneWays, lanes, lift, merge, outside
+from .local_memory import SPACES, LocalPointer
+from .storage import Arena
+
+# What threads call for a step of a plan: the function of an operation of theirs, or of arithmetic on lanes.
+
+
+ACCESSES = frozenset(("load_scalar", "store_scalar"))
+
+
+def bound(step: Step) -> Callable[..., Any]:
+    """``call(threads, *operands)`` of a step; of arithmetic ``call(active, *operands)``.
+
+    Raises `DiagnosticError` if threads cannot execute it.
+    """
+    if step.bound is None:
+        step.bound = _made(step)
+    made: Callable[..., Any] = step.bound
+    return made
+
+
+def carry_out(step: Step, threads: Any, *operands: Any) -> Any:
+    """Do a step, with operands as they are at that moment. Not for words of `CONTROL`."""
+    if step.word == "compute":
+        return bound(step)(threads.active, *operands)
+    if step.word == "instruction" or step.word in ACCESSES:
+        return bound(step)(threads, *operands)
+    return getattr(threads, step.word)(*operands)
+
+
+def _made(step: Step) -> Callable[..., Any]:
+    op = step.op
+    if step.word in ACCESSES:
+        word = step.word
+        return _told(op, lambda threads, *operands: getattr(threads, word)(*operands))
+    if step.instr is not None:
+        return _instruction(step)
+    made = _arithmetic(op)
+    if made is None:
+        message = f"{op.name} cannot be run by threads yet"
+        raise DiagnosticError(Diagnostic("TEXT-UNIMPLEMENTED", Severity.ERROR, message, op.location))
+    return made
+
+
+def _arithmetic(op: Op) -> Callable[..., Any] | None:
+    row, kind = ARITHMETIC.get(op.name), kind_of(op.results[0].type)
+    if kind is None:
+        return None
+    if row is not None:
+        if row.group == "chosen":
+            return lambda active, c, a, b: merge(c, a, b)
+        source = kind_of(op.values[-1].type)
+        name = "" if kind.dtype is None else kind.dtype.name
+        return None if source is None else of_lanes(row, op.attrs, source.array, kind.array, name)
+    if op.name != CONSTANT:
+        return lambda active, x: _bits(x, kind)
+    value = constant(op.attrs["value"], kind)
+    return lambda active: value
+
+
+def _bits(x: np.ndarray, kind: Kind) -> np.ndarray:
+    """The same bits as another type."""
+    rows = np.ascontiguousarray(x.reshape(len(x), -1)).view(kind.array)
+    return rows if kind.count else rows[:, 0]
+
+
+def _told(op: Op, run: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, where the threads know which operation they execute."""
+
+    def call(threads: Any, *operands: Any) -> Any:
+        threads.here = op
+        return run(threads, *operands)
+
+    return call
+
+
+def _instruction(step: Step) -> Callable[..., Any]:
+    instr, op = step.instr, step.op
+    assert instr is not None
+    assert isinstance(instr.run, OfThreads)
+    named = {o.name: next(iter(op.group(o.name)), None) for o in instr.operands}
+    named |= dict(zip((o.name for o in instr.produces), op.results))
+    meaning = instr.run.made({name: None if v is None else kind_of(v.type) for name, v in named.items()}, step.attrs)
+    more = {**step.attrs, "types": [kind_of(v.type) for v in (*op.values, *op.results)]}
+
+    def call(threads: Any, *operands: Any) -> Any:
+        threads.here = op
+        return meaning(threads, *operands, **more)
+
+    return call
+
+
+# The threads of a launch, and what they do with memory.
+
 
 KEPT, CLOCK = "kept by threads", "clock of threads"
 MOST = 2048
@@ -334,3 +425,58 @@ def _values(raw: np.ndarray, kind: Kind) -> np.ndarray:
 def _bytes(values: np.ndarray, kind: Kind) -> np.ndarray:
     flat = values if kind.count else values[:, None]
     return np.ascontiguousarray(flat).view(np.uint8)
+
+
+# Launches of threads from a program, and operations of threads that it executes itself: one thread in each block.
+
+
+Called = Callable[..., Any]
+"""``f(threads, *arguments)``: a function that threads execute; it returns its result, or several."""
+
+
+class ThreadListener(Protocol):
+    """Who is told of launches of threads."""
+
+    def watch_threads(self, op: Op) -> Watch | None:
+        """Who is told of what the threads of a launch access."""
+
+
+class ThreadLaunches:
+    """What a chunk does with threads."""
+
+    registers: dict[str, Any]
+    observer: ThreadListener | None
+
+    def watch_threads(self, op: Op) -> Watch | None:
+        """Who is told of what the threads of a launch access."""
+        return None if self.observer is None else self.observer.watch_threads(op)
+
+    def launch_threads(
+        self, op: Op, callee: Called, types: Sequence[Type], sizes: Sequence[int] | None, given: Sequence[Any]
+    ) -> None:
+        """Run a function on many threads.
+
+        ``types``: of its parameters; ``sizes``: in x, y, z, else those that have been set for launches.
+        """
+        if sizes is None:
+            sizes = self.registers.get(SIZES, (1, 1, 1))
+        x, y, z = (int(n) for n in sizes)
+        threads = Threads(self, (x, y, z), self.watch_threads(op))  # type: ignore[arg-type]
+        arguments = _arguments(threads, types, given)
+        if threads.count:
+            callee(threads, *arguments)
+
+    def one_thread(self, op: Op, callee: Called, types: Sequence[Type], given: Sequence[Any]) -> Any:
+        """An operation of threads, by one thread in each block; None if it has no result."""
+        threads = Threads(self, (1, 1, 1), self.watch_threads(op))  # type: ignore[arg-type]
+        out = callee(threads, *_arguments(threads, types, given))
+        if not op.results:
+            return None
+        if not isinstance(out, np.ndarray):
+            raise Fault("TEXT-UNIMPLEMENTED", f"{op.name} gives a pointer")
+        of_blocks = out if len(out) == 1 else out[::WARP]
+        return of_blocks if of_blocks.ndim == 2 else lift(of_blocks)
+
+
+def _arguments(threads: Threads, types: Sequence[Type], given: Sequence[Any]) -> list[Any]:
+    return [threads.argument(value, kind_of(type)) for type, value in zip(types, given)]

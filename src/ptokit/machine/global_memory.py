@@ -1,4 +1,4 @@
-"""Global memory at run time: the caller's arrays, pointers into them, and views."""
+"""Views of global memory, and pointers into it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,8 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import HIF4_PAIRS, Dims5, infer_layout, inner_channels, vector_layout
 
-from ..fault import Fault
-from ..machine.lanes import Line, extremes, lanes
-from .axes import disjoint, five_dims, reach, row_col_axes, spread_to
-from .buffers import Buffer, Chosen
-from .widening import widen
+from .buffers import Buffer, Chosen, disjoint, five_dims, reach, row_col_axes, spread_to, widen
+from .lanes import Fault, Line, extremes, lanes
 
 Offset = Any  # int, Line or int64 array: elements from the start of the buffer
 Describe = Callable[[int, int, int], str]

@@ -25,15 +25,15 @@ from ptokit.ir.core import Op
 from ptokit.isa.table import Instr, Role
 from ptokit.plan.steps import Step
 
-from .cores.pipe_waits import Event
-from .cores.signals import block_text, place_text
-from .fault import Fault
-from .machine.chunk import Chunk
-from .machine.nest import Loops
-from .memory.accesses import Access
-from .memory.global_memory import View
-from .memory.tile import Tile
-from .simt.threads import Watch
+from .chunk import Chunk
+from .global_memory import View
+from .lanes import Fault
+from .local_memory import Access
+from .loops import Loops
+from .rings import Event
+from .signals import block_text, place_text
+from .threads import Watch
+from .tiles import Tile
 
 ELEMENTS = frozenset(("load_scalar", "store_scalar"))
 """Words of steps that observers are told beside instructions."""

@@ -1,4 +1,4 @@
-"""What a tile holds: bytes, or a value that stands for them.
+"""What tiles hold: bytes, or values for them.
 
 A tile just loaded is the global memory it came from; an operand of the cube is a logical array in whatever precision
 the next instruction wants. Bytes are made only when somebody looks: an overlapping tile, a view of another type, a
@@ -16,9 +16,8 @@ from ptokit.types.codecs import decode, pack_nibbles, unpack_nibbles
 from ptokit.types.enums import Layout
 from ptokit.types.tile import TileSpec, block_shape, offset_map, regular
 
-from .buffers import Buffer
+from .buffers import Buffer, widen
 from .global_memory import View
-from .widening import widen
 
 _SKEW = 576  # bytes between the memories of two blocks, lest equal addresses compete for the same cache lines
 _LINKED = 512  # windows of an arena that know of each other; the others are linked again when they are used

@@ -1,4 +1,4 @@
-"""One core's ends of the pipes between cores (`ptokit.isa.exchange.core_pipes`): what is moved, and what is waited for.
+"""Pipes between the cores of a cluster.
 
 What a push or pop moves is moved by the instructions that the library uses for it: TMOV out of an accumulator, TINSERT
 into the matrix buffer, TSTORE and TLOAD through global memory. Their rules and footprints hold.
@@ -24,16 +24,12 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import AccToVecMode, Layout, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 
-from ..fault import Fault
-from ..machine.asking import infos
-from ..machine.calls import function_at
-from ..machine.lanes import uniform
-from ..memory.global_memory import View
-from ..memory.storage import Arena, Storage
-from ..memory.tile import Tile
-from .pipe_epilogue import epilogue_of
-from .pipe_waits import End, Event, Freed, Popped, Pushed, Waiting
-from .rings import Board, Key, Ring, step
+from .calls import function_at, infos
+from .global_memory import View
+from .lanes import Fault, uniform
+from .rings import Board, End, Event, Freed, Key, Popped, Pushed, Ring, Waiting, epilogue_of, step
+from .storage import Arena, Storage
+from .tiles import Tile
 
 _MODES = {
     0: AccToVecMode.SingleModeVec0,

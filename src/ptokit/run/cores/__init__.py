@@ -1,1 +1,0 @@
-"""Cores that wait for each other: clusters, flags, pipes."""
