@@ -1,4 +1,4 @@
-"""Write the table of docs/evidence.md: every rule of the instruction set, and what stands behind it.
+"""Write the table of docs/evidence.md: every rule of the instruction set, and what it rests on.
 
     python tools/evidence.py [--check]
 
