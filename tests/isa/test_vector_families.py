@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ptokit.diagnostics import ALL_TARGETS
 from ptokit.isa.check import broken_rules
 from ptokit.isa.numerics.convert import CVT_PAIRS
 from ptokit.isa.table import TABLE, Instr, Kind
 from ptokit.run.single import Single
-from ptokit.targets import TARGETS, target
+from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
@@ -63,7 +64,7 @@ def operand_specs(instr: Instr, dtype: str, rows: int, cols: int) -> dict[str, A
 @pytest.mark.parametrize("instr", [i for i in INSTRS if i.types], ids=lambda i: i.name)
 def test_runs_on_every_type_it_allows(instr: Instr) -> None:
     rng = np.random.default_rng(0)
-    for name in TARGETS:
+    for name in ALL_TARGETS:
         machine = Single(target(name))
         for dtype in sorted(instr.types[name], key=lambda d: d.name):
             operands = operand_specs(instr, dtype.name, 4, 64)
@@ -76,7 +77,7 @@ def test_runs_on_every_type_it_allows(instr: Instr) -> None:
             machine.execute(instr, tiles)
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", ALL_TARGETS)
 def test_converts_every_pair(name: str) -> None:
     rng = np.random.default_rng(0)
     machine = Single(target(name))
@@ -104,7 +105,7 @@ def test_rules_never_fail(instr: Instr) -> None:
                 operands[op.name] = [("f32", 1.5), ("i64", -1), ("index", 1 << 40)][rng.integers(3)]
             elif not op.optional or rng.integers(2):
                 operands[op.name] = tiles[rng.integers(len(tiles))]
-        for name in TARGETS:
+        for name in ALL_TARGETS:
             for broken in broken_rules(site(instr.name, name, **operands)):
                 assert isinstance(broken.message, str)
                 assert broken.message

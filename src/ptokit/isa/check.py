@@ -74,7 +74,7 @@ def rules_of(instr: Instr, target: Target) -> tuple[Rule, ...]:
     """The rules that bind an instruction on a target, with those that the target adds."""
     if instr.name in target.missing:
         return (INSTR_ABSENT,)
-    typed = (TYPE_ABSENT,) if target.lost and not instr.data_names else ()
+    typed = (TYPE_ABSENT,) if target.lost and not (instr.threaded or instr.data_names) else ()
     return typed + tuple(rule for rule in (*instr.rules, *target.own_rules(instr.name)) if target.obeys(rule))
 
 

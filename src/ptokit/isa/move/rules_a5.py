@@ -298,7 +298,7 @@ A5_RULES = (
         "kinds = (src.dtype.name, dst.dtype.name)",
         "kinds in target.entry(_BIAS) if pair(o) == (Mat, Bias)",
         "{kinds[0]} to {kinds[1]} has no bias move; {target.name} has "
-        "{', '.join(f'{a} to {b}' for a, b in sorted(target.entry(_BIAS)))}",
+        "{listed(f'{a} to {b}' for a, b in target.entry(_BIAS))}",
         lambda o: _one_row(o, 64) if pair(o) == (Mat, Bias) else None,
     ),
     TMOV_A5_S1,
