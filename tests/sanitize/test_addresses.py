@@ -69,12 +69,12 @@ def test_tiles_that_overlap_are_one_finding(
     assert written in fixed
 
 
-def sanitized(text: str, folder: Path, args: list[np.ndarray]) -> Report:
+def sanitized(text: str, folder: Path, args: list[np.ndarray], *, on: str = "a2a3") -> Report:
     path = folder / "k.pto"
     path.write_text(text)
-    read = read_module(str(path), target=target("a2a3"))
+    read = read_module(str(path), target=target(on))
     read.diagnostics.raise_if_errors()
-    return sanitize(read.module, "a2a3", args)
+    return sanitize(read.module, on, args)
 
 
 def test_text_gets_a_constant_of_its_own(tmp_path: Path) -> None:
@@ -105,6 +105,23 @@ def test_a_value_that_is_handed_on_through_an_address_stays(tmp_path: Path) -> N
     races = [d for d in report.diagnostics if d.rule == "RACE-RAW"]
     assert races
     assert all("share bytes" not in d.message and "set_flag" in (d.hint or "") for d in races)
+
+
+def test_a_tile_that_pointers_lead_to_stays(tmp_path: Path) -> None:
+    """%c is read by its address, too, which another address of the tile would not change."""
+    row, pointer, at_c = "!pto.vreg<64xf32>", "!pto.ptr<f32, ub>", "%q = pto.castptr %c_addr : i64 -> !pto.ptr<f32, ub>"
+    vectors = f"""pto.vecscope {{
+{at_c}
+%m = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>
+%v = pto.vlds %q[%c0] : {pointer} -> {row}
+pto.vsts %v, %q[%c0], %m : {row}, {pointer}, !pto.mask<b32>
+}}"""
+    flags = "set MTE2 V 0\nwait MTE2 V 0"
+    body = f"load a x\n{flags}\nadds a b\nload c y\n{flags}\n{vectors}"
+    program = Mini(body, tiles={"a": 0, "b": 8192, "c": 1024})
+    report = sanitized(program.text, tmp_path, program.values(), on="a5")
+    (race,) = (d for d in report.diagnostics if d.rule == "RACE-WAR")
+    assert "share bytes" not in race.message
 
 
 def test_without_room_a_tile_stays(tmp_path: Path) -> None:

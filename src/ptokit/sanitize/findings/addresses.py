@@ -77,7 +77,8 @@ class Addresses:
         self.structure, self.target, self.rings = structure, target, list(rings)
         self._works = [item for _, item in items if isinstance(item, Work)]
         self._tiles: dict[Op, _Tile] = {}
-        self._others: dict[str, set[tuple[int, int]]] = {}  # by buffer: bytes that are touched by address
+        self._others: dict[str, set[tuple[int, int]]] = {}  # by buffer: bytes that are touched through no tile
+        self._pointed: set[tuple[str, int, int]] = set()  # those that are touched by address
         self._handed: set[frozenset[Op]] = set()
         self._changed: set[tuple[str, int]] = set()  # lines
         self._follow()
@@ -90,6 +91,8 @@ class Addresses:
                 name, group = touch.space.name, touch.owner
                 if group is None or touch.region is None:
                     self._others.setdefault(name, set()).add((touch.where.lo, touch.where.hi))
+                    if touch.region is None:
+                        self._pointed.add((name, touch.where.lo, touch.where.hi))
                     continue
                 start = touch.region.start
                 tile = self._tiles.setdefault(group.op, _Tile(group))
@@ -154,6 +157,8 @@ class Addresses:
         spans = [each.span for each in together]
         if shared is None or any(span is None or span[0] != other[0] for span in spans):
             return
+        if any(_common(span, at) for span in spans for at in self._pointed):
+            return  # pointers would stay where they are
         low, high = min(span[1] for span in spans if span), max(span[2] for span in spans if span)
         address = self._room(other[0], together, high - low, other[2], _FRACTAL if low % _FRACTAL == 0 else None)
         if address is None:
