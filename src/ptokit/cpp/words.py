@@ -91,7 +91,7 @@ def instruction_names() -> list[str]:
     names = (instr.name for instr in TABLE.values() if instr.run is not None)
     of_library = (name for name in names if name.isupper() and "." not in name and name not in OF_HEADERS)
     found = (name for name in of_library if not name.startswith(("PRINT", "MAKE_")))
-    return list(dict.fromkeys((*found, "TPAIRREDUCESUM")))
+    return sorted({*found, "TPAIRREDUCESUM"})
 
 
 def tags() -> dict[str, Pipe | None]:

@@ -67,6 +67,11 @@ def _extracted(name: str, args: list[Any]) -> Call:
     return (f"{name}2" if two else name), args
 
 
+def _histogram(name: str, args: list[Any]) -> Call:
+    """The byte that is counted is said by its number only."""
+    return name, [*_tiles(args), True, *(arg for arg in args if isinstance(arg, int))]
+
+
 def _paired(name: str, args: list[Any]) -> Call:
     return "TPairReduceSum", args
 
@@ -78,5 +83,6 @@ _FORMS: dict[str, Callable[[str, list[Any]], Call]] = {
     **dict.fromkeys(("TROWARGMAX", "TROWARGMIN", "TCOLARGMAX", "TCOLARGMIN"), _extreme),
     "TQUANT": _quantised,
     "TEXTRACT": _extracted,
+    "THISTOGRAM": _histogram,
     "TPAIRREDUCESUM": _paired,
 }

@@ -19,6 +19,12 @@ struct TileConfig {
                          fractalABSize = 512, fractalCSize = 1024, fractalMxSize = 32;
 };
 
+// How many columns one is taken of.
+template <MaskPattern P>
+constexpr unsigned GetTimesByMask() {
+    return P == MaskPattern::P1111 ? 1 : P == MaskPattern::P0101 || P == MaskPattern::P1010 ? 2 : 4;
+}
+
 // A pad value with bits of its own.
 template <class T>
 constexpr uint32_t bits_of_pad(T x) {
