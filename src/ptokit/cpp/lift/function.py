@@ -160,6 +160,7 @@ class _FunctionLift:
                     for root in self.roots.of(text):
                         memory.types.setdefault(root, set()).update({type} - {""})
                         (writes if written else reads).setdefault(root, set()).add(label)
+        memory.settle_types()
         memory.late = {root for root, labels in writes.items() if labels - {first}}
         copied = self.roots.copied()
         for root in writes.keys() - copied:

@@ -70,6 +70,7 @@ class Memory:
         self.variables: dict[Variable, ScalarType] = {}
         self.small: dict[Root, dict[int, int]] = {}  # places and sizes of the numbers of arrays that are variables
         self.prologue: list[Op] = []  # at the beginning of the function
+        self._leaves: dict[Root, dict[int, int]] = {}
         self._met: dict[Root, list[tuple[Pointer, int]]] = {}
 
     # --- places
@@ -167,6 +168,9 @@ class Memory:
             return self._as(value, wanted)
         if p.root.kind not in ("local", "global"):
             raise Unliftable(MEMORY, "a number is read through a pointer to no variable", "use GetValue of the tile")
+        part = self._part(p, self.module.size(type))
+        if part < self.module.size(type):
+            return self._joined(p, wanted, part)
         if (p.root, p.bytes) in self.variables and not p.terms:
             return self._as(self.current[p.root, p.bytes], wanted)
         if p.root in self.small:
@@ -191,6 +195,10 @@ class Memory:
             return
         if p.root.kind not in ("local", "global"):
             raise Unliftable(MEMORY, "a number is stored through a pointer to no variable", "use SetValue of the tile")
+        part = self._part(p, self._size_of(value))
+        if part < self._size_of(value):
+            self._divide(p, value, part, whole)
+            return
         key = (p.root, p.bytes)
         if key in self.variables and not p.terms:
             self.current[key] = self._as(value, self.variables[key])
@@ -207,6 +215,54 @@ class Memory:
         assert isinstance(array.type, LocalArray)
         given: Operands = {"array": array, "indices": [self.at(self.offset(p, size))]}
         self.trace.emit("pto.local_array_set", {**given, "value": self._as(value, array.type.element)})
+
+    def _part(self, p: Pointer, size: int) -> int:
+        """The size of the numbers of a variable where so many of its bytes are accessed: compilers join small ones."""
+        leaves = self.leaves(p.root)
+        first = _first(p)
+        held = leaves.get(first, size)
+        whole = held < size and all(leaves.get(at) == held for at in range(first, first + size, held))
+        return held if whole else size
+
+    def _joined(self, p: Pointer, wanted: ScalarType, part: int) -> Value:
+        """A number that is read from several smaller ones, the lowest first."""
+        size = 8 if wanted.name == "f64" else self.module.size(_LLVM.get(wanted.name, wanted.name))
+        whole, out = ScalarType(f"i{8 * size}"), None
+        for k in range(size // part):
+            piece = self.numbers.cast("extui", self.load(p.plus(k * part), f"i{8 * part}"), whole)
+            shifted = self.numbers.binary("shli", piece, self.numbers.constant(8 * part * k, whole)) if k else piece
+            out = shifted if out is None else self.numbers.binary("ori", out, shifted)
+        assert out is not None
+        return self._as(out, wanted)
+
+    def _divide(self, p: Pointer, value: Value, part: int, whole: bool) -> None:
+        """Put a number down as several smaller ones."""
+        size = self._size_of(value)
+        all_bits, piece = ScalarType(f"i{8 * size}"), ScalarType(f"i{8 * part}")
+        value = self._as(value, all_bits)
+        for k in range(size // part):
+            amount = self.numbers.constant(8 * part * k, all_bits)
+            shifted = self.numbers.binary("shrui", value, amount) if k else value
+            self.store(p.plus(k * part), self.numbers.cast("trunci", shifted, piece), whole=whole)
+
+    def leaves(self, root: Root) -> dict[int, int]:
+        """The places and sizes of the numbers in a variable, as it is declared."""
+        if root not in self._leaves:
+            stated = self.stated.get(root)
+            if root.kind == "global":
+                stated = self.module.value_of(root.name).type
+            self._leaves[root] = {} if stated is None else dict(self.module.leaves(stated))
+        return self._leaves[root]
+
+    def settle_types(self) -> None:
+        """Of each variable, keep the types of the sizes that its numbers have; larger accesses are several of them."""
+        for root, types in self.types.items():
+            sizes = set(self.leaves(root).values())
+            larger = {type for type in types if type != "ptr" and self.module.size(type) not in sizes}
+            if sizes and larger and all(self.module.size(type) > min(sizes) for type in larger):
+                types -= larger
+                if not types:
+                    types.add(f"i{8 * min(sizes)}")
 
     def _size_of(self, value: Value) -> int:
         assert isinstance(value.type, ScalarType)
@@ -237,7 +293,7 @@ class Memory:
         places = [(at, type) for size, type in sizes.items() for at in range(0, count - size + 1, size)]
         if p.root not in self.stated or p.terms:
             return places
-        leaves = dict(self.module.leaves(self.stated[p.root]))
+        leaves = self.leaves(p.root)
         held = [(at, type) for at, type in places if leaves.get(p.bytes + at) == self.module.size(type)]
         return held if sum(self.module.size(type) for _, type in held) == count else places
 
@@ -307,7 +363,7 @@ class Memory:
         kinds = {self.module.size(type): type for type in sorted(types, key=lambda type: type not in _FLOATS)}
         if root.kind != "local" or not types or not types.isdisjoint(("ptr", "i1")):
             return False
-        held = {at: size for at, size in self.module.leaves(self.stated[root]) if size in kinds}
+        held = {at: size for at, size in self.leaves(root).items() if size in kinds}
         if set(held.values()) != kinds.keys():
             if len(kinds) != 1 or self._bytes(root) % (size := next(iter(kinds))):
                 return False
@@ -363,7 +419,7 @@ class Memory:
     def check(self) -> None:
         """Refuse arrays in which a byte is part of numbers of two sizes."""
         for root, met in self._met.items():
-            leaves = dict(self.module.leaves(self.stated[root])) if root in self.stated else {}
+            leaves = self.leaves(root)
             if all(leaves.get(_first(p)) == size for p, size in met):
                 continue
             step = gcd(*(scale for p, _ in met for _, scale in p.terms)) or 1 << 40
