@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from ptokit.diagnostics import Location
+
 from .core import Block, Function, Module, Op, Value
-from .graph import BRANCHES, passed
 
 
 class Edge(NamedTuple):
@@ -113,7 +114,22 @@ class _While(Control):
             yield Edge(None, values, op.results)
 
 
-_CONTROL = {
+BRANCHES = frozenset(("cf.br", "cf.cond_br", "cf.switch"))
+"""Terminators that lead to other blocks of their region."""
+
+
+def passed(branch: Op, k: int) -> list[Value]:
+    """What a branch passes to its k-th successor, one value for each argument of that block."""
+    if branch.name != "cf.switch":
+        return branch.group("args" if branch.name == "cf.br" else ("true", "false")[k])
+    if k == 0:
+        return branch.group("default")
+    sizes = branch.attrs["sizes"]
+    start = sum(sizes[: k - 1])
+    return branch.group("cases")[start : start + sizes[k - 1]]
+
+
+CONTROL: dict[str, Control] = {
     "scf.for": _For(("lower", "upper", "step"), repeats=True),
     "scf.while": _While(repeats=True),
     "scf.if": _If(("condition",)),
@@ -125,6 +141,8 @@ _CONTROL = {
     "pto.section.vector": Control(),
     "pto.section.simt": Control(repeats=True),
 }
+"""By name: how operations execute their regions. A new one has its class here, and no analysis names it."""
+
 _UNKNOWN = _Any(repeats=True)
 _DECIDING = {"scf.condition": ("condition",), "cf.cond_br": ("condition",), "cf.switch": ("flag",)}
 _CALL, _RETURN = "func.call", "func.return"
@@ -136,12 +154,12 @@ TERMINATORS = _ENDS | BRANCHES
 
 def control_of(op: Op) -> Control:
     """How an operation executes its regions; of one that nothing is known of, each any number of times."""
-    return _CONTROL.get(op.name, _UNKNOWN)
+    return CONTROL.get(op.name, _UNKNOWN)
 
 
 def decides(op: Op) -> tuple[str, ...]:
     """Operands that decide where control goes: of operations with regions, ends of regions and branches."""
-    known = _CONTROL.get(op.name)
+    known = CONTROL.get(op.name)
     return _DECIDING.get(op.name, ()) if known is None else known.decides
 
 
@@ -173,6 +191,21 @@ def is_call(op: Op) -> bool:
     return op.name == _CALL
 
 
+def call_of(function: Function, args: Sequence[Value]) -> Op:
+    """A call of a function that has no results."""
+    return Op(_CALL, {"args": list(args)}, {"callee": function.name}, location=function.location)
+
+
+def returns(op: Op) -> bool:
+    """True if the operation ends the execution of its function."""
+    return op.name == _RETURN
+
+
+def return_of(location: Location, values: Sequence[Value] = ()) -> Op:
+    """The end of a function."""
+    return Op(_RETURN, {"values": list(values)}, location=location)
+
+
 def callee(op: Op, module: Module) -> Function | None:
     """The function with a body that an operation calls."""
     if not is_call(op):
@@ -186,7 +219,7 @@ def call_edges(op: Op, function: Function) -> Iterator[Edge]:
     assert function.body is not None
     yield Edge(function.body, op.group("args"), function.params)
     for inner in function.body.walk():
-        if inner.name == _RETURN:
+        if returns(inner):
             yield Edge(None, inner.group("values"), op.results)
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from ptokit.types.values import Scalar, Type
 
+from .control import call_of, return_of
 from .core import Block, Function, Module, Op, Value
 
 _SUFFIXES = {"cube": "_aic", "vector": "_aiv"}
@@ -77,7 +78,7 @@ def pair(cube: Function, vector: Function) -> Function:
         for position, param in enumerate(function.params):
             name = param.name or f"arg{position}"
             params.setdefault((name, param.type), Value(param.type, name, location=param.location))
-    calls = [_call(f, [params[p.name or f"arg{i}", p.type] for i, p in enumerate(f.params)]) for f in functions]
+    calls = [call_of(f, [params[p.name or f"arg{i}", p.type] for i, p in enumerate(f.params)]) for f in functions]
     common = stem(functions[0]) if stem(functions[0]) == stem(functions[1]) else None
     return _kernel(common or "+".join(f.name for f in functions), functions[0], list(params.values()), calls)
 
@@ -102,15 +103,11 @@ def supplied(kernel: Function, given: Mapping[int, Query]) -> Function:
             cast = "arith.trunci" if param.type.name == "i32" else "arith.index_cast"
             ops.append(Op(cast, {"in": asked.result}, results=[Value(param.type)], location=kernel.location))
         args.append(ops[-1].result)
-    return _kernel(f"{kernel.name}:supplied", kernel, params, [*ops, _call(kernel, args)])
-
-
-def _call(function: Function, args: list[Value]) -> Op:
-    return Op("func.call", {"args": args}, {"callee": function.name}, location=function.location)
+    return _kernel(f"{kernel.name}:supplied", kernel, params, [*ops, call_of(kernel, args)])
 
 
 def _kernel(name: str, like: Function, params: list[Value], ops: list[Op]) -> Function:
-    body = Block(ops=[*ops, Op("func.return", {"values": []}, location=like.location)])
+    body = Block(ops=[*ops, return_of(like.location)])
     return Function(name, params, attrs={"pto.entry": True}, body=body, location=like.location)
 
 

@@ -32,7 +32,7 @@ def check_functions(module: Module, surveys: Surveys, found: Diagnostics) -> Non
                 "FN-4", f"pto.auto_sync_tail_hint is {hint}, not one of {', '.join(_TAIL_HINTS)}", function.location
             )
         if function.body is not None:
-            for op in surveys[function].named("func.call"):
+            for op in surveys[function].calls:
                 _call(module, op, found)
             for op in surveys[function].named("pto.simt_launch"):
                 _launch(module, op, found)
@@ -85,7 +85,7 @@ def _launch(module: Module, op: Op, found: Diagnostics) -> None:
 
 
 def _recursion(module: Module, surveys: Surveys, found: Diagnostics) -> None:
-    calls = {f.name: surveys[f].named("func.call") if f.body is not None else [] for f in module.functions}
+    calls = {f.name: surveys[f].calls if f.body is not None else [] for f in module.functions}
     finished: set[str] = set()
     for start in calls:
         path: list[str] = []

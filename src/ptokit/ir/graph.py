@@ -1,24 +1,10 @@
-"""Blocks of one region and the branches between them: order, dominance, what a branch passes on (assembly 2)."""
+"""Blocks of one region and the branches between them: order and dominance (assembly 2)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .core import Block, Op, Value
-
-BRANCHES = frozenset(("cf.br", "cf.cond_br", "cf.switch"))
-"""Terminators that lead to other blocks of their region."""
-
-
-def passed(branch: Op, k: int) -> list[Value]:
-    """What a branch passes to its k-th successor, one value for each argument of that block."""
-    if branch.name != "cf.switch":
-        return branch.group("args" if branch.name == "cf.br" else ("true", "false")[k])
-    if k == 0:
-        return branch.group("default")
-    sizes = branch.attrs["sizes"]
-    start = sum(sizes[: k - 1])
-    return branch.group("cases")[start : start + sizes[k - 1]]
+from .core import Block
 
 
 def ordered(region: Block) -> list[Block]:

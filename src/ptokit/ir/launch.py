@@ -12,6 +12,7 @@ from ptokit.isa.checks.tiles import core_needed
 from ptokit.records import dataclass
 from ptokit.targets import Target
 
+from .control import is_call
 from .core import Block, Function, Module, Op, Value
 from .facts import Facts, instr_of
 from .pipe_launch import on_first_core, reserved_buffers
@@ -81,7 +82,7 @@ def launch_of(module: Module, entry: Function, target: Target, vector_cores: int
         for op in function.body.walk():
             if op.name in SECTIONS:
                 stated.add(SECTIONS[op.name])
-            elif op.name == "func.call":
+            elif is_call(op):
                 callee = module.function(op.attrs["callee"])
                 needed[op] = callee.core if callee is not None else ""
             elif not facts.core_of(op) and (site := facts.site(op, target)) is not None and site.instr.run is not None:
@@ -119,7 +120,7 @@ def _reachable(module: Module, entry: Function) -> Iterator[Function]:
         function = pending.pop(0)
         yield function
         for op in function.body.walk() if function.body is not None else ():
-            if op.name == "func.call" and op.attrs["callee"] not in seen:
+            if is_call(op) and op.attrs["callee"] not in seen:
                 seen.add(op.attrs["callee"])
                 callee = module.function(op.attrs["callee"])
                 if callee is not None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ptokit.targets import Target
 
+from .control import callee
 from .core import Block, Function, Module, Op, Value
 
 _WHOLE = frozenset(
@@ -65,11 +66,9 @@ def slot_memories(module: Module, entry: Function) -> set[Value]:
 def _trace(module: Module, function: Function, origin: dict[Value, Value], found: set[Value], depth: int) -> None:
     """``origin``: the kernel's parameters by what is made of them."""
     for op in function.body.walk() if function.body is not None else ():
-        if op.name == "func.call" and depth < _DEEP:
-            callee = module.function(op.attrs["callee"])
-            if callee is not None:
-                passed = zip(callee.params, op.group("args"))
-                _trace(module, callee, {p: origin[v] for p, v in passed if v in origin}, found, depth + 1)
+        if depth < _DEEP and (called := callee(op, module)) is not None:
+            passed = zip(called.params, op.group("args"))
+            _trace(module, called, {p: origin[v] for p, v in passed if v in origin}, found, depth + 1)
         elif op.name in _DERIVED:
             source = op.get("ptr") or op.get("value")
             if source is not None and source in origin:

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Severity
 
+from .control import is_call
 from .core import Function, Module
 from .entry_calls import imports, with_function
-
-_CALLS = ("func.call", "pto.simt_launch")
 
 
 def with_reached(module: Module, kernel: Function) -> Module:
@@ -31,7 +30,8 @@ def with_reached(module: Module, kernel: Function) -> Module:
 
 
 def _named(function: Function) -> set[str]:
-    calls = (op for op in function.body.walk() if op.name in _CALLS) if function.body is not None else ()
+    ops = function.body.walk() if function.body is not None else ()
+    calls = (op for op in ops if is_call(op) or op.name == "pto.simt_launch")
     return {str(op.attrs.get("callee", "")).removeprefix("@") for op in calls} | imports(function)
 
 

@@ -11,6 +11,7 @@ from ptokit.types.enums import Pipe, TileType
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Scalar
 
+from .control import control_of, is_call
 from .core import Op
 from .facts import Facts, instr_of
 from .survey import Survey
@@ -52,11 +53,12 @@ _SIMT, _THREADS = "pto.section.simt", "pto.simt_entry"
 
 def loop(op: Op, facts: Facts) -> Breaches:
     """FOR-1."""
-    step = facts.size(op.get("step"))
-    if step is True:
-        step = -1  # of i1
-    if step <= 0:
-        yield Breach("FOR-1", f"the step is {step}")
+    for induction in control_of(op).inductions(op):
+        step = facts.size(induction.step)
+        if step is True:
+            step = -1  # of i1
+        if step <= 0:
+            yield Breach("FOR-1", f"the step is {step}")
 
 
 def move(op: Op, facts: Facts) -> Breaches:
@@ -66,7 +68,7 @@ def move(op: Op, facts: Facts) -> Breaches:
         yield Breach("MO-12", "the move has a result")
 
 
-CHECKS: dict[str, Callable[[Op, Facts], Breaches]] = {"scf.for": loop, "pto.tmov": move}
+CHECKS: dict[str, Callable[[Op, Facts], Breaches]] = {"pto.tmov": move}
 """By operation."""
 
 
@@ -75,7 +77,6 @@ _MOVES = frozenset((Pipe.MTE1, Pipe.MTE2, Pipe.MTE3))
 _OTHERS = {
     "pto.section.cube": "a section",
     "pto.section.vector": "a section",
-    "func.call": "a call",
     "pto.alloc_tile": "an allocation",
     "pto.alloc_multi_tile": "an allocation",
     "pto.reserve_buffer": "an allocation",
@@ -94,7 +95,7 @@ def check_helper(survey: Survey, found: Diagnostics) -> None:
     if function.results:
         found.error("FN-5", f"@{function.name} returns {function.results[0]}", function.location)
     for op in survey.ops:
-        wrong = _OTHERS.get(op.name) or _foreign(instr_of(op))
+        wrong = _OTHERS.get(op.name) or ("a call" if is_call(op) else None) or _foreign(instr_of(op))
         if wrong:
             found.error("FN-5", f"{op.name} is {wrong}", op.location)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from .control import is_call
 from .core import Function, Op
 
 
@@ -22,6 +23,11 @@ class Survey:
     def named(self, name: str) -> list[Op]:
         """The operations with this full name, in text order."""
         return self._by_name.get(name, [])
+
+    @property
+    def calls(self) -> list[Op]:
+        """The calls of functions of the module, in text order."""
+        return next((ops for ops in self._by_name.values() if is_call(ops[0])), [])
 
     @property
     def names(self) -> Iterable[str]:

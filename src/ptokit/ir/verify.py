@@ -54,7 +54,7 @@ from .registers import check_registers
 from .repeated_sites import RepeatedSites
 from .scopes import check_scopes
 from .structure_checks import CHECKS as STRUCTURE_CHECKS
-from .structure_checks import check_helper, check_sections
+from .structure_checks import check_helper, check_sections, loop
 from .survey import Survey
 from .sync import tsync
 from .views import CHECKS as VIEW_CHECKS
@@ -161,7 +161,7 @@ class _Checker:
                 self.tile_types(op)
             instr = instr_of(op)
             readable = instr is None or self.instruction(op, instr)
-            check = _CHECKS.get(op.name) if readable else None
+            check = (_CHECKS.get(op.name) or (loop if op.regions else None)) if readable else None
             for breach in check(op, self.facts) if check is not None else ():
                 severity = lookup(breach.rule).severity_of(breach.message)
                 notes = () if breach.value is None else _defined_at([breach.value])

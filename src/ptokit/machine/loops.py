@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptokit.ir.core import Op, Value
-from ptokit.ir.facts import instr_of
+from ptokit.ir.core import Value
 from ptokit.isa.table import Kind
+from ptokit.plan.steps import Operand, Step, values_of, without_form
 from ptokit.types.enums import Pipe
 from ptokit.types.values import INDEX
 
@@ -76,7 +76,7 @@ LEAST = 4
 MOST = 8192
 """Rows of a register, of all blocks and iterations at once: as much as a CPU's cache holds, and no more memory."""
 
-_INDEX_ARITHMETIC = frozenset(("arith.addi", "arith.subi", "arith.muli", "arith.index_cast"))
+_INDEX_ARITHMETIC = frozenset(("addi", "subi", "muli", "index_cast"))
 _REGISTERS = frozenset((Kind.VREG, Kind.MASK))
 
 
@@ -84,24 +84,24 @@ class NotSteadyError(Exception):
     """Iterations depend on each other, or may: run them one after the other."""
 
 
-def countdowns(op: Op, varying: AbstractSet[Value]) -> list[int] | None:
+def countdowns(loop_step: Step, varying: AbstractSet[Value]) -> list[int] | None:
     """For each value a loop carries what an iteration takes off it, not below 0; 0 if it stays as it is.
 
     None if the text does not show that iterations are independent.
     """
-    body = op.regions[0]
-    if any(v in varying for v in (op["lower"], op["upper"], op["step"])) or body.args[0].type != INDEX:
+    ((body, *more),) = loop_step.regions
+    if more or any(v in varying for v in values_of(loop_step.operands[:3])) or body.args[0].type != INDEX:
         return None
     loop = _Loop(varying, {body.args[0]}, frozenset(body.args[1:]), {})
-    yielded: list[Value] = []
-    for inner in body.ops:
-        if inner.name == "scf.yield":
-            yielded = inner.group("values")
-        elif not (loop.arithmetic(inner) if inner.name.startswith("arith.") else loop.lanewise(inner)):
+    yielded: list[Value | None] = []
+    for step in body.steps:
+        if step.word == "yield":
+            yielded = [value if isinstance(value, Value) else None for value in step.operands]
+        elif not (loop.arithmetic(step) if step.word == "compute" else loop.lanewise(step)):
             return None
     out = []
     for arg, value in zip(body.args[1:], yielded):
-        counted, taken = loop.counts.get(value, (arg, 0))
+        counted, taken = (arg, 0) if value is None else loop.counts.get(value, (arg, 0))
         if counted is not arg or (taken == 0 and value is not arg):
             return None
         out.append(taken)
@@ -114,36 +114,36 @@ class _Loop(NamedTuple):
     varying: AbstractSet[Value]
     moving: set[Value]  # the loop variable, and what is computed from it
     carried: AbstractSet[Value]
-    counts: dict[Value, tuple[Value, int]]  # what is left of a count: the count, and what was taken off
+    counts: dict[Value, tuple[Operand | None, int]]  # what is left of a count: the count, and what was taken off
 
-    def arithmetic(self, op: Op) -> bool:
+    def arithmetic(self, step: Step) -> bool:
         """True if every iteration can compute it by itself."""
-        if any(v in self.carried or v in self.counts for v in op.values):
+        if any(v in self.carried or v in self.counts for v in step.values):
             return False
-        moving = sum(v in self.moving for v in op.values)
+        moving = sum(v in self.moving for v in step.values)
         if moving:  # and then it advances evenly
-            self.moving.add(op.result)
-            even = op.name in _INDEX_ARITHMETIC and not (moving == 2 and op.name == "arith.muli")
-            return even and not any(v in self.varying for v in op.values)
+            self.moving.update(step.results)
+            even = step.name in _INDEX_ARITHMETIC and not (moving == 2 and step.name == "muli")
+            return even and not any(v in self.varying for v in step.values)
         return True
 
-    def lanewise(self, op: Op) -> bool:
+    def lanewise(self, step: Step) -> bool:
         """True for an instruction of the vector pipe that takes each row of its registers by itself."""
-        instr = instr_of(op)
+        instr = step.instr
         if instr is None or not instr.typed or instr.pipe is not Pipe.V:
             return False
         for operand in instr.operands:
-            for value in op.group(operand.name):
+            for value in values_of(step.group(operand.name)):
                 if value in self.counts or (value in self.carried and not instr.counts):
                     return False
                 if value in (self.varying if operand.form.offset else self.moving):
                     return False
-        for operand, result in zip(instr.produces, op.results):
+        for operand, result in zip(instr.produces, step.results):
             if operand.kind in _REGISTERS:
                 continue
             if not instr.counts:
                 return False
-            self.counts[result] = (op[instr.operands[0].name], instr.counts)
+            self.counts[result] = (without_form(step.operands[0]), instr.counts)
         return True
 
 

@@ -15,9 +15,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import field
 from functools import cache
 
-from ptokit.ir.control import call_edges, called_from, callee, control_of, decides, edges, is_loop
+from ptokit.ir.control import call_edges, called_from, callee, control_of, decides, edges, is_call, is_loop, returns
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import instr_of
+from ptokit.isa.scalar.arithmetic import CONSTANT
 from ptokit.isa.table import Instr, Kind, Operand, Role
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
@@ -80,14 +81,14 @@ def stores_last(entry: Function) -> bool:
     """True if no operation that may fail can follow a store."""
     assert entry.body is not None
     ops = [op for op in entry.body.ops if not _harmless(op)]
-    if entry.body.more or any(op.regions or op.name == "func.call" for op in ops):
+    if entry.body.more or any(op.regions or is_call(op) for op in ops):
         return False
     return not any(stored(op) for op in ops[:-1])
 
 
 def _harmless(op: Op) -> bool:
     instr = instr_of(op)
-    return op.name in ("func.return", "arith.constant") or (instr is not None and instr.order.only)
+    return returns(op) or op.name == CONSTANT or (instr is not None and instr.order.only)
 
 
 def is_global(type: Type) -> bool:

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import Any
 
 from ptokit.ir import core
-from ptokit.ir.control import called_from
+from ptokit.ir.control import called_from, passed
 from ptokit.ir.core import Function, Module, Op, Value
 from ptokit.ir.facts import instr_of
-from ptokit.ir.graph import passed, reachable
+from ptokit.ir.graph import reachable
 from ptokit.ir.launch import SECTIONS, SIMT_SIZES, Launch
 from ptokit.isa.check import bound_at_run, open_rules
 from ptokit.isa.meaning.footprint import bytes_moved
@@ -88,7 +88,7 @@ class Planner(Places):
         words = _WORDS.get(op.name)
         if words is not None:
             return [self.step(op, words)]
-        method = _METHODS.get(op.name)
+        method = METHODS.get(op.name)
         if method is not None:
             return method(self, op)
         if op.name.startswith("arith."):
@@ -297,7 +297,7 @@ def _values(word: str) -> Method:
     return lambda p, op: [Step(op, word, p.refs(op.group("values")))]
 
 
-_METHODS: dict[str, Method] = {
+METHODS: dict[str, Method] = {
     "scf.for": lambda p, op: p.control(op, "for", p.refs([op["lower"], op["upper"], op["step"], *op.group("init")])),
     "scf.while": lambda p, op: p.control(op, "while", p.refs(op.group("init"))),
     "scf.if": lambda p, op: p.control(op, "if", [p.form("truth", op["condition"])]),
@@ -346,6 +346,7 @@ _METHODS: dict[str, Method] = {
     "pto.struct_get": values.field,
     "pto.struct_set": values.field,
 }
+"""How operations are planned, by name."""
 
-PLANNED = frozenset((*_WORDS, *_METHODS))
+PLANNED = frozenset((*_WORDS, *METHODS))
 """Operations that are planned by name; all others are arithmetic or instructions."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ptokit.ir import Op, Value
-from ptokit.ir.graph import passed
+from ptokit.ir.control import passed
 from ptokit.isa.table import Instr
 from ptokit.types.values import result_list
 

@@ -7,8 +7,7 @@ from functools import cache
 
 from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Block, Op
-from ptokit.ir.control import TERMINATORS
-from ptokit.ir.graph import BRANCHES
+from ptokit.ir.control import BRANCHES, TERMINATORS
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import Type
 

@@ -269,7 +269,7 @@ class Writer:
         refs = ", ".join(self.refs(bounds))
         pace = bounds[2]
         counted = not any(map(self.varies, bounds)) and isinstance(pace, Data) and pace.value > 0
-        taken = countdowns(op, self.plan.varying) if counted and self.out.at_once else None
+        taken = countdowns(step, self.plan.varying) if counted and self.out.at_once else None
         turns = f"range({refs})" if counted else f"m.loop({refs})"
         if taken is not None:
             turns = self._all_iterations(step, names, taken, refs)

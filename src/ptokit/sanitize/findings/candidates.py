@@ -10,6 +10,7 @@ from textwrap import indent as indented
 
 from ptokit.diagnostics.finding import Edit
 from ptokit.diagnostics.location import file_lines
+from ptokit.ir.control import is_loop
 from ptokit.ir.core import Op
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
@@ -20,7 +21,7 @@ from .fixes import Fix, Step
 from .lines import indent
 from .python_text import python_text
 from .spelling import as_statement, barrier_code, flag_code
-from .statements import LOOPS, Statement, Structure
+from .statements import Statement, Structure
 
 Number = Callable[[int, int, Loops], int | None]
 """The event id of a flag: of the copy of a statement with a number, on a core, inside of loops."""
@@ -134,7 +135,7 @@ class Candidates:
             if (
                 (leaf and (statement.flag or any(self.pipes[each] & pipes for each in leaf)))
                 or any(each.regions and each in self._spans for each in statement.ops)
-                or first.name in LOOPS
+                or is_loop(first)
             ):
                 yield statement
 

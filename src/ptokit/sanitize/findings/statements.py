@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ptokit.ir.control import is_loop
 from ptokit.ir.core import Block, Function, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.ir.scopes import SCOPES
@@ -12,7 +13,6 @@ from ptokit.records import dataclass
 from .lines import first_line, last_line
 from .python_text import python_text
 
-LOOPS = ("scf.for", "scf.while")
 FLAGS = ("set_flag", "wait_flag", "set_flag_dyn", "wait_flag_dyn")
 
 
@@ -132,7 +132,7 @@ class Structure:
             steps, loops = [], 0
             at: Op | None = op
             while at is not None and at in self._place:
-                loops += at.name in LOOPS and at is not op
+                loops += is_loop(at) and at is not op
                 steps.append((at, loops))
                 at = self._parent.get(id(self._place[at].block))
             found = self._chains[op] = tuple(steps)
@@ -160,7 +160,7 @@ class Structure:
     def loop(self, block: Block) -> Op | None:
         """The innermost loop around a block."""
         parent = self._parent.get(id(block))
-        return next((op for op, _ in self.chain(parent) if op.name in LOOPS), None) if parent is not None else None
+        return next((op for op, _ in self.chain(parent) if is_loop(op)), None) if parent is not None else None
 
     def defined(self, value: Value, at: Op) -> bool:
         """True if a value is defined before an operation, in a block around it."""

@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Any
 
 from ptokit.ir import Block, Op, Operands, Value
-from ptokit.ir.graph import passed
+from ptokit.ir.control import passed
 from ptokit.isa.scalar.arithmetic import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.records import dataclass
 from ptokit.types.values import I1, INDEX, Type
