@@ -21,7 +21,15 @@ RUN = ["run", KERNELS / "vec_add.pto", "-t", "a5", "-a", "ones:f32:64", "-a", "o
 CHECK = ["check", KERNELS / "faulty.pto", "-t", "a2a3"]
 
 
-def test_a_small_run_loads_what_it_needs() -> None:
+@pytest.mark.parametrize(
+    ("command", "needed"),
+    [
+        (RUN, "api arguments asm backends cli diagnostics ir isa machine plan records run targets types"),
+        (CHECK, "api arguments asm cli diagnostics ir isa records targets types"),
+    ],
+    ids=["run", "check"],
+)
+def test_a_small_command_loads_what_it_needs(command: list[object], needed: str) -> None:
     """Start-up time is the time of imports; `benchmarks/start.py` measures it."""
     code = (
         "import sys; from ptokit.cli.main import main\n"
@@ -29,10 +37,9 @@ def test_a_small_run_loads_what_it_needs() -> None:
         "except SystemExit: pass\n"
         "print(*sorted({'.'.join(name.split('.')[:2]) for name in sys.modules}), file=sys.stderr)"
     )
-    ran = subprocess.run([sys.executable, "-c", code, *map(str, RUN)], capture_output=True, text=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-c", code, *map(str, command)], capture_output=True, text=True, timeout=60)
     loaded = set(ran.stderr.split())
     layers = {name for name in loaded if name.startswith("ptokit.")} - {"ptokit.__main__"}
-    needed = "api arguments asm backends cli diagnostics ir isa machine plan records run targets types"
     assert layers == {f"ptokit.{layer}" for layer in needed.split()}
     assert not {"rich", "threadpoolctl", "pydantic", "pygls", "lsprotocol", "hypothesis", "pytest"} & loaded
 

@@ -9,10 +9,10 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostic, DiagnosticError
-from ptokit.ir.rank_queries import Each, Peer, RankQuery
+from ptokit.ir.rank_queries import MOST_RANKS, Each, Peer, RankQuery
 from ptokit.machine import cluster
 from ptokit.run import Program, compile_program
-from ptokit.run.arguments import MOST_RANKS, context, divided
+from ptokit.run.arguments import context, divided
 from ptokit.targets import target
 
 SIGNAL = "!pto.partition_tensor_view<1x1xi32>"

@@ -8,8 +8,7 @@ from typing import Any
 
 from ptokit.arguments.generators import ArgumentSyntaxError
 from ptokit.arguments.grammar import Argument, parse_argument
-from ptokit.ir.rank_queries import Each, Peer, RankQuery
-from ptokit.run.arguments import MOST_RANKS
+from ptokit.ir.rank_queries import MOST_RANKS, Each, Peer, RankQuery
 
 from .errors import UsageError
 

@@ -8,6 +8,9 @@ from typing import Any
 
 from ptokit.records import dataclass
 
+MOST_RANKS = 64
+"""Windows that a communication context names."""
+
 
 class RankQuery(StrEnum):
     """What a rank knows of the launch."""

@@ -18,11 +18,12 @@ from ptokit.diagnostics.ignored import ignores_of_python
 from ptokit.ir import Function as IrFunction
 from ptokit.ir import Module, Value
 from ptokit.ir.pipe_launch import sections_of_first_core
+from ptokit.ir.rank_queries import MOST_RANKS
 from ptokit.ir.verify import verify
 from ptokit.machine.chunk import Chunk
 from ptokit.machine.observer import Observer
 from ptokit.run import MATMUL_MODES, Program, compile_program
-from ptokit.run.arguments import MOST_RANKS, bind_arguments, bind_devices, divided, sample
+from ptokit.run.arguments import bind_arguments, bind_devices, divided, sample
 from ptokit.sanitize import Report, sanitize
 from ptokit.targets import TARGETS, Target
 from ptokit.targets import target as find_target

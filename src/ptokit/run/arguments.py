@@ -17,7 +17,7 @@ import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note, Severity
 from ptokit.ir.core import Function, Value
-from ptokit.ir.rank_queries import Each, Peer, RankQuery
+from ptokit.ir.rank_queries import MOST_RANKS, Each, Peer, RankQuery
 from ptokit.machine.buffers import Buffer, overlaps
 from ptokit.machine.chunk import Workspace
 from ptokit.machine.global_memory import Pointer, Tensor
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 # A launch on several devices: the arguments of each, and one space of addresses for the memory of all.
 
-
-MOST_RANKS = 64
-"""Windows that a communication context names."""
 
 WINDOW = 1 << 40
 """Bytes of addresses that a rank has."""
