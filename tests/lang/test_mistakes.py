@@ -42,88 +42,15 @@ def main():
 
 if __name__ == "__main__":
     main()
+STATE, LOG = {{"n": 0}}, []
 """
 
-# statement | rule | part of message | part of hint | columns of the caret; interpreted kernels find the same but where
-# the statement begins with a star.
-MISTAKES = """
-pto.TADDD(t, t, t) | LANG-NAME | no instruction or name TADDD | did you mean TADD? | pto.TADDD
-pto.tadd(t, t, t) | LANG-NAME | no instruction or name tadd | did you mean TADD? | pto.tadd
-pto.exp(t, t) | LANG-NAME | no instruction or name exp | did you mean TEXP? | pto.exp
-pto.TSOFTMAX(t, t) | LANG-NAME | no instruction or name TSOFTMAX | - | pto.TSOFTMAX
-v = pto.Tile(pto.TileType.Vec, pto.float32, 16, 64) | LANG-NAME | name float32 | did you mean f32? | pto.float32
-v = pto.Tile(pto.TileType.Vec, pto.half, 16, 64) | LANG-NAME | name half | did you mean f16? | pto.half
-v = pto.Tile(pto.TileType.Vector, pto.f32, 16, 64) | LANG-NAME | TileType has no Vector | did you mean Vec? | pto.TileTy
-v = pto.Tile(pto.TileType.UB, pto.f32, 16, 64) | LANG-NAME | TileType has no UB | it has: Vec, | pto.TileType.UB
-b = pto.program_id() | LANG-NAME | name program_id | did you mean get_block_idx? | pto.program_id
-TADD(t, t, t) | LANG-NAME | no variable TADD | write pto.TADD | TADD
-hepler(t) | LANG-NAME | no variable hepler | did you mean helper? | hepler
-pto.TADD(t, t, missing) | LANG-NAME | no variable missing | - | missing
-v = math.sqr(2.0) | LANG-NAME | module math has no sqr | did you mean sqrt? | math.sqr
-r = t.shape | LANG-NAME | a tile has no shape | t.rows and t.cols | t.shape
-r = u.dtyp | LANG-NAME | a tile has no dtyp | did you mean dtype? | u.dtyp
-r = t.T | LANG-NAME | a tile has no T | pto.TTRANS(dst, t, tmp) | t.T
-r = t.sum() | LANG-NAME | a tile has no sum | pto.TROWSUM(dst, t, tmp) | t.sum
-r = gx.shap | LANG-NAME | GlobalTensor has no shap | did you mean shape? | gx.shap
-u = t + 1 | LANG-KIND | a tile has no + | write pto.TADDS(u, t, 1) | t + 1
-u = t + u | LANG-KIND | a tile has no + | write pto.TADD(u, t, u) | t + u
-u = t * 2.0 | LANG-KIND | a tile has no * | write pto.TMULS(u, t, 2.0) | t * 2.0
-u = 2.0 * t | LANG-KIND | a tile has no * | write pto.TMULS(u, t, 2.0) | 2.0 * t
-u = t - n | LANG-KIND | a tile has no - | write pto.TSUBS(u, t,  | t - n
-u = t / u | LANG-KIND | a tile has no / | write pto.TDIV(u, t, u) | t / u
-u = 1 / t | LANG-KIND | a tile has no / | write pto.TDIVS(u, 1, t) | 1 / t
-u = t ** 2 | LANG-KIND | a tile has no ** | compute it with instructions | t ** 2
-u = t @ u | LANG-KIND | a tile has no @ | write pto.TMATMUL(u, t, u) | t @ u
-u = -t | LANG-KIND | a tile has no - | write pto.TNEG(u, t) | -t
-u = abs(t) | LANG-KIND | a tile has no abs() | write pto.TABS(u, t) | abs(t)
-u = t > 0 | LANG-KIND | compared with > | pto.TCMPS(u, t, 0, pto.CmpMode.GT) | t > 0
-u = t == 0.0 | LANG-KIND | compared with == | pto.TCMPS(u, t, 0.0, pto.CmpMode.EQ) | t == 0.0
-t += u | LANG-KIND | a tile has no + | pto.TADD( | t += u
-t[0, 0] = 1 | LANG-KIND | no items that can be set | pto.TEXPANDS(t, value) | t[0, 0]
-v = t[0] | LANG-KIND | a tile has no items | t.subview(row, col, rows, cols) | t[0]
-r = len(t) | LANG-KIND | a tile has no length | t.rows and t.cols | len(t)
-r = 1 in t | LANG-KIND | a tile cannot be searched | known only on the device | 1 in t
-r = float(t) | LANG-KIND | a tile is no number | pto.TGETVAL | float(t)
-r = [row for row in t] | LANG-KIND | cannot be iterated over | range(t.rows) | -
-t.valid_row = 3 | LANG-KIND | no valid_row that can be set | set_valid(rows, cols) | t.valid_row
-t.stage = 3 | LANG-KIND | no stage that can be set | a variable of its own | t.stage
-m = 1 // 0 | LANG-RAISES | ZeroDivisionError: integer division or modulo by zero | - | 1 // 0
-m = [1, 2][2] | LANG-RAISES | IndexError: list index out of range | - | [1, 2][2]
-m = {}["a"] | LANG-RAISES | KeyError: 'a' | - | {}["a"]
-m = int("a") | LANG-RAISES | ValueError: invalid literal | - | int("a")
-m = np.zeros(-1) | LANG-RAISES | ValueError: negative dimensions | - | np.zeros(-1)
-m = "a" + 1 | LANG-RAISES | TypeError: can only concatenate | - | "a" + 1
-m = None.rows | LANG-NAME | NoneType has no rows | - | None.rows
-(lambda a: a)(t, t) | LANG-RAISES | TypeError: | - | (lambda a: a)(t, t)
-pto.TADD(t, t) | LANG-CALL | lacks src1 | - | pto.TADD(t, t)
-pto.TADD(t, t, t, t) | LANG-CALL | takes no further argument | - | pto.TADD(t, t, t, t)
-pto.TADD(t, t, None) | LANG-KIND | is a tile, not None | return nothing | pto.TADD(t, t, None)
-pto.TADD(t, t, 1) | LANG-KIND | src1 of TADD(dst, src0, src1) is a tile, not 1 | pto.TADDS takes | pto.TADD(t, t, 1)
-pto.TADD(t, t, "u") | LANG-KIND | is a tile, not 'u' | - | pto.TADD(t, t, "u")
-pto.TADD(t, t, np.ones((16, 64))) | LANG-KIND | not an array of shape (16, 64) | with TLOAD | pto.TADD(t, t, np
-pto.TADD(t, gx, gx) | LANG-KIND | is a tile, not | load it into a tile with TLOAD first | pto.TADD(t, gx, gx)
-pto.TLOAD(gx[0:16], t) | LANG-KIND | dst of TLOAD | destinations come first | pto.TLOAD(gx[0:16], t)
-pto.TMULS(t, t, (1, 2)) | LANG-KIND | is a number, not (1, 2) | - | pto.TMULS(t, t, (1, 2))
-pto.TLOAD(dest=t, src=gx[0:16]) | LANG-ATTR | no operand or attribute 'dest' | it has: dst, src | pto.TLOAD(de
-pto.set_flag("V", "MTE9", 0) | LANG-ATTR | cannot be 'V' | it is: S, V | pto.set_flag("V", "MTE9", 0)
-pto.TLOAD(t, gx[0:16:2]) | LANG-VIEW | step of 1 | other strides | gx[0:16:2]
-v = pto.Tile(pto.TileType.Vec, pto.f32, 16, "64") | LANG-TILE | must be a positive integer, not '64' | - | pto.Tile(pto
-v = pto.Tile(pto.TileType.Vec, "floaty", 16, 64) | LANG-TILE | 'floaty' is not an element type | pto.f32, | pto.Tile(pto
-return t | LANG-CONTROL | a kernel returns nothing, and k returns | TSTORE | return t
-helper(t) | LANG-NAME | no instruction or name TADDD | did you mean TADD? | pto.TADDD
-* v = pto.Tile(pto.TileType.Vec, pto.f32, n, 64) | LANG-TILE | rows of a tile must be a Python integer | set its | -
-* v = np.sin(n) | LANG-SCALAR | NumPy cannot compute with a number that only the run knows | Python's operators | np.sin
-* v = math.sqrt(n) | LANG-SCALAR | cannot become a Python float | pto.cast(x, pto.f32) | math.sqrt(n)
-* v = [1, 2][n] | LANG-SCALAR | a list is indexed by <int n> | pto.static_range | [1, 2][n]
-* v = f"{n}" | LANG-SCALAR | has no text | print("n =", n) | -
-* print(t) | LANG-SCALAR | a tile has no contents | pto.TPRINT(t) | print(t)
-* v = t.numpy() | LANG-CONTEXT | a tile has no contents | kernel.interpret | t.numpy()
-"""
-CASES = [[part.strip() for part in line.split(" | ")] for line in MISTAKES.strip().splitlines()]
+MISTAKES = Path(__file__).with_name("mistakes.txt").read_text(encoding="utf-8")
+CASES = [[part.strip() for part in line.split(" | ")] for line in MISTAKES.splitlines() if not line.startswith("#")]
 
 
 def kernel_file(folder: Path, statement: str) -> tuple[Path, str]:
-    text = KERNEL.format("    " + statement)
+    text = KERNEL.format("    " + statement.replace(" ;; ", "\n    "))
     file = folder / "kernels.py"
     file.write_text(text)
     return file, text

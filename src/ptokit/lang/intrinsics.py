@@ -76,7 +76,7 @@ def record_call(instr: Instr, args: tuple[Any, ...], named: dict[str, Any]) -> A
         instr = TABLE[_DYNAMIC_EVENT[instr.name]]
         named = {"event" if name == "event_id" else name: arg for name, arg in named.items()}
         args = tuple(sorted(args, key=lambda arg: not isinstance(arg, Scalar)))
-    operands, attrs = bind(instr, args, named)
+    operands, attrs = bind(instr, args, named, len(events))
     values = record(instr, operands)
     results = [_result_type(operands) for _ in range(instr.results)]
     op = trace.emit(f"pto.{instr.text}", values, attrs, results, arguments=arguments_of(operands, args, named))

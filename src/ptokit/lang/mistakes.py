@@ -422,7 +422,10 @@ def _other_name(name: str, frame: FrameType) -> str | None:
     close = close_names(name, [*seen, *(key for key in dir(builtins) if not key[0].isupper())])
     if close:
         return suggestion(name, close, python=True)
-    there = close_names(name, known)
+    lower = {key.lower(): key for key in reversed(known)}
+    alike = get_close_matches(f"t{name.lower()}", lower, 1, 0.85) or get_close_matches(name.lower(), lower, 1, 0.85)
+    prefixed = [key for key in known if key.partition("_")[2] == name]
+    there = lower[alike[0]] if alike else prefixed[0] if len(prefixed) == 1 else ""
     return suggestion(name, f"{package}.{there}", python=True) if there else None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.diagnostics import DiagnosticError
 from ptokit.diagnostics.location import Argument
 from ptokit.ir import Value
 from ptokit.isa.operands import BITS, Passing
@@ -24,7 +25,7 @@ from .scalar import Scalar, is_number, materialize, plain
 from .tensors import GlobalTensor, Partition, Pointer
 from .tiles import Tile
 from .values import AlignState, Lanes, Predicate, Register
-from .where import refusal
+from .where import here, refusal, target_name
 
 Arguments = dict[str, Any]
 Values = dict[str, "Value | list[Value] | None"]
@@ -75,8 +76,8 @@ def _is_kind(arg: Any, kind: Kind) -> bool:
     return is_number(arg)
 
 
-def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Arguments, Arguments]:
-    """Operands and attributes by name.
+def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any], events: int = 0) -> tuple[Arguments, Arguments]:
+    """Operands and attributes by name; ``events``: how many further arguments are events.
 
     Positional arguments fill the operands in order, and an optional operand is passed over where the argument is of
     another kind or is needed by a required one. Members of an enumeration fill the attribute of that type; what is left
@@ -116,7 +117,7 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
         raise refusal(rules.CALL, f"the operands of {instr.name} do not go together", hint=f"it takes: {listed}")
     missing = [o.name for o in instr.operands if o.name not in operands and not o.optional and not o.variadic]
     if missing:
-        raise refusal(rules.CALL, f"{instr.signature} lacks {' and '.join(missing)}")
+        raise _lacking(instr, args, missing, events)
     for operand in instr.operands:
         arg = operands.get(operand.name)
         absent = arg is None and (operand.optional or operand.variadic)
@@ -130,6 +131,20 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple
         if isinstance(operands.get(register), int | np.integer):
             attrs[name] = int(operands.pop(register))
     return operands, _recorded(instr, attrs, operands)
+
+
+def _lacking(instr: Instr, args: tuple[Any, ...], missing: Sequence[str], events: int) -> DiagnosticError:
+    """The refusal of a call without these operands."""
+    operand = instr.operand(missing[0])
+    if None in args:
+        message = f"{operand.name} of {instr.signature} is {_WORDS[operand.kind]}, not None"
+        return refusal(rules.KIND, message, hint=_kind_hint(instr, operand, None))
+    hint, name = None, target_name(here())
+    if events:
+        hint = "instructions write into their destination; what they return is an event, not a tile"
+    elif name and instr.operands[0].role is Role.OUT and not instr.produces:
+        hint = f"the destination comes first, and nothing is returned: pto.{instr.name}({name}, …)"
+    return refusal(rules.CALL, f"{instr.signature} lacks {' and '.join(missing)}", hint=hint)
 
 
 def arguments_of(operands: Arguments, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Argument]:
