@@ -92,6 +92,9 @@ _ASKED = {
 class NoArithmetic:
     """What is computed on by instructions, not by operators: each of them is refused with what to write (LANG-KIND)."""
 
+    merged = False
+    """True for a tile that a branch or loop of the run has chosen among others."""
+
     def _refused(self, message: str, hint: str) -> DiagnosticError:
         return refusal(rules.KIND, f"a tile {message}", hint=hint.format(self._named()))
 
@@ -141,9 +144,23 @@ class NoArithmetic:
     def _is(self, other: object, sign: str, mode: str) -> bool:
         if is_number(other):
             raise self._refused(f"cannot be compared with {sign}", _compared("{0}", other, mode))
-        return self is other
+        return same_object(self, other)
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        if self.merged:
+            raise _by_run("which tile this is, so no set or dictionary can be asked for it")
+        return object.__hash__(self)
+
+
+def same_object(a: object, b: object) -> bool:
+    """``a is b``. Raises `DiagnosticError` (LANG-SCALAR) where only the run knows which of some tiles one is."""
+    if a is not b and isinstance(a, NoArithmetic) and isinstance(b, NoArithmetic) and (a.merged or b.merged):
+        raise _by_run("whether these are one tile")
+    return a is b
+
+
+def _by_run(what: str) -> DiagnosticError:
+    return refusal(rules.SCALAR, f"only the run knows {what}", hint="ask for the number that chooses the tile instead")
 
 
 def _call_with(instruction: str, *operands: str) -> str:

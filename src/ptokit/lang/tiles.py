@@ -127,7 +127,7 @@ class Tile(NoArithmetic):
         return tile
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not (name.startswith("_") or name == "spec"):
+        if not (name.startswith("_") or name in ("spec", "merged")):
             raise self._refused(
                 f"has no {name} that can be set", _SETTING.get(name, "keep it in a variable of its own")
             )

@@ -127,7 +127,9 @@ def anything(like: Any) -> Any:
 def handle(like: Any, value: Value) -> Any:
     """What a kernel holds of an SSA value that takes the place of `like`."""
     if isinstance(like, Tile):
-        return Tile._alias(value, like._valid.known() or (like.spec.valid_row, like.spec.valid_col))
+        tile = Tile._alias(value, like._valid.known() or (like.spec.valid_row, like.spec.valid_col))
+        tile.merged = True
+        return tile
     if isinstance(like, _HANDLES):
         return type(like)(value)
     return Scalar(value)

@@ -16,6 +16,7 @@ from ptokit.types.values import I1
 from .. import rules
 from ..asked import HELPER
 from ..choice import select
+from ..mistakes import same_object
 from ..scalar import Scalar, is_number, plain
 from ..trace import Region, current
 from ..where import here, refusal
@@ -162,6 +163,11 @@ def compare(left: Any, operator: Callable[[Any, Any], Any], operand: Callable[[]
     return and_(holds, lambda: compare(right, *rest)) if rest else holds
 
 
+def is_not(a: Any, b: Any) -> bool:
+    """``a is not b``."""
+    return not same_object(a, b)
+
+
 def enter(manager: Any) -> Any:
     """``manager.__enter__()``."""
     return type(manager).__enter__(manager)
@@ -202,11 +208,11 @@ class Rewriter(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
         if len(node.ops) == 1:
-            return node
+            return _compared(node, node.ops[0], node.left, node.comparators[0])
         operands: list[ast.expr] = [node.left]
         for operator, value in zip(node.ops, node.comparators):
             a, b = (ast.Name(name, ast.Load()) for name in ("a", "b"))
-            test = ast.Compare(a, [operator], [b])
+            test = _compared(node, operator, a, b)
             operands += [ast.Lambda(_parameters("a", "b"), test), _later(value)]
         return _call(node, "compare", operands)
 
@@ -243,6 +249,13 @@ def is_helper(node: ast.expr, name: str) -> bool:
 def _parameters(*names: str) -> ast.arguments:
     args = [ast.arg(name) for name in names]
     return ast.arguments(posonlyargs=[], args=args, kwonlyargs=[], kw_defaults=[], defaults=[])
+
+
+def _compared(node: ast.Compare, operator: ast.cmpop, a: ast.expr, b: ast.expr) -> ast.expr:
+    """A comparison; those of identity as calls, since only the run may know which tile a variable is."""
+    if isinstance(operator, ast.Is | ast.IsNot):
+        return _call(node, "is_" if isinstance(operator, ast.Is) else "is_not", [a, b])
+    return ast.copy_location(ast.Compare(a, [operator], [b]), node)
 
 
 def _later(node: ast.expr) -> ast.expr:
