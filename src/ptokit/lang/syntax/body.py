@@ -16,7 +16,6 @@ from ptokit.types.values import I1
 from .. import rules
 from ..asked import HELPER
 from ..control import Scope, else_, if_
-from ..mistakes import same_object
 from ..scalar import Scalar
 from ..tiles import Tile
 from ..trace import Region, current, tracing
@@ -25,7 +24,7 @@ from .answers import IN_KERNELS, answer_of, answers_for_kernels, class_of, init_
 from .carry import Unmerged, anything, join
 from .code import Source, bound, is_library, renew, source_of, variables_of
 from .effects import adopt, carried_out, frozen, once
-from .expressions import and_, compare, enter, if_else, is_not, not_, or_, truth
+from .expressions import FUNCTIONS, if_else, truth
 from .liveness import Names, assigned, falls_through, jumps, loaded
 from .loops import BREAK, CONTINUE, RETURN, Loops
 
@@ -98,8 +97,7 @@ def _larger(a: Any, b: Any) -> Any:
     return if_else(b > a, lambda: b, lambda: a)
 
 
-_FUNCTIONS = (and_, or_, not_, is_not, if_else, compare, enter, class_of)
-_HELPERS = SimpleNamespace(call=call, is_=same_object, **{f.__name__: f for f in _FUNCTIONS})
+_HELPERS = SimpleNamespace(call=call, class_of=class_of, **FUNCTIONS)
 
 _depth = 0
 

@@ -173,6 +173,10 @@ def enter(manager: Any) -> Any:
     return type(manager).__enter__(manager)
 
 
+FUNCTIONS = {f.__name__: f for f in (and_, or_, not_, is_not, if_else, compare, enter)} | {"is_": same_object}
+"""What rewritten expressions call."""
+
+
 def perhaps(node: ast.AST) -> list[ast.expr]:
     """The operands of an expression that Python may not come to."""
     if isinstance(node, ast.BoolOp):
