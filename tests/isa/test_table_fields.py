@@ -11,8 +11,10 @@ import pytest
 from ptokit.isa.operands import Operand, OperandForm
 from ptokit.isa.table import TABLE, Instr, TextForm
 
-WORDS = {"engines", "absent"}
-"""What few instructions say and nothing else could: what else carries one out; the word for a scratch tile left out."""
+WORDS = {"engines", "absent", "drained"}
+"""What few instructions say and nothing else could: what else carries one out; the word for a scratch tile left out;
+what becomes of accumulators.
+"""
 
 
 def _operands(instr: Instr) -> tuple[Operand, ...]:

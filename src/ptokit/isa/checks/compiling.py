@@ -168,7 +168,25 @@ WORDS: dict[str, Any] = {
 
 PYTHON: dict[str, Any] = {
     function.__name__: function
-    for function in (abs, all, any, bool, float, getattr, int, isinstance, len, max, min, next, range, set, str, sum)
+    for function in (
+        abs,
+        all,
+        any,
+        bool,
+        float,
+        getattr,
+        int,
+        isinstance,
+        len,
+        max,
+        min,
+        next,
+        range,
+        set,
+        sorted,
+        str,
+        sum,
+    )
 }
 """Functions of Python that conditions may call."""
 

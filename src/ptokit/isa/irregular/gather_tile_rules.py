@@ -89,7 +89,7 @@ RULES = (
         on="a2a3",
     )(
         "By mask of rows, src has as many valid rows as the mask spreads dst's over.",
-        "src.vr == mask.period * dst.vr if by_mask(o) and axis is MaskAxis.Col",
+        "src.vr == mask.period * dst.vr if mask and by_mask(o) and axis is MaskAxis.Col",
         "{src} has {src.vr} valid rows; {mask.name} into {dst.vr} rows takes {mask.period * dst.vr}",
     ),
     _rule(
