@@ -22,8 +22,7 @@ from ptokit.ir import Block, Module, Op, Value, control
 from ptokit.ir.control import Control, Edge, Induction
 from ptokit.ir.verify import verify
 from ptokit.plan import steps
-from ptokit.plan.effects import analyse
-from ptokit.plan.estimate import Work
+from ptokit.plan.effects import Work, analyse
 from ptokit.run import compile_program
 from ptokit.sanitize import sanitize
 from ptokit.targets import target

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptokit.asm import parse_module
-from ptokit.plan.estimate import Work, elements
+from ptokit.plan.effects import Work, elements
 
 TILE = "!pto.tile_buf<vec, 8x16xf32>"
 ADD = f"%t = pto.alloc_tile : {TILE}\npto.tadd ins(%t, %t : {TILE}, {TILE}) outs(%t : {TILE})\n"

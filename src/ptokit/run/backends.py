@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ptokit.machine.chunk import Workspace
     from ptokit.machine.observer import Observer
-    from ptokit.plan.estimate import Work
+    from ptokit.plan.effects import Work
 
     from .outcome import Faults, Printed
 

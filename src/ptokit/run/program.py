@@ -19,8 +19,7 @@ from ptokit.machine.buffers import pages_given_back
 from ptokit.machine.chunk import Workspace
 from ptokit.machine.lanes import Fault
 from ptokit.machine.observer import Observer
-from ptokit.plan.effects import Effects, analyse
-from ptokit.plan.estimate import Work
+from ptokit.plan.effects import Effects, Work, analyse
 from ptokit.plan.planner import plan
 from ptokit.plan.steps import Plan
 from ptokit.records import dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptokit.machine.lanes import Fault
-from ptokit.plan.estimate import ELEMENT, Work, elements
+from ptokit.plan.effects import ELEMENT, Work, elements
 from ptokit.plan.steps import FunctionPlan, Step
 from ptokit.run.backends import Launched, Unable
 from ptokit.run.program import Program

@@ -13,8 +13,7 @@ from ptokit.types.dtypes import DType
 
 from . import maths
 from .code import Code, double, float_of
-from .elements import computed, many, narrowed, same, storage, widened
-from .fused import fused
+from .elements import computed, fused, many, narrowed, same, storage, widened
 from .maths import round_many
 
 

@@ -24,8 +24,7 @@ from ptokit.machine.global_memory import Pointer
 from ptokit.machine.lanes import Diverge, Fault
 from ptokit.machine.rings import Board
 from ptokit.machine.signals import Semaphores, block_text
-from ptokit.plan.effects import stores_last
-from ptokit.plan.estimate import Work
+from ptokit.plan.effects import Work, stores_last
 from ptokit.plan.steps import Plan
 from ptokit.run.arguments import Argument, buffers_of
 from ptokit.run.backends import Launched
