@@ -68,7 +68,8 @@ def test_what_targets_refuse_is_a_warning(ptokit: Run) -> None:
     assert "vec 5x7xf32 ND, 140 bytes" in ran.out
     assert "TYPE:1:1: warning: 7 cols of f32 are 28 bytes, which is not a multiple of 32 [TILE-05]" in ran.err
     packed = ptokit("layout", "vec, 4x224xf4E2M1FN")
-    assert "(on a5, a6) [TILE-D2]" in packed.err
+    assert "(on a5, a6" in packed.err
+    assert "[TILE-D2]" in packed.err
 
 
 def test_pictures_go_to_a_file_or_to_stdout(ptokit: Run, tmp_path: Path) -> None:
