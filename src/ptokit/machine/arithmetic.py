@@ -251,6 +251,8 @@ def of_lanes(row: Arithmetic, attrs: Mapping[str, Any], source: np.dtype, result
     does, reads = reading(row, predicate)
     boolean, bits = source == np.bool_, 1 if source == np.bool_ else 8 * source.itemsize
     fn, high = PRIMITIVES[does].numpy, PRIMITIVES[row.also or does].numpy
+    if not (boolean or row.needs or row.also) and reads != UNSIGNED:
+        return lambda active, a, b: fn(a, b)
 
     def run(active: Any, a: Array, b: Array) -> Any:
         a, b = _read(a, reads), _read(b, reads)
