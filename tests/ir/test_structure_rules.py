@@ -142,7 +142,7 @@ def test_rule_finds_the_bad_text_and_passes_the_good_one(rule: str) -> None:
     assert found[0].location.file == "k.pto"
     assert 10 <= found[0].location.line < 10 + len(bad.splitlines())
     assert check(good) == []
-    assert CATALOGUE[rule].rejected
+    assert CATALOGUE[rule].refused
 
 
 @pytest.mark.parametrize(("sizes", "strides"), [("%n", ""), ("", ""), ("%n, %c16", "%c1"), ("%n", "%c16, %c1, %c1")])

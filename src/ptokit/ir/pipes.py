@@ -216,15 +216,20 @@ class _Function:
             self.error("PI-6", op, f"{op['pipe'].shown} is no pipe that this function initializes", note)
 
     def direction(self, op: Op, owner: Op, core: str) -> None:
-        """A core pushes into a pipe that goes from it, and pops from one that goes to it."""
+        """A core pushes into a pipe that goes from it, and pops from one that goes to it.
+
+        The reference assembler takes the text; a run that gets there has no slot to push into.
+        """
+        if not op.in_python:
+            return
         gives = op.name in ("pto.tpush", "pto.talloc")
         way = C2V if gives == (core == "cube") else V2C
         mask = owner.attrs.get("dir_mask")
         if core and mask in (C2V, V2C) and not mask & way:
             there = ("cube", "vector") if mask == C2V else ("vector", "cube")
-            verb, other = ("pushed into", "pop from") if gives else ("popped from", "push into")
+            verb = "pushed into" if gives else "popped from"
             message = f"{op['pipe'].shown} goes from {there[0]} to {there[1]}, and is {verb} on a {core} core"
-            hint = f"{other} it here" if not op.in_python else f"write pto.{'TPOP' if gives else 'TPUSH'} here"
+            hint = f"write pto.{'TPOP' if gives else 'TPUSH'} here"
             note = Note("the pipe", owner.location)
             self.error("PI-6", op, message, note, hint=hint)
 
