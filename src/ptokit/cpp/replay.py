@@ -127,6 +127,7 @@ def _make_data(suite: Path, work: Path) -> None:
     if not script.is_file():
         return
     paths = [str(p / "tests" / "script") for p in suite.resolve().parents if (p / "tests" / "script").is_dir()]
+    paths += [each for each in (os.environ.get("PYTHONPATH", ""),) if each]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(suite), *paths])}
     done = _finished([sys.executable, str(script.resolve())], work, env)
     if done.returncode:
