@@ -125,3 +125,17 @@ __global__ AICORE void kernel(__gm__ float* x) {
     (tmp_path / "size.h").write_text("constexpr int SIZE = 60;\n")
     (found,) = refused(text, tmp_path)
     assert "60" in found.message
+
+
+@pytest.mark.usefixtures("compiler")
+def test_memory_of_a_tile_is_no_variable(tmp_path: Path) -> None:
+    text = """#include <pto/pto-inst.hpp>
+using namespace pto;
+__global__ AICORE void kernel(__gm__ float* x) {
+    Tile<TileType::Vec, float, 8, 64> t;
+    TASSIGN(t, 0);
+    x[0] = t.data()[3];
+}
+"""
+    (found,) = refused(text, tmp_path)
+    assert (found.rule, found.location.line) == ("CPP-MEMORY", 6)

@@ -117,7 +117,7 @@ enum class VecStoreMode : int32_t {
     ND = 0, NZ = 1,
 };
 enum class MxQuantAlg : int32_t {
-    OcpMxFp8E4M3 = 0, NvMxFp8E4M3 = 1, OcpMxFp4E2M1 = 2, NvMxFp4E2M1 = 3,
+    OcpMxFp8E4M3 = 0, NvMxFp8E4M3 = 1, OcpMxFp4E2M1 = 2, NvMxFp4E2M1 = 3, Hif4 = 4,
 };
 enum class SetFmatrixMode : int32_t {
     FMATRIX_A_AUTO = 0, FMATRIX_B_AUTO = 1, FMATRIX_A_MANUAL = 2, FMATRIX_B_MANUAL = 3,
