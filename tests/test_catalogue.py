@@ -122,12 +122,7 @@ def test_every_rule_of_the_assembler_is_in_the_catalogue(family: str) -> None:
     for number in range(1, ASSEMBLER[family] + 1):
         rule = CATALOGUE[f"{family}-{number}"]
         assert rule.source.startswith(("assembly", "compute-", "PTOAS ")), rule.id
-        assert rule.accepted
-        assert rule.refused or family == "TY", rule.id
-        if "eported as" in rule.why:
-            named = re.findall(r"[A-Z]+-[A-Z0-9-]+", rule.why.split("eported as", 1)[1])
-            assert named, rule.id
-            assert set(named) - {"A5"} <= set(CATALOGUE), rule.id
+        assert rule.example or rule.reported_as, rule.id
 
 
 def test_ids_are_spelled_alike() -> None:

@@ -1,4 +1,4 @@
-"""Every rule's example: the accepted program is free of findings, the refused one gives the rule."""
+"""Every rule has evidence, and an example whose accepted program is free of findings, and whose refused one is not."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import pytest
 
 from ptokit.api.catalogue import load_catalogue
 from ptokit.api.rule_examples import found_in
-from ptokit.diagnostics import CATALOGUE, catalogue
+from ptokit.diagnostics import CATALOGUE, Rule, Scope, catalogue
 
 load_catalogue()
+
+RULES = catalogue()
+RUN = [rule.id for rule in RULES if rule.example and not rule.unrun]
 
 _ACCOMPANIED = """
     ARG-A5-01: UB-CAPACITY
@@ -19,42 +22,75 @@ _ACCOMPANIED = """
     EW-AS-06: AL-8
     EW-AS-08: EW-08
     GATHB-05: AL-5
+    GATHER-A23-01: GATHER-A23-08 GATHER-COM-03
     GATHER-A23-03: GATHER-A23-07
     GATHER-A23-05: TILE-05
     GATHER-COM-05: PV-5
+    GATHER-CPU-01: GATHER-CPU-02
     INS-A23-01: INS-COM-02
     LOAD-A3-13: LOAD-A3-D2
     LOAD-A3-14: LOAD-A3-D2
     LOAD-A3-16: LOAD-A3-D3
     LOAD-A3-21: L1-CAPACITY
     LOAD-A5-06: LOAD-A5-D1
+    LOAD-A5-08: L1-CAPACITY LOAD-A5-09
     LOAD-A5-09: L1-CAPACITY
     LOAD-A5-11: LOAD-A5-D2
     LOAD-A5-15: LOAD-A5-D1
     LS-COM-03: PV-5
+    MAT-COM-04: L0A-CAPACITY L0B-CAPACITY
     MXM-A3-01: SPACE-ABSENT
     MXM-A5-02: MXM-A5-03
     MXM-A5-04: L0C-CAPACITY
     PAD-READ: EW-05
     PIPE-FREED: PI-7
+    RACE-RAW: RACE-WAW
     REXP-COM-10: TILE-06
     SCATTER-A23-04: TILE-05
     SCATTER-COM-04: PV-5
     SIGNAL-01: CM-4
+    SORT-A23-01: UB-CAPACITY
     SORT-COM-05: AL-5
     STORE-A3-08: STORE-A3-D1
+    STORE-A3-09: STORE-A3-D4
+    STORE-A5-05: TILE-04 TILE-D3
+    TC-3: TL-1
     TGATH-A23-02: AL-5
     TMOV-COM-15: TILE-04
     TRANS-A5-01: TILE-05
     TSCAT-COM-07: AL-5
+    VEC-A5-11: MIC-09
 """
 ACCOMPANIED = dict(line.strip().split(": ") for line in _ACCOMPANIED.strip().splitlines())
 """Rules whose refused program breaks others too, with these."""
 
 
-@pytest.mark.parametrize("id", [rule.id for rule in catalogue() if rule.example])
+def found(text: str, rule: Rule) -> set[str]:
+    """The rules that findings in a program name."""
+    return {d.rule for d in found_in(text, rule)}
+
+
+@pytest.mark.parametrize("id", RUN)
 def test_example(id: str) -> None:
     rule = CATALOGUE[id]
-    accepted, refused = ({d.rule for d in found_in(text, rule)} for text in (rule.accepted, rule.refused))
-    assert not accepted
-    assert refused == {id, *ACCOMPANIED.get(id, "").split()}
+    assert not found(rule.accepted, rule)
+    said = set(rule.reported_as.split()) or {id}
+    assert found(rule.refused, rule) == {*said, *ACCOMPANIED.get(id, "").split()}
+
+
+def test_every_rule_has_an_example_or_says_why_not() -> None:
+    assert [rule.id for rule in RULES if not (rule.example or rule.unrun or rule.reported_as)] == []
+    named = {id for rule in RULES for id in rule.reported_as.split()}
+    assert named - {rule.id for rule in RULES if rule.example} == set()
+
+
+def test_most_examples_run() -> None:
+    """Those about files, other machines and what cannot be broken are few; the rest of the others is to be written."""
+    why = [rule.unrun for rule in RULES if rule.unrun]
+    assert len(why) - why.count("in words so far") < len(RULES) / 20
+    assert why.count("in words so far") < 159
+
+
+def test_rules_of_instructions_and_of_the_assembler_have_evidence() -> None:
+    scopes = (Scope.ISA, Scope.ASSEMBLER)
+    assert [rule.id for rule in RULES if rule.scope in scopes and rule.enforced and not rule.evidence] == []

@@ -33,6 +33,10 @@ SETTINGS = define(
     scope=Scope.RUN,
     why="A key with a slip of the pen would be passed over in silence.",
     source="docs/cli.md, In CI",
-    accepted='[tool.ptokit]\ntarget = ["a2a3", "a5"]',
-    rejected='[tool.ptokit]\ntargets = ["a2a3", "a5"]',
+    example="""
+        {[tool.ptokit]
+        target = ["a2a3", "a5"]|[tool.ptokit]
+        targets = ["a2a3", "a5"]}
+    """,
+    unrun="it is about files",
 )

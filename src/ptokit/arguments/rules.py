@@ -8,6 +8,7 @@ ARGUMENT_FILE = define(
     scope=Scope.RUN,
     why="The kernel works on the array's elements; a pickle, an archive or a cut-off file has none to give.",
     source="docs/formats.md, Arguments",
-    accepted="--arg x.npy        with numpy.save('x.npy', numpy.zeros((64, 64), numpy.float32))",
-    rejected="--arg x.npy        with a text file, an .npz archive or an array of Python objects",
+    example="{--arg x.npy        with numpy.save('x.npy', numpy.zeros((64, 64), "
+    "numpy.float32))|--arg x.npy        with a text file, an .npz archive or an array of Python objects}",
+    unrun="it is about files",
 )

@@ -8,8 +8,8 @@ SPEC = define(
     scope=Scope.RUN,
     why="A key that is misspelled would silently leave out what it asks for.",
     source="docs/campaigns.md",
-    accepted='do = ["check", "run"]',
-    rejected='doo = ["check"]',
+    example='{do = ["check", "run"]|doo = ["check"]}',
+    unrun="it is about files",
 )
 PROGRAMS = define(
     "CAMP-PROGRAMS",
@@ -17,8 +17,9 @@ PROGRAMS = define(
     scope=Scope.RUN,
     why="A campaign of no cases would pass whatever happens.",
     source="docs/campaigns.md",
-    accepted='programs = ["kernels/*.pto"]     where the folder has such files',
-    rejected='programs = ["kernel/*.pto"]      where there is no such folder',
+    example='{programs = ["kernels/*.pto"]     where the folder has such files|programs = ["kernel/*.pto"]      '
+    "where there is no such folder}",
+    unrun="it is about files",
 )
 RESULTS = define(
     "CAMP-RESULTS",
@@ -26,8 +27,9 @@ RESULTS = define(
     scope=Scope.RUN,
     why="Results of another program, or of a broken disk, must not be mixed with new ones; the file is left as it is.",
     source="docs/campaigns.md",
-    accepted="--out nightly.sqlite       a new file, or one of an earlier campaign",
-    rejected="--out kernel.pto           a file of another kind",
+    example="{--out nightly.sqlite       a new file, or one of an earlier campaign|--out kernel.pto           a file "
+    "of another kind}",
+    unrun="it is about files",
 )
 TARGET = define(
     "CAMP-TARGET",
@@ -35,6 +37,7 @@ TARGET = define(
     scope=Scope.RUN,
     why="The targets accept and compute different things, so there is no default.",
     source="docs/campaigns.md",
-    accepted='ptokit campaign kernels/ --target a5, or targets = ["a5"]',
-    rejected="ptokit campaign kernels/     where a text has no pto.target_arch",
+    example='{ptokit campaign kernels/ --target a5, or targets = ["a5"]|ptokit campaign kernels/     where a text '
+    "has no pto.target_arch}",
+    unrun="it is about files",
 )

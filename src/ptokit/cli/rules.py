@@ -8,8 +8,9 @@ OUTPUT_DIRECTORY = define(
     scope=Scope.RUN,
     why="Results are written together after the run; a run whose results cannot be kept is stopped before it starts.",
     source="docs/formats.md, Outputs",
-    accepted="--out results      where results is a directory or does not exist yet",
-    rejected="--out kernel.pto   where kernel.pto is a file",
+    example="{--out results      where results is a directory or does not exist yet|--out kernel.pto   where "
+    "kernel.pto is a file}",
+    unrun="it is about files",
 )
 PICTURE_FILE = define(
     "CLI-03",
@@ -17,8 +18,8 @@ PICTURE_FILE = define(
     scope=Scope.RUN,
     why="A picture is written completely or not at all.",
     source="docs/cli.md, layout",
-    accepted="--svg nz.svg         in a directory that exists",
-    rejected="--svg drawings/      where drawings is a directory",
+    example="{--svg nz.svg         in a directory that exists|--svg drawings/      where drawings is a directory}",
+    unrun="it is about files",
 )
 REPORT_FILE = define(
     "CLI-04",
@@ -26,8 +27,8 @@ REPORT_FILE = define(
     scope=Scope.RUN,
     why="A run whose report cannot be kept is stopped before it starts.",
     source="docs/conformance.md",
-    accepted="--junit results.xml    in a directory that exists",
-    rejected="--junit results        where results is a directory",
+    example="{--junit results.xml    in a directory that exists|--junit results        where results is a directory}",
+    unrun="it is about files",
 )
 FORMATTED_FILE = define(
     "CLI-05",
@@ -35,8 +36,9 @@ FORMATTED_FILE = define(
     scope=Scope.RUN,
     why="The new text is completed beside the file and then takes its place, so the directory must be writable.",
     source="docs/cli.md, fmt",
-    accepted="ptokit fmt kernel.pto           in a directory of one's own",
-    rejected="ptokit fmt /usr/share/k.pto     where only the administrator may write; --stdout works",
+    example="{ptokit fmt kernel.pto           in a directory of one's own|ptokit fmt /usr/share/k.pto     where only "
+    "the administrator may write; --stdout works}",
+    unrun="it is about files",
 )
 CONVERTED_FILE = define(
     "CLI-06",
@@ -44,8 +46,9 @@ CONVERTED_FILE = define(
     scope=Scope.RUN,
     why="The text is completed beside the file and then takes its place: it is there as a whole or not at all.",
     source="docs/cli.md, convert",
-    accepted="ptokit convert k.pto --to ssa -o k_ssa.pto    in a directory that exists",
-    rejected="ptokit convert k.pto --to ssa -o forms        where forms is a directory",
+    example="{ptokit convert k.pto --to ssa -o k_ssa.pto    in a directory that exists|ptokit convert k.pto --to ssa "
+    "-o forms        where forms is a directory}",
+    unrun="it is about files",
 )
 FIXED_FILE = define(
     "CLI-08",
@@ -53,6 +56,7 @@ FIXED_FILE = define(
     scope=Scope.RUN,
     why="Fixes are lines of the text that the findings are about: in another text they would be at other places.",
     source="docs/cli.md, fix",
-    accepted="ptokit check kernel.pto --fix      of one's own file",
-    rejected="ptokit check kernel.pto --fix      where kernel.pto is read-only",
+    example="{ptokit check kernel.pto --fix      of one's own file|ptokit check kernel.pto --fix      where "
+    "kernel.pto is read-only}",
+    unrun="it is about files",
 )

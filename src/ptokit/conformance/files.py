@@ -24,8 +24,8 @@ define(
     scope=Scope.RUN,
     why="A case is only worth something with exactly the data it was made with.",
     source="docs/conformance.md",
-    accepted="the folder as it was published",
-    rejected="a manifest whose blob_sha256 differs from the hash of the blob",
+    example="{the folder as it was published|a manifest whose blob_sha256 differs from the hash of the blob}",
+    unrun="it is about files",
 )
 define(
     "CONF-FORMAT",
@@ -33,8 +33,8 @@ define(
     scope=Scope.RUN,
     why="What a case means, and how results are judged, is different in each form.",
     source="docs/conformance.md",
-    accepted='{"format": "pto-move-vectors", "cases": […]}',
-    rejected='{"tests": […]}',
+    example='{{"format": "pto-move-vectors", "cases": […]}|{"tests": […]}}',
+    unrun="it is about files",
 )
 
 _BROKEN = (OSError, ValueError, KeyError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)

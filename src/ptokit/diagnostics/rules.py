@@ -18,7 +18,7 @@ from ptokit.records import dataclass
 from ptokit.records.on_demand import OnDemand
 
 from .conditions import Check, Conditions, Part, conditions
-from .evidence import EVIDENCE, Evidence, verdict
+from .evidence import Evidence, verdict
 from .finding import Severity
 
 
@@ -66,7 +66,6 @@ class Rule:
     on: str = ""  # the target of the example, where that is not `example_target`'s choice
     unrun: str = ""  # why the example is not run by a test: it is about files, other machines, or nothing breaks it
     reported_as: str = ""  # rules that findings name instead, whose examples hold for this one
-    prose: tuple[str, str] = ("", "")
     decision: str = ""  # where public facts leave something open: the reading ptokit chose
     enforced: bool = True
     covered_by: tuple[str, ...] = ()
@@ -77,12 +76,12 @@ class Rule:
     @property
     def accepted(self) -> str:
         """The program of the example that keeps the rule."""
-        return choice(self.example, 0) or self.prose[0]
+        return choice(self.example, 0)
 
     @property
     def refused(self) -> str:
         """The one that breaks it."""
-        return choice(self.example, 1) or self.prose[1]
+        return choice(self.example, 1)
 
     @property
     def example_target(self) -> str:
@@ -151,11 +150,8 @@ def define(id: str, what: str, **fields: Any) -> Rule:
     if CATALOGUE.has_imported(id):
         raise ValueError(f"rule {id} is defined twice")
     own = (Evidence.ASSEMBLER,) if fields.get("scope") is Scope.ASSEMBLER else ()
-    given = fields.pop("evidence", None)
-    behind = EVIDENCE.get(id, ()) if given is None else tuple(map(Evidence, given.split()))
+    behind = map(Evidence, fields.pop("evidence", "").split())
     evidence = tuple(dict.fromkeys((*own, *behind)))
-    if "accepted" in fields or "rejected" in fields:
-        fields["prose"] = (fields.pop("accepted", ""), fields.pop("rejected", ""))
     if evidence:
         if "severity" in fields:
             raise ValueError(f"the severity of {id} follows from its evidence")
@@ -164,7 +160,7 @@ def define(id: str, what: str, **fields: Any) -> Rule:
     return made
 
 
-def rule(id: str, *example: str, what: str = "", **fields: Any) -> RuleDecorator:
+def rule(id: str, example: str = "", *, what: str = "", **fields: Any) -> RuleDecorator:
     """Decorator that makes a rule of the function that checks it; `fields` are those of `Rule`.
 
     The first paragraph of the function's docstring is the sentence that must hold. A second one says why, and one that
@@ -179,8 +175,7 @@ def rule(id: str, *example: str, what: str = "", **fields: Any) -> RuleDecorator
         else:
             given = check.sentence if isinstance(check, Conditions) else check.__doc__
             stated = {"what": what} if what else _paragraphs(given if check else "")
-        shown = {"example": example[0]} if len(example) == 1 else {"prose": (*example, "", "")[:2]}
-        return define(id, **{**stated, **shown, **fields}, check=check)
+        return define(id, **{**stated, "example": example, **fields}, check=check)
 
     return made
 
@@ -203,10 +198,10 @@ def family(source: str, prefix: str = "", **fields: Any) -> Callable[..., RuleDe
     The targets follow from the id, where that names one: ``EW-A5-01`` is of a5.
     """
 
-    def made(id: str, *example: str, **more: Any) -> RuleDecorator:
+    def made(id: str, example: str = "", **more: Any) -> RuleDecorator:
         id = f"{prefix}{id}"
         targets = next((_NAMED[part] for part in id.split("-") if part in _NAMED), ALL_TARGETS)
-        return rule(id, *example, **{"source": source, "targets": targets, **fields, **more})
+        return rule(id, example, **{"source": source, "targets": targets, **fields, **more})
 
     return made
 

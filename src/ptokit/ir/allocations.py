@@ -20,8 +20,8 @@ from .survey import Survey
 from .views import Breach, Breaches, alloc_tile, tassign
 
 
-def _rule(id: str, what: str, function: str, rejected: str, accepted: str, **more: Any) -> None:
-    more = {"source": f"PTOAS 2026-08 {function}", "rejected": rejected, "accepted": accepted, **more}
+def _rule(id: str, what: str, function: str, example: str = "", **more: Any) -> None:
+    more = {"source": f"PTOAS 2026-08 {function}", "example": example, **more}
     define(id, what, scope=Scope.ASSEMBLER, **more)
 
 
@@ -29,16 +29,21 @@ _rule(
     "TL-1",
     "A tile has at least one row and column, a valid region inside them, and boxes of 32, 512 or 1024 bytes.",
     "PTOTypeDefs.cpp TileBufType",
-    "fractal=16",
-    "fractal=512",
+    "%t = pto.alloc_tile : !pto.tile_buf<vec, 16x16xf32, fractal={32|16}>",
+    on="a2a3",
 )
 _rule(
     "AL-7",
     "A constant address of a tile is not negative and a multiple of 32 bytes; of 512 in left, right and acc.",
     "PTO.cpp verifyConstantLocalAddress",
-    "alloc_tile addr = 70660",
-    "alloc_tile addr = 70656",
+    """
+        func.func @k() {
+          %a = arith.constant 64 : i64 %t = pto.alloc_tile addr = %a : !pto.tile_buf<{vec|acc}, 16x16xf32>
+          return
+        }
+    """,
     covered_by=("ADDR-ALIGN",),
+    on="a2a3",
 )
 _rule(
     "AL-8",
@@ -46,32 +51,40 @@ _rule(
     "floats; those of a tile with boxes are whole boxes, but for the rows of vec tiles, of scales, and of one "
     "row.",
     "PTO.cpp verifyTileBufLayoutConstraints",
-    "alloc_tile : !pto.tile_buf<vec, 7x7xf32>",
-    "alloc_tile : !pto.tile_buf<vec, 7x8xf32>",
+    "%t = pto.alloc_tile : !pto.tile_buf<vec, {7x8xf32|7x7xf32}>",
     why="Without --rules assembler the rules of tiles (TILE-05 and others) say it.",
+    on="a2a3",
 )
 _rule(
     "AM-1",
     "Several tiles of one type: valid sizes are given where the type leaves them open, and only there; elements "
     "of 8 bits are integers, the tiles are no row longer in memory, and their addresses are the assembler's own.",
     "PTO.cpp AllocMultiTileOp",
-    "a slot with compact=2",
-    "a slot with compact=0",
+    "%m = pto.alloc_multi_tile : !pto.multi_tile_buf<!pto.tile_buf<vec, 16x16xf32{|, compact=2}>, count=2>",
+    evidence="ptokit",
+    on="a2a3",
 )
 _rule(
     "LV-3",
     "At level 3 the program gives the scratch tiles that its instructions need.",
     "PTOMaterializeImplicitTmp.cpp",
-    "txor without tmp on a2a3, checked with --level 3",
-    "txor without tmp, checked with --level 2",
+    "// ptokit check --level 3 --rules assembler\n"
+    "%z = arith.constant 0 : i64\n"
+    "%y = arith.constant 4096 : i64\n"
+    "%a = pto.alloc_tile addr = %z : !pto.tile_buf<vec, 16x16xi16>\n"
+    "%t = pto.alloc_tile addr = %y : !pto.tile_buf<vec, 16x16xi16>\n"
+    "pto.txor ins(%a, %a{, %t|} : !pto.tile_buf<vec, 16x16xi16>, !pto.tile_buf<vec, 16x16xi16>{, "
+    "!pto.tile_buf<vec, 16x16xi16>|}) outs(%a : !pto.tile_buf<vec, 16x16xi16>)",
     why="At levels 1 and 2 the assembler makes and places them.",
+    evidence="ptokit",
+    on="a2a3",
 )
 _rule(
     "LV-4",
     "The assembler makes a scratch tile that is left out as large as an operand whose type states its valid region.",
     "PTOMaterializeImplicitTmp.cpp",
-    "tquant without tmp of a tile with valid=?x?, on a2a3",
-    "tquant without tmp of a tile with valid=16x64",
+    "{tquant without tmp of a tile with valid=16x64|tquant without tmp of a tile with valid=?x?, on a2a3}",
+    unrun="in words so far",
 )
 
 ALLOCATIONS = frozenset(("pto.alloc_tile", "pto.alloc_multi_tile"))

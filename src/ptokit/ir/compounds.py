@@ -6,6 +6,7 @@ What they say is the reference verifier's (PTOAS of August 2026, PTO.cpp).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ptokit.diagnostics import Scope, define
 from ptokit.isa.site import known
@@ -17,52 +18,61 @@ from .facts import Facts
 from .views import Breach, Breaches
 
 
-def _rule(id: str, what: str, verifier: str, rejected: str, accepted: str) -> None:
+def _rule(id: str, what: str, verifier: str, example: str = "", **more: Any) -> None:
     source = f"PTOAS 2026-08 PTO.cpp {verifier}"
-    define(id, what, scope=Scope.ASSEMBLER, source=source, rejected=rejected, accepted=accepted)
+    define(id, what, scope=Scope.ASSEMBLER, source=source, example=example, **more)
 
 
 _rule(
     "SV-1",
     "subview has two offsets from 0 and two sizes from 1; its result has that size, and the rest of the source's type.",
     "SubViewOp",
-    "subview %t[%c0, %c0] sizes [16, 16] : 32x32 f32 -> 16x32 f32",
-    "… -> 16x16 f32",
+    "%a = pto.subview %t[%c0, %c0] sizes [16, 16] : !pto.tile_buf<vec, 32x32xf32> -> "
+    "!pto.tile_buf<vec, 16x{16|32}xf32>",
+    evidence="ptokit",
 )
 _rule(
     "SV-2",
     "The valid region of a subview is 0 to its size: stated by the type, or by values that the type agrees with.",
     "SubViewOp",
-    "subview … sizes [16, 16] : … -> 16x16 f32, valid=?x?",
-    "subview … sizes [16, 16] valid [%n, %m] : … -> 16x16 f32, valid=?x?",
+    "{subview … sizes [16, 16] valid [%n, %m] : … -> "
+    "16x16 f32, valid=?x?|subview … sizes [16, 16] : … -> 16x16 f32, valid=?x?}",
+    evidence="ptokit",
+    unrun="in words so far",
 )
 _rule(
     "SV-3",
     "A subview of a boxed tile covers whole boxes.",
     "SubViewOp",
-    "8 rows of a tile with boxes of 16 rows",
-    "16 rows of it, from row 16",
+    "%a = pto.subview %m[%c0, %c0] sizes [{16|8}, 64] : !pto.tile_buf<mat, 64x64xf16, blayout=col_major, "
+    "slayout=row_major>",
+    evidence="ptokit",
 )
 _rule(
     "MT-1",
     "multi_tile_get gives a tile of the slots' type; a constant slot is below their count.",
     "MultiTileGetOp",
-    "multi_tile_get %m[%c2] of two slots",
-    "multi_tile_get %m[%c1] of two slots",
+    "%c8 = arith.constant 8 : index\n"
+    "%a = pto.multi_tile_get %m[%c8] : !pto.multi_tile_buf<!pto.tile_buf<vec, 16x16xf32>, count={12|2}> -> "
+    "!pto.tile_buf<vec, 16x16xf32>",
+    evidence="ptokit",
 )
 _rule(
     "LA-1",
     "An array on the stack takes one index for each dimension, and holds values of its element type.",
     "LocalArrayGetOp, LocalArraySetOp",
-    "local_array_get %a[%i] : !pto.local_array<4x4xi32> -> i32",
-    "local_array_get %a[%i, %j] : !pto.local_array<4x4xi32> -> i32",
+    "pto.local_array_set %m[%c0, %n], %x : !pto.local_array<4x2xi32>, {i32|f32}",
+    evidence="ptokit",
 )
 _rule(
     "STRUCT-1",
     "The path into a struct leads to a number, which has the type of the value.",
     "StructGetOp, StructSetOp",
-    "struct_get %s[2] : !pto.struct<i32, f16> -> f16",
-    "struct_get %s[1] : !pto.struct<i32, f16> -> f16",
+    """
+        %m = pto.declare_struct -> !pto.struct<i32, !pto.struct<f16, i8>>
+        pto.struct_set %m[{0|2}], %i : !pto.struct<i32, !pto.struct<f16, i8>>, i32
+    """,
+    evidence="ptokit",
 )
 
 

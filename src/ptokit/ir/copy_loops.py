@@ -18,8 +18,11 @@ define(
     source="vector-path 3.2, 8",
     why="The counts stay until they are set again: the next copy of this direction would be repeated, too.",
     decision="The last counts in the text count, whatever branch or loop they stand in; unknown ones pass.",
-    accepted="set_loop_size_outtoub 4, 1; a copy; set_loop_size_outtoub 1, 1",
-    rejected="set_loop_size_outtoub 4, 1 and a copy, to the end of the kernel",
+    example="""
+        {|%eight = arith.constant 2097160 : i64
+        }pto.set_loop_size_outtoub %eight : i64
+    """,
+    evidence="legal",
 )
 
 

@@ -15,8 +15,8 @@ from .facts import Facts
 from .views import Breach, Breaches
 
 
-def _rule(id: str, what: str, function: str, rejected: str, accepted: str, **more: Any) -> None:
-    more = {"source": f"PTOAS 2026-08 {function}", "rejected": rejected, "accepted": accepted, **more}
+def _rule(id: str, what: str, function: str, example: str = "", **more: Any) -> None:
+    more = {"source": f"PTOAS 2026-08 {function}", "example": example, **more}
     define(id, what, scope=Scope.ASSEMBLER, **more)
 
 
@@ -25,44 +25,69 @@ _rule(
     "Memory of a transfer between devices is a view with dimensions from 1; they are open only in put and get, "
     "and there only in slices. Both ends have one element type, in put and get one shape.",
     "PTO.cpp verifyCommGlobalLike, TPutOp, TGetOp",
-    "comm.tput of a tensor_view<?xf32>",
-    "comm.tput of a partition_tensor_view<?xf32>",
+    "func.func @k(%d: !pto.partition_tensor_view<16x16xf32>, %s: "
+    "!pto.partition_tensor_view<{16x16xf32|16x8xf32}>, %t: !pto.tile_buf<vec, 16x16xf32> ) {\n"
+    "  pto.comm.tput(%d, %s, buf(%t) : !pto.partition_tensor_view<16x16xf32>, "
+    "!pto.partition_tensor_view<{16x16xf32|16x8xf32}>, !pto.tile_buf<vec, 16x16xf32>) {atomicType = "
+    "#pto<atomic_type atomic_none>}\n"
+    "  return\n"
+    "}",
+    evidence="ptokit",
+    on="a2a3",
 )
 _rule(
     "CM-2",
     "Tiles of a transfer lie in vec, have the element type of the memory, and are of one type.",
     "PTO.cpp verifyCommStagingTileLike, verifyCommPingPongSameType",
-    "comm.tput with buf(%ping, %pong) of two types",
-    "comm.tput with buf(%ping)",
+    "func.func @k(%d: !pto.partition_tensor_view<16x16xf32>, %s: !pto.partition_tensor_view<16x16xf32>, %t: "
+    "!pto.tile_buf<vec, 16x16xf32> ) {\n"
+    "  %u = pto.alloc_tile : !pto.tile_buf<{vec|mat}, 16x16xf32> pto.comm.tput(%d, %s, buf(%t, %u) : "
+    "!pto.partition_tensor_view<16x16xf32>, !pto.partition_tensor_view<16x16xf32>, !pto.tile_buf<vec, "
+    "16x16xf32>, !pto.tile_buf<{vec|mat}, 16x16xf32>)\n"
+    "  return\n"
+    "}",
+    evidence="ptokit",
+    on="a2a3",
 )
 _rule(
     "CM-3",
     "The memory of a group's members has one type, which fits the root's, and the root is one of them.",
     "PTO.cpp verifyCommGlobalGroup, TBroadcastOp, CommTGatherOp, CommTScatterOp, TReduceOp",
-    "root = 2 of two members",
-    "root = 1 of two members",
+    "func.func @k(%d: !pto.partition_tensor_view<16x16xf32>, %s: !pto.partition_tensor_view<16x16xf32>, %t: "
+    "!pto.tile_buf<vec, 16x16xf32> ) {\n"
+    "  pto.comm.tbroadcast(%d, recv(%t), group(%d, %s) : "
+    "!pto.partition_tensor_view<16x16xf32>, !pto.tile_buf<vec, 16x16xf32>, "
+    "!pto.partition_tensor_view<16x16xf32>, !pto.partition_tensor_view<16x16xf32>) {root = {1|2}}\n"
+    "  return\n"
+    "}",
+    evidence="ptokit",
+    on="a2a3",
 )
 _rule(
     "CM-4",
     "A signal is a view of i32 with stated dimensions; it is set to and compared with an i32.",
     "PTO.cpp verifyCommSignalLike",
-    "comm.tnotify of a tensor_view<?xi32>",
-    "comm.tnotify of a tensor_view<1xi32>",
+    "%o = arith.constant 1 : {i32|i64} pto.comm.tnotify(%n, %o : !pto.tensor_view<1xi32>, {i32|i64}) "
+    "{notifyOp = #pto<notify_op set>}",
+    evidence="ptokit",
+    on="a2a3",
 )
 _rule(
     "SYNCALL-1",
     "A soft syncall has a workspace in global memory of at least 16 i32, and may say how many cores there are, as "
     "an i32; a hard one has neither.",
     "PTO.cpp SyncAllOp",
-    "soft without a workspace",
-    "soft with a !pto.ptr<i32>",
+    "pto.syncall(%p : !pto.ptr<{i32|f32}>) mode = #pto.sync_all_mode<soft>, core_type = #pto.sync_core_type<aiv_only>",
+    evidence="ptokit",
+    on="a2a3",
 )
 _rule(
     "CMO-1",
     "The cache lines to invalidate are those of global memory.",
     "PTO.cpp CmoCacheInvalidOp",
-    "cmo.cacheinvalid %p single_cache_line : !pto.ptr<i32, vec>",
-    "cmo.cacheinvalid %p single_cache_line : !pto.ptr<i32>",
+    "pto.cmo.cacheinvalid %p single_cache_line : !pto.ptr<i32, {gm|vec}>",
+    evidence="ptokit",
+    on="a2a3",
 )
 
 View = TensorView | PartitionView

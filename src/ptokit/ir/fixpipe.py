@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Scope, define
 from ptokit.records import dataclass
@@ -23,34 +24,43 @@ from .survey import Surveys
 _SOURCE = "PTOAS 2026-08 PTO.cpp"
 
 
-def _rule(id: str, what: str, rejected: str, accepted: str) -> None:
-    define(id, what, scope=Scope.ASSEMBLER, source=_SOURCE, rejected=rejected, accepted=accepted)
+def _rule(id: str, what: str, example: str = "", **more: Any) -> None:
+    define(id, what, scope=Scope.ASSEMBLER, source=_SOURCE, example=example, **more)
 
 
 _rule(
     "FX-1",
     "A pipe with acc_push_epilogue goes from cube to vector, whole (dir_mask = 1, nosplit = true, split = 0), through "
     "a buffer that the consumer reserves; pipes have no other words of the fix-pipe.",
-    "aic_initialize_pipe {dir_mask = 2, …, acc_push_epilogue = …}",
-    "aic_initialize_pipe {dir_mask = 1, …, nosplit = true, acc_push_epilogue = …}",
+    "{aic_initialize_pipe {dir_mask = 1, …, nosplit = true, acc_push_epilogue = …}|aic_initialize_pipe "
+    "{dir_mask = 2, …, acc_push_epilogue = …}}",
+    evidence="ptokit",
+    unrun="in words so far",
 )
 _rule(
     "FX-2",
     "acc_push_epilogue has a layout, a quantisation that the target knows, and a relu; both ends state the same.",
-    "layout = nz2nd at the producer, nz2dn at the consumer",
-    "layout = nz2nd, quant = f32_f16, relu = no_relu at both",
+    "{layout = nz2nd, quant = f32_f16, relu = no_relu at both|layout = nz2nd at the producer, nz2dn at the consumer}",
+    evidence="ptokit",
+    unrun="in words so far",
 )
 _rule(
     "FX-3",
     "The pushed accumulator and the popped tile have the types and layout of the epilogue, and a slot holds the tile.",
-    "quant = f32_f16, and the consumer pops f32",
-    "quant = f32_f16: an f32 accumulator is pushed, an f16 tile popped",
+    "{quant = f32_f16: an f32 accumulator is pushed, an f16 tile popped|quant = f32_f16, and the consumer pops f32}",
+    evidence="ptokit",
+    unrun="in words so far",
 )
 _rule(
     "FX-4",
     "A push that quantises has its set_quant_scalar or set_quant_vector before it in the block, for its pipe.",
-    "quant = deqf16_scalar and no set_quant_scalar with the id",
-    "set_quant_scalar(%s : f32) {id = 0}, then tpush_to_aiv(…) {id = 0, split = 0}",
+    """
+        {|  pto.set_quant_scalar(%s : f32) {id = 0}
+        }func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          return
+        }
+    """,
+    evidence="ptokit",
 )
 
 _HIDDEN = frozenset(

@@ -12,8 +12,8 @@ from .core import Module, Op
 from .survey import Survey, Surveys
 
 
-def _rule(id: str, what: str, function: str, rejected: str, accepted: str, **more: Any) -> None:
-    more = {"source": f"PTOAS 2026-08 {function}", "rejected": rejected, "accepted": accepted, **more}
+def _rule(id: str, what: str, function: str, example: str = "", **more: Any) -> None:
+    more = {"source": f"PTOAS 2026-08 {function}", "example": example, **more}
     define(id, what, scope=Scope.ASSEMBLER, **more)
 
 
@@ -22,22 +22,30 @@ _rule(
     "A struct stays in the function and the region that declare it: no parameter, no result, and none of an "
     "operation but its declaration.",
     "PTO.cpp DeclareStructOp, validateStructProvenance",
-    "scf.yield %s : !pto.struct<i32>",
-    "struct_set %s[0], %x in the region",
+    "{struct_set %s[0], %x in the region|scf.yield %s : !pto.struct<i32>}",
+    evidence="ptokit",
+    unrun="in words so far",
 )
 _rule(
     "IP-1",
     "A pointer is made of an i64.",
     "PTO.cpp IntToPtrOp",
-    "inttoptr %a : i32 -> !pto.ptr<ui32>",
-    "inttoptr %a : i64 -> !pto.ptr<ui32>",
+    """
+        %p = pto.inttoptr %n : i{64|32} -> !pto.ptr<ui32>
+        %v = pto.load_scalar %p[%i] : !pto.ptr<ui32> -> ui32
+    """,
+    evidence="ptokit",
 )
 _rule(
     "IP-2",
     "A pointer made of a number is where load_scalar and store_scalar read and write, and nothing else.",
     "PTOValidateIntToPtrUses.cpp",
-    "addptr %p, %i of an inttoptr",
-    "load_scalar %p[%i] of an inttoptr",
+    """
+        %p = pto.inttoptr %n : i64 -> !pto.ptr<i32>
+        {|%q = pto.addptr %p, %i : !pto.ptr<i32> -> !pto.ptr<i32>
+        }%v = pto.load_scalar %{p|q}[%i] : !pto.ptr<i32> -> i32
+    """,
+    evidence="ptokit",
 )
 
 _ACCESSES = ("pto.load_scalar", "pto.store_scalar")

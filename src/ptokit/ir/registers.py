@@ -15,8 +15,12 @@ RULE = define(
     targets=("a2a3",),
     source="library headers for a2a3, none of which has a register; micro instruction reference, for a5 only",
     decision="A manual calls these operations emulated on a2a3, where nothing emulates them. The cpu target runs them.",
-    accepted="pto.vlds for a5",
-    rejected="pto.vlds for a2a3",
+    example="""
+        pto.vecscope {
+        {|%r = pto.vlds %p[%c0] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>
+        }}
+    """,
+    evidence="static_assert",
 )
 
 

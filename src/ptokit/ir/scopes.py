@@ -20,16 +20,25 @@ define(
     "What makes or takes vector registers, predicates and align states stands in one vector scope; scopes are not "
     "nested.",
     source="vector-path 2, 8",
-    accepted="pto.vecscope { %v = pto.vlds … }",
-    rejected="pto.vlds behind the end of a pto.vecscope",
+    example="""
+        pto.vecscope {
+          {%v = pto.vlds %p[%i] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>|}
+        }
+        {|%v = pto.vlds %p[%i] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>}
+    """,
+    evidence="ptokit",
 )
 define(
     "VEC-A5-02-LINT",
     "A function that works on vector registers has a vector scope.",
     source="vector-path 2, 8",
     decision="A function without any scope, as in the fragments of manuals, is read as one scope.",
-    accepted="pto.vecscope { %v = pto.vlds … }",
-    rejected="pto.vlds in a function without pto.vecscope",
+    example="""
+        {pto.vecscope {
+          %v = pto.vlds %p[%i] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>
+        }|%v = pto.vlds %p[%i] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>}
+    """,
+    evidence="document",
 )
 
 define(
@@ -37,8 +46,13 @@ define(
     "A mem_bar stands in a vector scope: between pipes it orders nothing.",
     source="vector-path 7, 8",
     decision="A mem_bar outside of the scopes of a function is taken to be meant for other pipes.",
-    accepted="pto.mem_bar between a vsts and a vlds of one scope",
-    rejected="pto.mem_bar between a vector scope and the copy of its result",
+    example="""
+        pto.vecscope {
+        %v = pto.vlds %u[%c0] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>
+        }{|
+        pto.mem_bar "VST_LD"}
+    """,
+    evidence="legal",
 )
 
 _REGISTERS = (VReg, Mask, Align)

@@ -18,8 +18,8 @@ from .survey import Survey
 from .views import Breach, Breaches
 
 
-def _rule(id: str, what: str, function: str, rejected: str, accepted: str, **more: Any) -> None:
-    more = {"source": f"PTOAS 2026-08 {function}", "rejected": rejected, "accepted": accepted, **more}
+def _rule(id: str, what: str, function: str, example: str = "", **more: Any) -> None:
+    more = {"source": f"PTOAS 2026-08 {function}", "example": example, **more}
     define(id, what, scope=Scope.ASSEMBLER, **more)
 
 
@@ -27,15 +27,26 @@ _rule(
     "FOR-1",
     "The step of a loop is positive, where it is constant.",
     "ptoas.cpp validateSCFForConstantSteps",
-    "scf.for %i = %a to %b step %c0",
-    "scf.for %i = %a to %b step %c1",
+    """
+        func.func @k() {
+          %z = arith.constant 0 : index %k = arith.constant {1|0} : index scf.for %i = %z to %k step %k { scf.yield }
+          return
+        }
+    """,
+    evidence="ptokit",
+    on="a2a3",
 )
 _rule(
     "SIMT-1",
     "A section of SIMT threads stands in no other, and in no function that threads run.",
     "PTO.cpp SectionSimtOp",
-    "pto.section.simt<<<32, 1, 1>>> { pto.section.simt<<<32, 1, 1>>> { } }",
-    "pto.section.simt<<<32, 1, 1>>> { }",
+    """
+        func.func @k() attributes {pto.simt_entry} {
+          {|pto.section.simt<<<32, 1, 1>>> {  }
+          }return
+        }
+    """,
+    evidence="ptokit",
 )
 
 _rule(
@@ -44,8 +55,13 @@ _rule(
     "registers or products: no allocation, tile operation, transfer, synchronisation, section, call or work of one "
     "thread.",
     "PTOMaterializeTileOpSections.cpp",
-    "pto.barrier in a helper",
-    "pto.vadd in a helper",
+    """
+        func.func private @h() attributes {pto.tileop.helper} {
+          {|pto.barrier <PIPE_V>
+          }return
+        }
+    """,
+    evidence="ptokit",
 )
 
 _SIMT, _THREADS = "pto.section.simt", "pto.simt_entry"

@@ -2,167 +2,203 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptokit.diagnostics import Rule, Scope, define
 
 
-def _rule(id: str, what: str, why: str, accepted: str, rejected: str) -> Rule:
-    return define(id, what, scope=Scope.RUN, why=why, accepted=accepted, rejected=rejected)
+def _rule(id: str, what: str, why: str, example: str, **more: Any) -> Rule:
+    return define(id, what, scope=Scope.RUN, why=why, example=example, **more)
 
 
 CONTEXT = _rule(
     "LANG-CONTEXT",
     "Tiles, views, instructions and the words for control flow belong inside a kernel function.",
     "They record operations of the kernel that is being traced; outside there is nothing to record into.",
-    '@pto.kernel(target="a5")\ndef f(x):\n    t = pto.Tile(pto.TileType.Vec, pto.f32, 8, 8)',
-    "t = pto.Tile(pto.TileType.Vec, pto.f32, 8, 8)  # at module level",
+    """
+        @kernel(target="a5")
+        def example():
+            t = Tile(Vec, f32, 8, 8){|
+        Tile(Vec, f32, 8, 8)}
+    """,
 )
 TARGET = _rule(
     "LANG-TARGET",
     "A kernel names its target: cpu, a2a3 (also a2, a3) or a5.",
     "The targets accept and compute different things, so there is no default.",
-    '@pto.kernel(target="a5")',
-    "@pto.kernel",
+    """
+        @kernel{(target="a5")|}
+        def example():
+            pass
+    """,
 )
 FILE = _rule(
     "LANG-FILE",
     "A Python file with kernels can be executed and has them at its top level.",
     "Kernels are made when their file is executed, as a module; what it does as a script is left out.",
-    "ptokit check kernels.py:scale",
-    "ptokit check kernels.py    # where kernels.py raises an exception",
+    "{ptokit check kernels.py:scale|ptokit check kernels.py    # where kernels.py raises an exception}",
+    unrun="it is about files",
 )
 NAME = _rule(
     "LANG-NAME",
     "A kernel names what is there: variables, instructions and types of ptokit, attributes of its objects.",
     "Python would say so when it comes to the line; a kernel is compiled before it runs.",
-    "pto.TADD(t, t, t)",
-    "pto.TADDD(t, t, t)",
+    "t = Tile(Vec, f32, 8, 8); {TADD|TADDD}(t, t, t)",
 )
 RAISES = _rule(
     "LANG-RAISES",
     "What Python carries out while a kernel is compiled or interpreted raises nothing.",
     "Sizes, lists and calls of Python are decided before the kernel runs, and an exception ends that.",
-    "m = n // 2",
-    "m = 1 // 0",
+    "rows = 16 // {2|0}; Tile(Vec, f32, rows, 8)",
 )
 PARAMETER = _rule(
     "LANG-PARAM",
     "The kind and element type of every parameter are known: from its annotation or from the argument of a call.",
     "A kernel is traced once per signature; without types there is nothing to trace.",
-    "def f(x: pto.Ptr[pto.f32], n: int): ...",
-    "def f(x, n): ...  # then f.to_pto() before any call",
+    """
+        @kernel(target="a5")
+        def example({x: Ptr[f32]|x}):
+            x[0] = 1.0
+        example.to_pto()
+    """,
 )
 ARGUMENT = _rule(
     "LANG-ARG",
     "Arguments of a launch fit the parameters: arrays in C order for pointers, numbers for scalars.",
     "Global memory is the caller's own array, seen without a copy, so its bytes must be where a pointer expects them.",
-    "kernel[4](x, y, 1024)",
-    "kernel[4]([1.0, 2.0], y, 1024)",
+    """
+        @kernel(target="a5")
+        def example(x: Ptr[f32]):
+            x[0] = 1.0
+        example({np.zeros(64, np.float32)|[1.0, 2.0]})
+    """,
 )
 WATCH = _rule(
     "LANG-WATCH",
     "What is to be watched is named by a tile's name, by a line with an instruction, or by both.",
     "A name that is not there would never be seen.",
-    'kernel.watch("acc", "acc@31", "@31:block=0,i=3")',
-    'kernel.watch("akk")',
+    """
+        @kernel(target="a5")
+        def example(x: Ptr[f32]):
+            acc = Tile(Vec, f32, 8, 8)
+            TLOAD(acc, GlobalTensor(x, (8, 8)))
+        example.watch("{acc|akk}")(np.zeros(64, np.float32))
+    """,
 )
 WRITE = _rule(
     "LANG-WRITE",
     "Arrays that the kernel stores to are writable.",
     "Results go into the caller's array.",
-    "y = np.empty(64, np.float32); kernel(x, y)",
-    "y.flags.writeable = False; kernel(x, y)",
+    """
+        core = Core("a5")
+        x = np.zeros((16, 64), np.float32)
+        x.flags.writeable = {True|False}
+        core.TSTORE(core.GlobalTensor(x), core.Tile(Vec, f32, 16, 64).set(1))
+    """,
 )
 BLOCKS = _rule(
     "LANG-BLOCKS",
     "The number of blocks of a launch is a positive integer.",
     "Blocks are counted from 0 to blocks - 1.",
-    "kernel[8](x, y)",
-    "kernel[0](x, y)",
+    """
+        @kernel(target="a5")
+        def example(x: Ptr[f32]):
+            x[get_block_idx()] = 1.0
+        example[{4|0}](np.zeros(64, np.float32))
+    """,
 )
 CALL = _rule(
     "LANG-CALL",
     "An instruction is called with the operands of its signature, destination first.",
     "Operands are recorded by name in the order of the instruction table.",
-    "pto.TADD(z, x, y)",
-    "pto.TADD(z, x)",
+    "t = Tile(Vec, f32, 8, 8); TADD(t, t{, t|})",
 )
 KIND = _rule(
     "LANG-KIND",
     "Each operand is of its kind: a tile, a view of global memory, a number or a pointer.",
     "Tiles live on the core and views in global memory; only movement instructions connect them.",
-    "pto.TLOAD(tile, tensor)",
-    "pto.TLOAD(tensor, tile)",
+    "x: Ptr[f32]; t = Tile(Vec, f32, 8, 8); g = GlobalTensor(x, (8, 8)); TLOAD({t, g|g, t})",
 )
 ATTRIBUTE = _rule(
     "LANG-ATTR",
     "Attributes of an instruction exist and have one of their values.",
     "An attribute that no rule knows would be dropped silently.",
-    "pto.TSTORE(g, t, atomic=pto.AtomicType.AtomicAdd)",
-    "pto.TSTORE(g, t, atomic='sum')",
+    'x: Ptr[f32]; t = Tile(Vec, f32, 8, 8); TSTORE(GlobalTensor(x, (8, 8)), t, atomic={AtomicType.AtomicAdd|"sum"})',
 )
 SCALAR = _rule(
     "LANG-SCALAR",
     "A traced number has no value while the kernel is compiled: it cannot become a Python int or float.",
     "The kernel is compiled once for all blocks and arguments; its own if, for and while may depend on the number.",
-    "for i in range(n): ...",
-    "sizes = [1, 2][n]",
+    "n: int; x: Ptr[f32]; x[0] = {x[n]|[1.0, 2.0][n]}",
 )
 SCOPE = _rule(
     "LANG-SCOPE",
     "A value made inside a loop, a branch or another kernel is used only there.",
     "After it has ended the value may never have been computed. A variable that every way gives a value may be used.",
-    "if c:\n    at = 1\nelse:\n    at = 2\nx[at] = 0.0",
-    "if c:\n    at = 1\nx[at] = 0.0",
+    """
+        n: int
+        x: Ptr[f32]
+        {at = 2
+        |}if n > 4:
+            at = 1
+        x[at] = 0.0
+    """,
 )
 CONTROL = _rule(
     "LANG-CONTROL",
     "The statements of a kernel are those that can be compiled, and its source can be read.",
     "The kernel is compiled from its syntax tree: for, while, if, break, continue, return, calls of other functions. "
     "Nothing leaves a with-statement, or a loop written with pto.range, before its end.",
-    "for i in range(n):\n    if x[i] > 1.0:\n        break",
-    "try:\n    ...\nexcept ValueError:\n    ...",
+    """
+        x: Ptr[f32]
+        {if x[0] > 1.0:
+            x[0] = 1.0|try:
+            x[0] = 1.0
+        except ValueError:
+            pass}
+    """,
 )
 CARRIED = _rule(
     "LANG-CARRIED",
     "What a loop or a branch changes is a variable of one kind: a number, tile, register or pointer of one type.",
     "Such variables are values of the kernel. Lists and other objects of Python belong to the time when it is "
     "compiled, where a body is gone through once: at its end they hold what they held before it.",
-    "off = 0\nfor i in range(n):\n    pto.TLOAD(t, g[off:off + 64])\n    off = off + 64",
-    "seen = []\nfor i in range(n):\n    seen.append(i)",
+    """
+        n: int
+        x: Ptr[i32]
+        seen = {0|[]}
+        for i in range(n):
+            seen {= seen + 1|.append(i)}
+    """,
 )
 TILE = _rule(
     "LANG-TILE",
     "A tile has a location, an element type and static sizes; only a DYNAMIC valid dimension can change.",
     "Storage and instructions are planned from the type.",
-    "pto.Tile(pto.TileType.Vec, pto.f32, 16, 64, valid_row=n)",
-    "pto.Tile(pto.TileType.Vec, pto.f32, n, 64)",
+    "n: int; Tile(Vec, f32, {16, 64, valid_row=n|n, 64})",
 )
 VIEW = _rule(
     "LANG-VIEW",
     "A tensor in global memory has 1 to 5 dimensions with one stride each, and is sliced with steps of 1.",
     "A view is an offset and a size per dimension; anything else needs strides of its own.",
-    "g[r:r + 64, 0:128]",
-    "g[::2]",
+    "x: Ptr[f32]; g = GlobalTensor(x, (16, 64)); TLOAD(Tile(Vec, f32, 8, 64), g[{0:8|::2}])",
 )
 SYNC = _rule(
     "LANG-SYNC",
     "TSYNC waits for events: what an instruction returned, or tiles and views.",
     "An event stands for the instruction that wrote the operand.",
-    "e = pto.TLOAD(t, g)\npto.TSYNC(e)",
-    "pto.TSYNC(3)",
+    "x: Ptr[f32]; e = TLOAD(Tile(Vec, f32, 8, 64), GlobalTensor(x, (8, 64))); TSYNC({e|3})",
 )
 PIPE = _rule(
     "LANG-PIPE",
     "A pipe has a direction, slots, and a place for them: addresses in the consumers' buffers, and global memory where "
     "it leads through that.",
     "Both kinds of core compute addresses of slots from them.",
-    "pto.TPipe(0, pto.Direction.DIR_C2V, 8192, 2, c2v_consumer_buf=0)",
-    "pto.TPipe(0, pto.Direction.DIR_C2V, 8192, 2)",
+    "TPipe(0, Direction.DIR_C2V, 8192, 2{, c2v_consumer_buf=0|})",
 )
 CONTENTS = _rule(
     "LANG-CONTENTS",
     "What is put into a tile has the shape of its valid region, and numbers that its element type holds.",
     "Floats are rounded to the element type; an integer has no nearest value that would not surprise.",
-    "t.set(numpy.zeros((16, 64)))  # a 16x64 f16 tile",
-    "t.set([300])  # a u8 tile",
+    'core = Core("a5"); t = core.Tile(Vec, u8, 1, 32); t.set([{200|300}] * 32)',
 )

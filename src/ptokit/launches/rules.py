@@ -8,6 +8,6 @@ LOST = define(
     scope=Scope.RUN,
     why="Blocks whose worker dies are run once more elsewhere; where that one dies, too, their results are missing.",
     source="docs/campaigns.md",
-    accepted="a worker that is killed once",
-    rejected="a machine without enough memory for the tiles and arrays of a block",
+    example="{a worker that is killed once|a machine without enough memory for the tiles and arrays of a block}",
+    unrun="it is about other processes and machines",
 )

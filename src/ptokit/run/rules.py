@@ -140,8 +140,8 @@ _rule(
 _rule(
     "RUN-RANGE",
     "A number of type index fits 64 bits where it is used.",
-    rejected="the product of two indices of 1 << 40 as an offset that differs between blocks",
-    accepted="1 << 40",
+    example="{1 << 40|the product of two indices of 1 << 40 as an offset that differs between blocks}",
+    unrun="a guard: checks before it find such programs",
 )
 _rule(
     "RUN-STEP",
@@ -157,8 +157,8 @@ _rule(
     "RUN-REGION",
     "What an instruction reads and writes lies inside its tiles.",
     why="Instructions take their extent from one operand; a smaller one would be read or written past its end.",
-    rejected="TMULS(dst valid 64x32, src of 16x32)",
-    accepted="operands with the same valid region",
+    example="{operands with the same valid region|TMULS(dst valid 64x32, src of 16x32)}",
+    unrun="a guard: checks before it find such programs",
 )
 define(
     "GM-OOB",

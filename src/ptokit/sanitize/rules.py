@@ -10,6 +10,46 @@ _rule = partial(define, scope=Scope.SYNC)
 _warning = partial(_rule, severity=Severity.WARNING)
 _WHERE = "memory-model-and-sync 7, 10"
 
+_TILE = "x: Ptr[f32]; t = Tile(Vec, f32, 16, 32); g = GlobalTensor(x, (16, 32)); "
+_LOADED = "{set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0); wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0)|pipe_barrier(PIPE_MTE2)}; "
+_FILL = "TEXPANDS(t, 1.0); set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0); wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0); "
+_STORED = "{set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0); wait_flag(PIPE_MTE3, PIPE_V, EVENT_ID0)|pipe_barrier(PIPE_V)}; "
+_PIPES = {
+    "RAW": f"{_TILE}TLOAD(t, g); {_LOADED}TADDS(t, t, 1.0)",
+    "WAR": f"{_TILE}{_FILL}TSTORE(g, t); {_STORED}TEXPANDS(t, 2.0)",
+    "WAW": f"{_TILE}TLOAD(t, g); {_LOADED}TEXPANDS(t, 1.0)",
+}
+_BLOCKS = """
+    # ptokit sanitize --blocks 2
+    x: Ptr[f32]; t = Tile(Vec, f32, 16, 32); g = GlobalTensor(x, (16, 32))
+    if get_block_idx() == 0:
+        FIRST
+    {SYNCALL(SyncAllMode.Hard)|}
+    if get_block_idx() == 1:
+        SECOND
+"""
+_RANKS = """
+    # ptokit sanitize --ranks 2 --arg zeros:f32:2x512 --arg peer:x:+1 --arg zeros:i32:2x1 --arg peer:box:+1 --arg rank
+    x: Ptr[f32]; next_x: Ptr[f32]; box: Ptr[i32]; next_box: Ptr[i32]; rank: int
+    t = Tile(Vec, f32, 16, 32); g = GlobalTensor(x, (16, 32))
+    if rank == 0:
+        FIRST
+        {pipe_barrier(PIPE_ALL)|}
+        TNOTIFY(GlobalTensor(next_box, (1, 1)), 1)
+    else:
+        TWAIT(GlobalTensor(box, (1, 1)), 1)
+        SECOND
+"""
+
+
+def _between(program: str, kind: str, view: str = "g") -> str:
+    """A program of two cores that store and load in the order of a race of this kind; the first one through `view`."""
+    store = _FILL.replace("; ", "\n        ") + "TSTORE({}, t)"
+    read, write = "TLOAD(t, {})", store
+    first, second = {"RAW": (write, read), "WAR": (read, write), "WAW": (write, write)}[kind]
+    return program.replace("FIRST", first.format(view)).replace("SECOND", second.format("g"))
+
+
 for _kind, _first, _second, _fix in (
     ("RAW", "writes", "reads", "the reader sees old, new or torn data"),
     ("WAR", "reads", "overwrites", "the reader sees data that was to come later"),
@@ -21,8 +61,7 @@ for _kind, _first, _second, _fix in (
         "a flag or barrier orders the two.",
         why=f"Pipes run side by side: {_fix}.",
         source=_WHERE,
-        rejected="two instructions on different pipes and common bytes, without set_flag and wait_flag between them",
-        accepted="set_flag(p, q, id) after the first, wait_flag(p, q, id) before the second",
+        example=_PIPES[_kind],
     )
     _rule(
         f"RACE-XCORE-{_kind}",
@@ -31,8 +70,7 @@ for _kind, _first, _second, _fix in (
         source=_WHERE,
         decision="Blocks count by index, in a cluster the cube core before the vector ones; equal atomic updates "
         "do not race.",
-        rejected="two blocks that store the same row",
-        accepted="rows of its own for each block, or atomic stores of one kind",
+        example=_between(_BLOCKS, _kind),
     )
     _rule(
         f"RACE-XRANK-{_kind}",
@@ -42,8 +80,7 @@ for _kind, _first, _second, _fix in (
         "transfer engine, unless the core has waited for that.",
         source="memory-model-and-sync 5.5, 6; pto-isa docs/isa/comm TNOTIFY, TWAIT, TPUT_ASYNC; include/pto/comm",
         decision="Ranks count by number; equal atomic updates do not race.",
-        rejected="TSTORE to another rank's memory and TNOTIFY, without a barrier or a flag from PIPE_MTE3 between them",
-        accepted="TSTORE, pipe_barrier(PIPE_ALL), TNOTIFY; on the other rank TWAIT, then TLOAD",
+        example=_between(_RANKS, _kind, "GlobalTensor(next_x, (16, 32))"),
     )
 _warning(
     "RACE-INTRAPIPE",
@@ -165,8 +202,9 @@ _rule(
     why="The next product with a unit flag waits for it: that of another kernel, too, if nothing resets it.",
     source="PTOAS e32488c9, micro-isa 16",
     decision="A warning: kernels of the assembler's own suite end so.",
-    rejected="mad unit_flag(check_and_set), then a drain with unit_flag(check_only)",
-    accepted="a last drain with unit_flag(check_and_clear)",
+    example="{a last drain with unit_flag(check_and_clear)|mad unit_flag(check_and_set), "
+    "then a drain with unit_flag(check_only)}",
+    unrun="in words so far",
 )
 _rule(
     "FLAG-REUSE",
@@ -255,8 +293,9 @@ _warning(
     "Every asynchronous transfer to or from another device is waited for before the kernel ends.",
     why="The engine goes on by itself: whoever uses the data after the launch may find the old ones.",
     source="memory-model-and-sync 5.5; pto-isa docs/isa/comm TPUT_ASYNC",
-    rejected="pto.comm.tput_async without pto.comm.wait_async_event",
-    accepted="one pto.comm.wait_async_event of the last transfer of each session",
+    example="{one pto.comm.wait_async_event of the last transfer of each session|pto.comm.tput_async without "
+    "pto.comm.wait_async_event}",
+    unrun="in words so far",
 )
 _warning(
     "CACHE-STALE",
@@ -309,12 +348,7 @@ _rule(
     """,
     on="a2a3",
 )
-_rule(
-    "PIPE-LEFT",
-    "What is pushed into a pipe between cores is popped before the kernel ends.",
-    why="The flags of what is left stay raised, and the next kernel takes them for its own.",
-    source="compute-layout-irregular 3.2 (PIPE-COM-05)",
-    example="""
+_PUSHED = """
         pipe = TPipe(0, Direction.DIR_V2C, 512, 2, v2c_consumer_buf=0)
         with vector_section():
             t = Tile(Vec, f16, 16, 16, addr=0)
@@ -323,7 +357,14 @@ _rule(
             TMOV(u, t)
             set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0)
             wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0)
-            TPUSH(pipe, u)
+            TPUSH(pipe, u)"""
+_rule(
+    "PIPE-LEFT",
+    "What is pushed into a pipe between cores is popped before the kernel ends.",
+    why="The flags of what is left stay raised, and the next kernel takes them for its own.",
+    source="compute-layout-irregular 3.2 (PIPE-COM-05)",
+    example=_PUSHED
+    + """
         with cube_section():
             {TPOP(pipe, Tile(Mat, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor))
             TFREE(pipe)|pass}
@@ -349,16 +390,8 @@ _rule(
     why="The producer may fill the slot again while it is read.",
     source="compute-layout-irregular 3.2 (PIPE-A5-02)",
     decision="Found whether or not the producer comes round to the slot in this run.",
-    example="""
-        pipe = TPipe(0, Direction.DIR_V2C, 512, 2, v2c_consumer_buf=0)
-        with vector_section():
-            t = Tile(Vec, f16, 16, 16, addr=0)
-            u = Tile(Vec, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor, addr=1024)
-            TEXPANDS(t, 1.0)
-            TMOV(u, t)
-            set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0)
-            wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0)
-            TPUSH(pipe, u)
+    example=_PUSHED
+    + """
         with cube_section():
             m = Tile(Mat, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor)
             TPOP(pipe, m)
@@ -367,19 +400,11 @@ _rule(
             TMOV(TileLeft(f16, 16, 16, addr=0), m)}
     """,
 )
-_rule(
-    "RACE-THREADS",
-    "Threads of a launch that access the same bytes, one of them writing, meet at a syncthreads between, or update "
-    "them atomically.",
-    source="PTOAS e32488c9, micro-isa 17",
-    decision="Threads that store one value to one place in the same operation do not race.",
-    example="""
+_THREADS = """
         func.func @threads(%x: !pto.ptr<i32, gm>) attributes {pto.simt_entry} {
           %t = pto.get_tid_x : i32
-          %i = arith.index_castui %t : i32 to index
-          %half = arith.constant 32 : index
-          %at = arith.remui %i, %half : index
-          pto.store %t, %x[{%i|%at}] : !pto.ptr<i32, gm>, i32
+          %i = arith.index_castui %t : i32 to index"""
+_LAUNCH = """
           return
         }
         func.func @example(%x: !pto.ptr<i32, gm>) attributes {pto.entry} {
@@ -388,7 +413,20 @@ _rule(
           pto.simt_launch @threads<<<%n, %one, %one>>>(%x) : (!pto.ptr<i32, gm>) -> ()
           return
         }
-    """,
+"""
+_rule(
+    "RACE-THREADS",
+    "Threads of a launch that access the same bytes, one of them writing, meet at a syncthreads between, or update "
+    "them atomically.",
+    source="PTOAS e32488c9, micro-isa 17",
+    decision="Threads that store one value to one place in the same operation do not race.",
+    example=_THREADS
+    + """
+          %half = arith.constant 32 : index
+          %at = arith.remui %i, %half : index
+          pto.store %t, %x[{%i|%at}] : !pto.ptr<i32, gm>, i32
+    """
+    + _LAUNCH,
 )
 _rule(
     "RACE-WARP",
@@ -396,24 +434,15 @@ _rule(
     severity=Severity.WARNING,
     source="PTOAS e32488c9, micro-isa 17",
     why="No public document says whether operations of a warp are ordered in memory.",
-    example="""
-        func.func @threads(%x: !pto.ptr<i32, gm>) attributes {pto.simt_entry} {
-          %t = pto.get_tid_x : i32
-          %i = arith.index_castui %t : i32 to index
+    example=_THREADS
+    + """
           %one = arith.constant 1 : index
           %next = arith.addi %i, %one : index
           pto.store %t, %x[%i] : !pto.ptr<i32, gm>, i32
           {pto.syncthreads
           |}%v = pto.load %x[%next] : !pto.ptr<i32, gm> -> i32
-          return
-        }
-        func.func @example(%x: !pto.ptr<i32, gm>) attributes {pto.entry} {
-          %n = arith.constant 32 : i32
-          %one = arith.constant 1 : i32
-          pto.simt_launch @threads<<<%n, %one, %one>>>(%x) : (!pto.ptr<i32, gm>) -> ()
-          return
-        }
-    """,
+    """
+    + _LAUNCH,
 )
 _rule(
     "EVENT-ORDER",
@@ -441,31 +470,11 @@ _syn(
     "SYN-A5-01",
     "Vector instructions and copies on different pipes that touch common bytes are ordered by a flag, a barrier or a "
     "token.",
-    decision="Reported as RACE-RAW, RACE-WAR or RACE-WAW, with the flag that mends it.",
-    rejected="vlds before the wait for the copy that fills the buffer",
-    accepted="set_flag(MTE2, V) behind the copy, wait_flag(MTE2, V) before vlds",
+    reported_as="RACE-RAW RACE-WAR RACE-WAW",
 )
-_syn(
-    "SYN-A5-02",
-    "Every wait is satisfied, in the direction of its flag.",
-    decision="Reported as DEADLOCK or FLAG-ORDER.",
-    rejected="wait_flag(MTE2, V) behind set_flag(V, MTE2)",
-    accepted="one set_flag for every wait_flag of the same pipes and id",
-)
-_syn(
-    "SYN-A5-03",
-    "Between two sets of one flag there is a wait.",
-    decision="Reported as FLAG-REUSE.",
-    rejected="set_flag twice, then wait_flag",
-    accepted="set_flag, wait_flag, set_flag, wait_flag",
-)
-_syn(
-    "SYN-A5-04",
-    "Pipes and event ids exist.",
-    decision="Reported as FLAG-PIPE, FLAG-RANGE or TY-8.",
-    rejected="EVENT_ID99",
-    accepted="EVENT_ID0",
-)
+_syn("SYN-A5-02", "Every wait is satisfied, in the direction of its flag.", reported_as="DEADLOCK FLAG-ORDER")
+_syn("SYN-A5-03", "Between two sets of one flag there is a wait.", reported_as="FLAG-REUSE")
+_syn("SYN-A5-04", "Pipes and event ids exist.", reported_as="FLAG-PIPE FLAG-RANGE TY-8")
 _syn(
     "SYN-A5-05",
     "Inside a vector scope a mem_bar of a fitting kind stands between a store and a load of common bytes, in either "
@@ -484,14 +493,6 @@ _syn(
 _syn(
     "SYN-A5-06",
     "Between two copies of one pipe that write common bytes there is a pipe barrier.",
-    decision="Reported as RACE-INTRAPIPE, in profile order.",
-    rejected="two MTE3 copies to one place of global memory",
-    accepted="pipe_barrier(MTE3) between them",
+    reported_as="RACE-INTRAPIPE",
 )
-_syn(
-    "SYN-A5-07",
-    "A pipe takes a buffer token it does not hold; ids are 0 to 31.",
-    decision="Reported as BUF-PROTOCOL or BF-1.",
-    rejected="get_buf twice without rls_buf",
-    accepted="get_buf, work, rls_buf",
-)
+_syn("SYN-A5-07", "A pipe takes a buffer token it does not hold; ids are 0 to 31.", reported_as="BUF-PROTOCOL BF-1")

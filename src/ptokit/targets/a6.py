@@ -11,7 +11,7 @@ from .base import COMMUNICATION, CORE_PIPES
 _FLAGS = ("S", "M", "MTE1", "MTE2", "MTE3", "FIX")
 _rule = family("library headers for a6", "A6-", targets=("a6",), evidence="static_assert")
 
-FLAGS = _rule("01", "set_flag[MTE2, MTE3, 0]", "set_flag[MTE2, V, 0]")(
+FLAGS = _rule("01", "set_flag(PIPE_MTE2, PIPE_{MTE3|V}, EVENT_ID0)")(
     "set_flag and wait_flag are between S, M, MTE1, MTE2, MTE3 and FIX.",
     "src_pipe.name in _FLAGS",
     "set_flag and wait_flag of a6 do not take {src_pipe.text}; use pipe_barrier, or an event, which is a barrier there",
@@ -19,9 +19,7 @@ FLAGS = _rule("01", "set_flag[MTE2, MTE3, 0]", "set_flag[MTE2, V, 0]")(
     "set_flag and wait_flag of a6 do not take {dst_pipe.text}; use pipe_barrier, or an event, which is a barrier there",
 )
 
-HIF4 = _rule(
-    "02", "16x64, all valid", "8x64; 16x128, of which 64 columns are valid; groups along rows", evidence="device"
-)(
+HIF4 = _rule("02", "{16x64, all valid|8x64, or groups along rows}", evidence="device", unrun="in words so far")(
     """HiFloat4 takes whole rows, all of them valid, in groups of 64 along columns, and a multiple of 1024 elements.
 
     The library has empty functions for rows with a rest, and the stores of scales come in blocks of 16 groups.

@@ -8,6 +8,7 @@ EXECUTOR = define(
     scope=Scope.RUN,
     why="The work is done elsewhere: a cluster that does not answer can give no results.",
     source="docs/campaigns.md",
-    accepted="--executor dask://127.0.0.1:8786     with pip install distributed, and a scheduler there",
-    rejected="--executor dask                      without an address",
+    example="{--executor dask://127.0.0.1:8786     with pip install distributed, and a scheduler there|--executor "
+    "dask                      without an address}",
+    unrun="it is about other processes and machines",
 )

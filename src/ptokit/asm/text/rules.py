@@ -12,20 +12,19 @@ def _text(id: str, what: str, **more: Any) -> str:
     return id
 
 
-FILE = _text("TEXT-FILE", "The file cannot be read.")
+FILE = _text("TEXT-FILE", "The file cannot be read.", unrun="it is about files")
 BINARY = _text(
     "TEXT-BINARY",
     "The file is not text: it has NUL bytes or is not UTF-8.",
-    example="  func.func @f(%p: !pto.ptr<f32>, %n: index, %c: i1, %x: f32, %i: i32, %l: i64, %t: !pto.tile_buf<vec, "
-    "16x16xf32>, %u: !pto.tile_buf<vec, 16x16xf32>, %v: !pto.partition_tensor_view<16x16xf32>, %tv: "
-    "!pto.tensor_view<?x16xf32>) {\n"
-    "{|°ì)"
-    "\n"
-    "}return\n"
-    "}",
+    unrun="such a text fills no page",
 )
-SIZE = _text("TEXT-SIZE", "The text is larger than 32 MiB.", why="Reading it would need gigabytes of memory.")
-LIMIT = _text("TEXT-LIMIT", "Reading stopped after 1000 errors.")
+SIZE = _text(
+    "TEXT-SIZE",
+    "The text is larger than 32 MiB.",
+    why="Reading it would need gigabytes of memory.",
+    unrun="such a text fills no page",
+)
+LIMIT = _text("TEXT-LIMIT", "Reading stopped after 1000 errors.", unrun="such a text fills no page")
 STRING = _text(
     "TEXT-STRING",
     "A string is not closed on its line.",
@@ -75,7 +74,7 @@ UNCLOSED = _text(
         }
     """,
 )
-NESTING = _text("TEXT-NESTING", "Brackets or regions are nested more than 200 deep.")
+NESTING = _text("TEXT-NESTING", "Brackets or regions are nested more than 200 deep.", unrun="such a text fills no page")
 TYPE = _text(
     "TEXT-TYPE",
     "Unknown or malformed type.",
@@ -96,8 +95,9 @@ UNKNOWN_ATTRIBUTE = _text(
     "An attribute that the operation does not have: nothing reads it.",
     severity=Severity.WARNING,
     why="The reference assembler keeps such attributes and ignores them, so that a misspelt one changes what is done.",
-    rejected="tstore … {atomic_type = #pto<atomic_type atomic_add>}, which stores and does not add",
-    accepted="tstore … {atomicType = #pto<atomic_type atomic_add>}; attributes of other dialects, as my.note",
+    example="pto.tstore ins(%t : !pto.tile_buf<vec, 16x16xf32>) "
+    "outs(%v : !pto.partition_tensor_view<16x16xf32>) {{atomicType|atomic_type} = #pto<atomic_type "
+    "atomic_add>}",
     source="assembly 4",
 )
 ARCH = _text(
@@ -105,16 +105,18 @@ ARCH = _text(
     "pto.target_arch is not the name of a target: the rules of a2a3 apply, unless --target says otherwise.",
     severity=Severity.WARNING,
     why="The reference assembler takes the A5 rules for a5 and those of A2/A3 for everything else.",
-    rejected='module attributes {pto.target_arch = "a55"}',
-    accepted='module attributes {pto.target_arch = "a5"}',
+    example='{module attributes {pto.target_arch = "a5"}|module attributes {pto.target_arch = "a55"}}',
     source="assembly 2.1",
+    unrun="in words so far",
 )
 UNKNOWN_OP = _text(
     "TEXT-UNKNOWN-OP",
     "There is no such operation.",
     example="pto.{tabs|tabz} ins(%a : !pto.tile_buf<vec, 16x16xf32>) outs(%b : !pto.tile_buf<vec, 16x16xf32>)",
 )
-UNIMPLEMENTED = _text("TEXT-UNIMPLEMENTED", "A known operation or form that ptokit does not implement yet.")
+UNIMPLEMENTED = _text(
+    "TEXT-UNIMPLEMENTED", "A known operation or form that ptokit does not implement yet.", unrun="in words so far"
+)
 OPERANDS = _text(
     "TEXT-OPERANDS",
     "The number or kinds of operands do not fit the operation.",
@@ -225,7 +227,12 @@ CALL = _text(
         }
     """,
 )
-TOPLEVEL = _text("TEXT-TOPLEVEL", "Only one module and functions stand at the top level.", source="assembly 2")
+TOPLEVEL = _text(
+    "TEXT-TOPLEVEL",
+    "Only one module and functions stand at the top level.",
+    source="assembly 2",
+    unrun="in words so far",
+)
 
 TY_1 = _text(
     "TY-1",
@@ -307,7 +314,8 @@ VEC_A5_01 = _text(
 VEC_A5_18 = _text(
     "VEC-A5-18",
     "A strict vector scope uses its arguments and what it defines itself.",
-    rejected="pto.strict_vecscope() { pto.vlds %p[%i] … } with %p from outside",
-    accepted="pto.strict_vecscope(%p) { ^bb0(%q: !pto.ptr<f32, ub>): … }",
+    example="{pto.strict_vecscope(%p) { ^bb0(%q: !pto.ptr<f32, ub>): … }|pto.strict_vecscope() { pto.vlds %p[%i] … } "
+    "with %p from outside}",
     source="vector-path 2, 8",
+    unrun="in words so far",
 )

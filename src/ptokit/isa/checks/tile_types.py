@@ -49,6 +49,16 @@ def capacity_rule(loc: TileType) -> str:
     return f"{_NAMES[loc]}-CAPACITY"
 
 
+_FITTING = {
+    "UB": "Tile(Vec, f32, 256, 64, addr={131072|229376})",
+    "L1": "Tile(Mat, f32, 256, 64, addr={0|524288})",
+    "L0A": "TileLeft(f16, 64, 64, addr={57344|65536})",
+    "L0B": "TileRight(f16, 64, 64, addr={57344|65536})",
+    "L0C": "TileAcc(f32, 64, 64, addr={0|262144})",
+    "BIAS": "Tile(Bias, f32, 1, 64, addr={0|4096})",
+    "FB": "Tile(Scaling, u64, 1, 32, addr={0|6144})",
+    "SCALE": "TileLeftScale(e8m0, 16, 32, addr={0|4096})",
+}
 for _name in sorted(set(_NAMES.values())):
     define(
         f"{_name}-CAPACITY",
@@ -56,8 +66,7 @@ for _name in sorted(set(_NAMES.values())):
         scope=Scope.SYNC,
         source="memory-model-and-sync 4, 10 (SA-0352, SA-0353)",
         why="The device wraps or faults; simulators that enlarge the buffer hide it.",
-        rejected="a tile that ends past the buffer's last byte",
-        accepted="a tile that ends at it",
+        example=_FITTING[_name],
     )
 define(
     "UB-USER",
@@ -251,7 +260,13 @@ def TILE_D2(o: TileSite) -> Message:
     return f"{count} {what} of {s.dtype} are {count // 2} bytes; 4-bit tiles need multiples of 64 elements (32 bytes)"
 
 
-@_tile("TILE-D3", "a 32x32 f16 Zn vec tile", "a 33x32 f16 Zn vec tile", source=f"{SOURCE}, 6 (derived)")
+@_tile(
+    "TILE-D3",
+    "{a 32x32 f16 Zn vec tile|a 33x32 f16 Zn vec tile}",
+    source=f"{SOURCE}, 6 (derived)",
+    evidence="device",
+    unrun="in words so far",
+)
 def TILE_D3(o: TileSite) -> Message:
     """The rows of a Zn, Zz or Nn tile are a multiple of its box's rows, in every buffer.
 
@@ -296,7 +311,7 @@ def TILE_06(o: TileSite) -> Message:
     return None if o.spec.row_major else _line("rows", o.spec.rows, o)
 
 
-@_tile("TILE-07", "fractal=1024 for an accumulator", "fractal=2048")
+@_tile("TILE-07", "{fractal=1024 for an accumulator|fractal=2048}", evidence="static_assert", unrun="in words so far")
 def TILE_07(o: Site) -> Message:
     """The fractal size is 512, 1024 or 32 bytes."""
     return None if o.spec.fractal in FRACTALS else f"fractal={o.spec.fractal}; it can be 512, 1024 or 32"
@@ -320,9 +335,9 @@ define(
     "The inner box of a tile is not empty.",
     source=SOURCE,
     why="It would be for elements of more than 32 bytes, which do not exist.",
-    accepted="any element type",
-    rejected="an element type of 64 bytes",
+    example="{any element type|an element type of 64 bytes}",
     enforced=False,
+    unrun="nothing breaks it",
 )
 
 
@@ -350,30 +365,32 @@ _PLACED = "With an address, the finding has the id"
 PLACEMENT_RULES = (
     rule(
         "SA-0351",
-        "a scale tile on a5",
-        "a scale tile on a2a3",
+        "{a scale tile on a5|a scale tile on a2a3}",
         what=f"The target has the buffer a tile lives in. {_PLACED} SPACE-ABSENT.",
+        evidence="device",
+        unrun="in words so far",
     )(_absent),
     rule(
         "SA-0352",
-        "a 256x256 f32 vec tile on a5 (256 KiB)",
-        "a 1618x64 f32 vec tile on a2a3 (192 KiB)",
+        "{a 256x256 f32 vec tile on a5 (256 KiB)|a 1618x64 f32 vec tile on a2a3 (192 KiB)}",
         what=f"A tile is not larger than its buffer. {_PLACED} of the buffer, UB-CAPACITY and so on.",
+        evidence="device",
+        unrun="in words so far",
     )(_too_large),
 )
 define(
     "SA-0353",
-    "Address plus size of a tile stay inside its buffer. Reported as UB-CAPACITY, L1-CAPACITY and so on.",
+    "Address plus size of a tile stay inside its buffer.",
     source="types-and-layouts 2",
-    accepted="131072 bytes at address 0x10000 of UB on a2a3",
-    rejected="131072 bytes at address 0x20000 of UB on a2a3",
+    evidence="device",
+    reported_as="UB-CAPACITY L1-CAPACITY L0A-CAPACITY L0B-CAPACITY L0C-CAPACITY",
 )
 define(
     "SA-0354",
-    "Tile addresses are multiples of 32 bytes. Reported as ADDR-ALIGN.",
+    "Tile addresses are multiples of 32 bytes.",
     source="types-and-layouts 2",
-    accepted="addr = 0x20",
-    rejected="addr = 0x11",
+    evidence="device",
+    reported_as="ADDR-ALIGN",
 )
 
 

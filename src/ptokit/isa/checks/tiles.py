@@ -142,12 +142,12 @@ def has(instr: Instr, target: Target) -> bool:
 
 INSTR_ABSENT = rule(
     "INSTR-ABSENT",
-    "TADDS on a5",
-    "TADDS on a6",
+    "{TADDS on a5|TADDS on a6}",
     what="The target has the instruction.",
     why="The library for the target includes no header that defines it.",
     source="header.hpp of the library for each target",
     evidence="static_assert",
+    unrun="in words so far",
 )(missing)
 
 
@@ -160,10 +160,10 @@ def absent(dtype: DType, target: Target) -> tuple[str, str] | None:
 
 @rule(
     "TYPE-ABSENT",
-    "a bf16 tile on a5",
-    "a bf16 tile on kirin9030",
+    "{a bf16 tile on a5|a bf16 tile on kirin9030}",
     source="arch_capability.hpp and the vector types of the library for each target",
     evidence="static_assert",
+    unrun="in words so far",
 )
 def TYPE_ABSENT(o: Site) -> Message:
     """The target has the element type of a tile, of the register that an operation makes, or behind its pointers."""
@@ -201,13 +201,20 @@ def in_asm_types(o: Site) -> Message:
 # Rules of the reference assembler, which bind .pto text for the devices: the word for them, and one for many.
 
 
-def assembler_rule(id: str, *example: str, **more: Any) -> RuleDecorator:
+def assembler_rule(id: str, example: str, **more: Any) -> RuleDecorator:
     """A rule of scope `assembler` for a2a3 and a5; ``source``, other targets and the rest of `rule` in `more`."""
     more = {"targets": DEVICES, **more}
-    return rule(id, *example, scope=Scope.ASSEMBLER, **more)
+    return rule(id, example, scope=Scope.ASSEMBLER, **more)
 
 
-@assembler_rule("A5-1", "thistogram on a5", "thistogram on a2a3", targets=("a2a3",), source="assembly 13.9")
+@assembler_rule(
+    "A5-1",
+    "{thistogram on a5|thistogram on a2a3}",
+    targets=("a2a3",),
+    source="assembly 13.9",
+    evidence="static_assert",
+    unrun="in words so far",
+)
 def A5_ONLY(o: Site) -> Message:
     """The operation exists on a5 only.
 

@@ -187,7 +187,7 @@ def ARG_A3_01(o: Site) -> Message:
 _TYPES = rule(
     "ARG-COM-03", "TROWARGMAX(Tile(Vec, {i32|f32}, 16, 1, ColMajor), Tile(Vec, f32, 16, 64))", evidence="static_assert"
 )(_types)
-_EMPTY = rule("ARG-COM-02", "16x60", "0x60")(_not_empty)
+_EMPTY = rule("ARG-COM-02", "{16x60|0x60}", evidence="device assertion", unrun="in words so far")(_not_empty)
 
 _INDICES = types_of("i32 u32")
 

@@ -221,7 +221,7 @@ def TCVT_A3_02(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-A5-01", "64 columns", "63 columns")
+@_rule("TCVT-A5-01", "{64 columns|63 columns}", evidence="device", unrun="in words so far")
 def TCVT_A5_01(o: Site) -> Message:
     """FP4 tiles have even columns."""
     for name, t in o.data_tiles:

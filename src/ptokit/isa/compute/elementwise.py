@@ -310,7 +310,12 @@ def _mat_blocks(o: Site) -> Message:
     return None
 
 
-EW_A3_08 = rule("EW-A3-08", "a 128x128 f16 mat tile", "a 1024x1024 i8 mat tile on a2a3")(_mat_blocks)
+EW_A3_08 = rule(
+    "EW-A3-08",
+    "{a 128x128 f16 mat tile|a 1024x1024 i8 mat tile on a2a3}",
+    evidence="device assertion",
+    unrun="in words so far",
+)(_mat_blocks)
 
 
 @rule(

@@ -59,7 +59,7 @@ def _parameters(o: Site, rows: TileInfo) -> Message:
     return None
 
 
-@_quant("QNT-A3-02", "on a5", "on a2a3")
+@_quant("QNT-A3-02", "{on a5|on a2a3}", evidence="legal", unrun="in words so far")
 def QNT_A3_02(o: Site) -> Message:
     """TQUANT destroys its source on a2a3.
 
@@ -81,7 +81,7 @@ QUANT_RULES = (
         lambda o: valid_differs(o, "dst", "src"),
         lambda o: _parameters(o, o.src),
     ),
-    _quant("QNT-A3-01", "16x64xf32", "8x64xf32")(
+    _quant("QNT-A3-01", "{16x64xf32|8x64xf32}", evidence="static_assert", unrun="in words so far")(
         "The scratch tile has as many elements of 4 bytes as src.",
         "text if tmp is None",
         "TQUANT needs a scratch tile on a2a3",
@@ -244,7 +244,13 @@ MX_RULES = (
         "src.rows % 64 == 0 and (not known(src.vr) or src.vr % 64 == 0) if interleave",
         "{src} has {src.rows} rows, {src.vr} of them valid; interleaving takes multiples of 64",
     ),
-    _mx("QMX-A3-01", "on a5", "on a2a3", what="Block-scaled quantisation exists on a5 and cpu.")(missing),
+    _mx(
+        "QMX-A3-01",
+        "{on a5|on a2a3}",
+        what="Block-scaled quantisation exists on a5 and cpu.",
+        evidence="static_assert",
+        unrun="in words so far",
+    )(missing),
 )
 
 

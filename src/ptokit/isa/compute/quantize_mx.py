@@ -108,10 +108,10 @@ def MXQ_2(o: Site) -> Message:
 
 MXQ_3 = assembler_rule(
     "MXQ-3",
-    "five tiles apart",
-    "max in the bytes of dst",
+    "{five tiles apart|max in the bytes of dst}",
     targets=("a5",),
     source="PTOAS 2026-08 Utils.cpp verifySemanticNoAliasRanges",
+    unrun="in words so far",
 )(
     "tquant.mx: no two of its tiles share bytes.",
     lambda o: sharing(o, *_NAMES, "exp_zz") if o.quant_type is not None else None,

@@ -212,7 +212,7 @@ ROW_RULES = (
         ),
         evidence="device assertion",
     )(_row_region),
-    rule("RRED-COM-04", "valid=16x1", "valid=16x8", scope=Scope.ASSEMBLER)(
+    rule("RRED-COM-04", "{valid=16x1|valid=16x8}", scope=Scope.ASSEMBLER, unrun="in words so far")(
         "dst has one valid column, or is empty in both directions.",
         lambda o: _one_column(o) if not writes_nothing(o) else None,
     ),
@@ -252,7 +252,13 @@ def _col_tiles(o: Site, *, widens: bool = True, marker: bool = False) -> Message
     return not_vec(o) or (None if marker and writes_nothing(o) else columns_of_results(o, "dst"))
 
 
-CRED_COM_02 = rule("CRED-COM-02", "valid=1x64", "valid=0x64", targets=("a5",), scope=Scope.ASSEMBLER, source=COLUMNS)(
+CRED_COM_02 = rule(
+    "CRED-COM-02",
+    "pto.tcolmax ins(%a : !pto.tile_buf<vec, 16x64xf32, valid={16x64|0x64}>) outs(%d : !pto.tile_buf<vec, 1x64xf32>)",
+    targets=("a5",),
+    scope=Scope.ASSEMBLER,
+    source=COLUMNS,
+)(
     "src is not empty, unless dst is, in both directions: tcolsum tcolmax tcolmin on a5.",
     "writes_nothing(o) if src.vr == 0 or src.vc == 0",
     "{src} has valid region {src.vr}x{src.vc}; the assembler refuses it",

@@ -54,7 +54,7 @@ def _of_one_row(o: Site, name: str) -> Message:
 
 
 REXP_AS_01 = _of("TRowExpandAddOp")(
-    "REXP-AS-01", "trowexpandadd ins(%matrix, %vector)", "trowexpandadd ins(%vector, %matrix)"
+    "REXP-AS-01", "{trowexpandadd ins(%matrix, %vector)|trowexpandadd ins(%vector, %matrix)}", unrun="in words so far"
 )(
     "trowexpandadd: src0 is the matrix, in rows; src1 has a value or a block for each of its rows.",
     "src0.row_major",
@@ -123,7 +123,9 @@ def REXP_AS_03(o: Site) -> Message:
     return differ(o, "dst", "tmp") or small(o, "tmp", need)
 
 
-REXP_AS_04 = _of("TRowExpandDivOp")("REXP-AS-04", "high_precision with tmp", "high_precision without tmp")(
+REXP_AS_04 = _of("TRowExpandDivOp")(
+    "REXP-AS-04", "{high_precision with tmp|high_precision without tmp}", unrun="in words so far"
+)(
     "trowexpanddiv of high precision has a tmp.",
     "tmp is not None if precise(o)",
     "high_precision without {tmp}",
@@ -332,13 +334,18 @@ EW_AS_08 = _asm(
     lambda o: _physical(o, "src"),
 )
 
-EW_AS_01 = _asm("EW-AS-01", accepted="tors ins(%a, %s) outs(%b)", rejected="tors ins(%a, %s) outs(%a)")(_src_is_dst)
+EW_AS_01 = _asm(
+    "EW-AS-01",
+    example="""
+        %c = arith.constant 3 : i32
+        pto.tors ins(%a, %c : !pto.tile_buf<vec, 16x64xi32>, i32) outs(%{b|a} : !pto.tile_buf<vec, 16x64xi32>)
+    """,
+)(_src_is_dst)
 EW_AS_02 = _asm(
     "EW-AS-02",
     what="trecip on a2a3: source and destination are different values.",
     targets=("a2a3",),
-    accepted="trecip ins(%a) outs(%b)",
-    rejected="trecip ins(%a) outs(%a)",
+    example="pto.trecip ins(%a : !pto.tile_buf<vec, 16x64xf32>) outs(%{b|a} : !pto.tile_buf<vec, 16x64xf32>)",
 )(_src_is_dst)
 
 EW_AS_09 = _asm(

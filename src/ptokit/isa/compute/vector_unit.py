@@ -166,7 +166,9 @@ def _equal_valid(o: Site, columns_only: Target | None = None) -> Message:
     return None
 
 
-EW_07 = rule("EW-07", "valid region 1x1", "valid region 0x64", targets=("a2a3",))(
+EW_07 = rule(
+    "EW-07", "{valid region 1x1|valid region 0x64}", targets=("a2a3",), evidence="assertion", unrun="in words so far"
+)(
     "Tile-scalar instructions need a non-empty valid region.",
     "dst.vr != 0 and dst.vc != 0",
     "{dst} has valid region {dst.vr}x{dst.vc}; {instr.name} asserts that it is not empty",

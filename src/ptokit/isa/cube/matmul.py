@@ -114,7 +114,11 @@ def SHAPES(o: Site) -> Message:
     return Doubt(message) if o.target.is_device and not small else message
 
 
-@rule("MAT-COM-04", "K = 64", "K = 0")
+@rule(
+    "MAT-COM-04",
+    "TMATMUL(TileAcc(f32, 16, 16), TileLeft(f16, 16, {16|4112}), TileRight(f16, {16|4112}, 16))",
+    evidence="device assertion",
+)
 def RANGE(o: Site) -> str | bool:
     """M, K and N lie in 1..4095."""
     for name, size in (("M", o.lhs.vr), ("K", o.lhs.vc), ("N", o.rhs.vc)):
@@ -196,8 +200,9 @@ PADDING = define(
     "Padding inside the fractals of the operands may hold anything; the unit uses M, K and N.",
     source="compute-reduce-matrix 9",
     why="Every target allows it.",
-    accepted="left valid 10x16 in a 16x16 tile, NaN in rows 10..15",
+    example="{left valid 10x16 in a 16x16 tile, NaN in rows 10..15|}",
     enforced=False,
+    unrun="nothing breaks it",
 )
 SAME_ACC = rule(
     "MAT-NPU-01",

@@ -129,7 +129,12 @@ def SIZES(o: Site) -> Message:
     return None
 
 
-@_rule("MXM-A5-06", "left at 0x1000, scales at 0x100", "left at 0x1000, scales at 0")
+@_rule(
+    "MXM-A5-06",
+    "{left at 0x1000, scales at 0x100|left at 0x1000, scales at 0}",
+    evidence="device",
+    unrun="in words so far",
+)
 def ADDRESSES(o: Site) -> Message:
     """Scales lie at a sixteenth of the address of what they scale.
 

@@ -64,7 +64,13 @@ def _row_product(o: Site) -> Message:
     return _product(o) if o.target.is_a(A5) else _places(o)
 
 
-@_rule("MM-2", "a right tile in Zn", "a right tile in ND", targets=("a5",), covered_by=("MAT-COM-06",))
+@_rule(
+    "MM-2",
+    "{a right tile in Zn|a right tile in ND}",
+    targets=("a5",),
+    covered_by=("MAT-COM-06",),
+    unrun="in words so far",
+)
 def MM_2(o: Site) -> Message:
     """lhs and dst are Nz (col_major, row_major), rhs Zn (row_major, col_major)."""
     for name, wanted in _LAYOUTS.items():
@@ -170,10 +176,10 @@ def _scale_sizes(o: Site, name: str, of: str, left: bool) -> Message:
 
 @_rule(
     "MX-SCALE",
-    "scales of 16x2 for a left tile of 16x64",
-    "scales of 16x64 for a left tile of 16x64",
+    "{scales of 16x2 for a left tile of 16x64|scales of 16x64 for a left tile of 16x64}",
     targets=("a5",),
     source="PTOAS 2026-08 PTO.cpp TGetScaleAddrOp, verifyA5MxMatScaleTile, verifyA5MxGemvScaleTile",
+    unrun="in words so far",
 )
 def MX_SCALE(o: Site) -> Message:
     """Scales lie in scaling: one for each row and 32 columns of a left tile, for 32 rows and each column of a right."""
@@ -186,10 +192,10 @@ def MX_SCALE(o: Site) -> Message:
 
 @_rule(
     "MX-K",
-    "lhs 16x64, rhs 64x16",
-    "lhs 16x32, rhs 32x16",
+    "{lhs 16x64, rhs 64x16|lhs 16x32, rhs 32x16}",
     targets=("a5",),
     source="PTOAS 2026-08 PTO.cpp verifyA5MxMatTileOperands",
+    unrun="in words so far",
 )
 def MX_K(o: Site) -> Message:
     """The inner dimension of the tiles of a scaled product of matrices is a multiple of 64."""
@@ -201,10 +207,10 @@ def MX_K(o: Site) -> Message:
 
 MX_ACC = _rule(
     "MX-ACC",
-    "c and dst valid in 1x16",
-    "c valid in 1x8, dst in 1x16",
+    "{c and dst valid in 1x16|c valid in 1x8, dst in 1x16}",
     targets=("a5",),
     source="PTOAS 2026-08 PTO.cpp TMatmulMxAccOp, TGemvMxAccOp",
+    unrun="in words so far",
 )(
     "The accumulator that a scaled product adds to has the element type and valid region of dst.",
     lambda o: differ(o, "dst", "acc"),
@@ -213,10 +219,10 @@ MX_ACC = _rule(
 
 MX_BIAS = _rule(
     "MX-BIAS",
-    "a bias of 1x16 for a dst of 1x16",
-    "a bias of 1x32 for a dst of 1x16",
+    "{a bias of 1x16 for a dst of 1x16|a bias of 1x32 for a dst of 1x16}",
     targets=("a5",),
     source="PTOAS 2026-08 PTO.cpp TGemvMxBiasOp",
+    unrun="in words so far",
 )(
     "The bias of a scaled row product has the columns and the valid region of dst.",
     "bias.cols == dst.cols",

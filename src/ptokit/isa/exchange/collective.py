@@ -162,8 +162,8 @@ define(
     scope=Scope.RUN,
     source="pto-isa docs/isa/comm TREDUCE",
     why="Nothing public says what becomes of one beside them.",
-    rejected="pto.treduce ins(%g, %m : G, M) outs(%n : M)",
-    accepted="pto.treduce ins(%g : G) outs(%n : M)",
+    example="{pto.treduce ins(%g : G) outs(%n : M)|pto.treduce ins(%g, %m : G, M) outs(%n : M)}",
+    unrun="in words so far",
 )
 
 

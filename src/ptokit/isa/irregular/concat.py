@@ -256,7 +256,13 @@ INTERLEAVE_RULES = (
         "src0.vc % 2 == 0 if src1 and known(src0.vc)",
         "{src0.vc} valid columns are no pairs",
     ),
-    _rule("INTLV-04", "four tiles", "dst0 at the address of src0", what="No two tiles overlap.")(overlapping),
+    _rule(
+        "INTLV-04",
+        "{four tiles|dst0 at the address of src0}",
+        what="No two tiles overlap.",
+        evidence="device",
+        unrun="in words so far",
+    )(overlapping),
     _rule(
         "INTLV-NPU",
         "t = Tile(Vec, f32, 16, 64); {TADD(t, t, t)|TINTERLEAVE(Tile(Vec, f32, 16, 64), "

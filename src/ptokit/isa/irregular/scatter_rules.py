@@ -54,9 +54,10 @@ SCATTER_RULES = (
         "TSCAT-COM-04",
         "Indices are element offsets inside the destination tile.",
         source="compute-layout-irregular 2.4",
-        accepted="0..1023 for 16x64",
-        rejected="1024",
+        example="{0..1023 for 16x64|1024}",
         decision="The simulator passes over others; on the devices they are an error.",
+        evidence="device",
+        unrun="in words so far",
     ),
     _rule(
         "TSCAT-COM-05",
@@ -153,5 +154,12 @@ HISTOGRAM_RULES = (
         "dst.cols == BINS if target.is_a(A5)",
         "{dst} has {dst.cols} columns; a5 writes rows of {BINS}",
     ),
-    _rule("HIST-06", "on a5", "on a2a3", what="THISTOGRAM exists on a5 and cpu.", targets=("a2a3",))(missing),
+    _rule(
+        "HIST-06",
+        "{on a5|on a2a3}",
+        what="THISTOGRAM exists on a5 and cpu.",
+        targets=("a2a3",),
+        evidence="static_assert",
+        unrun="in words so far",
+    )(missing),
 )

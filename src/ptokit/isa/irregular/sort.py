@@ -161,7 +161,12 @@ def MRG_COM_03(o: Site) -> Message:
     return next((f"{o:tmp} and {o:{name}} share bytes" for name, s in o.data_tiles if overlap(t, s)), None)
 
 
-@_merge("MRG-COM-04", "lists of 1024 elements", "two lists of 16384 f32 with tmp on a2a3")
+@_merge(
+    "MRG-COM-04",
+    "{lists of 1024 elements|two lists of 16384 f32 with tmp on a2a3}",
+    evidence="device assertion",
+    unrun="in words so far",
+)
 def MRG_COM_04(o: Site) -> Message:
     """A list has at most 65535 records, and the lists and tmp are smaller than UB."""
     size = o.dst.dtype.size
@@ -215,9 +220,10 @@ MERGE_RULES = (
         "MRG-COM-05",
         "The lists are sorted in descending order.",
         source="compute-layout-irregular 2.6",
-        accepted="9 8 7",
-        rejected="7 8 9",
+        example="{9 8 7|7 8 9}",
         decision="The devices do not look; unsorted lists are an error here.",
+        evidence="device",
+        unrun="in words so far",
     ),
     _merge(
         "MRG-COM-06",

@@ -184,8 +184,8 @@ define(
     source="pto-isa docs/isa/comm",
     why="What is stored has the sizes of a part, and as many rows as all parts that are put together; memory that has "
     "more rows keeps them.",
-    rejected="comm.tput of 128 elements into 64",
-    accepted="comm.tput of 128 elements into 128",
+    example="{comm.tput of 128 elements into 128|comm.tput of 128 elements into 64}",
+    unrun="in words so far",
 )
 
 

@@ -68,7 +68,7 @@ def INS_COM_01(o: Site) -> Message:
     return bad_index(o, "row") or bad_index(o, "col") or outside(position(o), size, extent)
 
 
-@_rule("COM-03", "acc to mat", "vec to left", targets=("a2a3", "a5"))
+@_rule("COM-03", "{acc to mat|vec to left}", targets=("a2a3", "a5"), evidence="static_assert", unrun="in words so far")
 def INS_COM_03(o: Site) -> Message:
     """The pair of buffers is one that the target inserts between; cpu inserts between all.
 
@@ -132,8 +132,10 @@ _ISA = (
         "On cpu the split modes insert as usual, AccToVecMode and the scalar word have their effect.",
         targets=("cpu",),
         source=INSERTS,
-        accepted="split=SPLIT2",
+        example="{split=SPLIT2|}",
         why="Nothing can break this; it records how cpu differs from the simulator.",
+        evidence="simulator",
+        unrun="in words so far",
     ),
     _rule(
         "A23-01",

@@ -59,7 +59,7 @@ _ACC_QUANT = {"f32": types("i8"), "i32": types("i8 u8 f16 i16")}
 A23_ACC_TYPES = {"cast": _ACC_PLAIN, "scalar": _ACC_QUANT, "vector": _ACC_QUANT}
 
 
-@rule("TMOV-A23-03", "f16 to f16, valid=1x16", "f16 to f32")
+@rule("TMOV-A23-03", "{f16 to f16, valid=1x16|f16 to f32}", evidence="static_assert assertion", unrun="in words so far")
 def TMOV_A23_03(o: Site) -> Message:
     """vec to vec: equal element sizes and a valid region that is not empty."""
     if pair(o) != (Vec, Vec):
@@ -287,10 +287,11 @@ LIBRARY = "TMovToLeft and TMovToRight of the library"
 
 @rule(
     "TMOV-COM-19",
-    "32x32 f16 of a plain mat to left",
-    "32x24 f32 of a plain mat to left",
+    "{32x32 f16 of a plain mat to left|32x24 f32 of a plain mat to left}",
     targets=("a2a3", "a5"),
     source=LIBRARY,
+    evidence="device",
+    unrun="in words so far",
 )
 def TMOV_COM_19(o: Site) -> Message:
     """A plain Mat tile goes to an operand buffer in squares, of which it has whole ones."""
@@ -334,6 +335,8 @@ COMMON_RULES = (
         "Source and destination are placed, and the source's valid region has been written.",
         why="Addresses are checked where tiles are allocated, initialisation by the sanitizer.",
         source=MOVES,
+        reported_as="UNBOUND-TILE UNINIT-READ",
+        evidence="device",
     ),
     TMOV_COM_02,
     TMOV_COM_03,
@@ -391,10 +394,11 @@ COMMON_RULES = (
     TMOV_COM_19,
     rule(
         "TMOV-COM-16",
-        "FRACTAL_Z to right",
-        "NC1HWC0 to right",
+        "{FRACTAL_Z to right|NC1HWC0 to right}",
         what="A convolution tile moves as FRACTAL_Z to a right tile in Zn, whose valid region it covers.",
         source="move-gather-scatter 3; compute-layout-irregular 1.3",
+        evidence="device",
+        unrun="in words so far",
     )(refused),
     rule(
         "TMOV-COM-17",

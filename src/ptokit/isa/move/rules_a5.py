@@ -271,7 +271,7 @@ A5_RULES = (
         "element type {src.dtype} does not go {arrow(o)}; {listed(OPERAND_TYPES)} do",
         lambda o: types_differ(o) if _common(o) else None,
     ),
-    _rule("03", "Nz, ND, Zn", "DN")(
+    _rule("03", "{Nz, ND, Zn|DN}", evidence="static_assert", unrun="in words so far")(
         "mat to left or right and vec to mat: src is Nz or row-major.",
         "src.layout_name == 'Nz' if _common(o) and not src.row_major",
         "{src} has layout {src.layout_name}; it must be Nz or {o.word(BLayout.RowMajor)}",
@@ -313,7 +313,7 @@ A5_RULES = (
         lambda o: acc_layouts(o, ("ND", "DN", "Nz")),
         lambda o: acc_types(o, o.target.entry(ACC_TYPES)),
     ),
-    _rule("A2", "f16 32x16 ND", "DN of 4 rows")(
+    _rule("A2", "{f16 32x16 ND|DN of 4 rows}", evidence="static_assert", unrun="in words so far")(
         "From acc: lines of dst are a multiple of 32 bytes apart.",
         "stride_bytes(dst) % 32 == 0 and stride_bytes(dst) if _from_acc(o)",
         "lines of {dst} are {stride_bytes(dst)} bytes apart, not a multiple of 32",

@@ -42,7 +42,7 @@ _PAIRS = {(Mat, Left), (Mat, Right), (Mat, Bias), *_INTO_SCALING, (Vec, Vec), (A
 _rule = partial(assembler_rule, source="assembly 13.6")
 
 
-@_rule("MO-2", "fp alone", "fp and an i64")
+@_rule("MO-2", "{fp alone|fp and an i64}", unrun="in words so far")
 def MO_2(o: Site) -> Message:
     """tmov has fp or a scalar, not both."""
     return f"{o:fp} and a scalar are both given" if o.fp is not None and o.quant is not None else None
@@ -160,7 +160,7 @@ def _fractal(o: Site) -> Message:
 
 ASSEMBLER_RULES = (
     MO_2,
-    _rule("MO-3", "32x32 both", "32x32 to 16x32")(
+    _rule("MO-3", "{32x32 both|32x32 to 16x32}", unrun="in words so far")(
         "tmov from mat, on a2a3 from anywhere, keeps the shape.",
         "(src.rows, src.cols) == (dst.rows, dst.cols) if src.loc is Mat or target.is_a(A2A3)",
         "{src} is {src.rows}x{src.cols}, {dst} is {dst.rows}x{dst.cols}",
@@ -214,10 +214,10 @@ ASSEMBLER_RULES = (
     MO_12,
     _rule(
         "MO-13",
-        "src at 0, tmp at 512",
-        "src of 512 bytes at 0, tmp at 256",
+        "{src at 0, tmp at 512|src of 512 bytes at 0, tmp at 256}",
         targets=("a5",),
         source="PTOAS 2026-08 Utils.cpp verifySemanticNoAliasRanges",
+        unrun="in words so far",
     )(
         "The three tiles of a move of exponents lie apart.",
         lambda o: sharing(o, "src", "dst", "fp", "tmp") if to_zz(o) else None,

@@ -128,8 +128,9 @@ def bad_pair(src: Pipe | None, dst: Pipe | None, core: str) -> Message:
 FLAG_PIPE = _sync(
     "FLAG-PIPE",
     source="memory-model-and-sync 5.3, 10",
-    rejected="set_flag[<PIPE_M>, <PIPE_V>, <EVENT_ID0>] on a vector core",
-    accepted="set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>] on a vector core",
+    example="{set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>] on a vector core|set_flag[<PIPE_M>, <PIPE_V>, "
+    "<EVENT_ID0>] on a vector core}",
+    unrun="in words so far",
 )(
     """A flag goes from one pipe of the core to another, and neither is PIPE_ALL.
 
@@ -152,8 +153,8 @@ PIPE_TAG = _sync(
     "PIPE-TAG",
     severity=Severity.NOTE,
     source="memory-model-and-sync 2.1, 13 (M13)",
-    rejected="record_event[TMOV_V2M, TSTORE_VEC, <EVENT_ID0>] on a vector core",
-    accepted="record_event[TLOAD, TVEC, <EVENT_ID0>]",
+    example="{record_event[TLOAD, TVEC, <EVENT_ID0>]|record_event[TMOV_V2M, TSTORE_VEC, <EVENT_ID0>] on a vector core}",
+    unrun="in words so far",
 )(
     """TMOV_V2M names the fix-pipe, but a vector core does this move on MTE3.
 
@@ -200,18 +201,16 @@ FL_1 = define(
     "Flags name two pipes and an event; a dynamic event has type index.",
     scope=Scope.ASSEMBLER,
     source="assembly 13.8",
-    why="Reported while reading (TY-8, TEXT-TYPE), because nothing else can be made of the text.",
-    rejected="set_flag[<PIPE_Q>, <PIPE_V>, <EVENT_ID0>]",
-    accepted="set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]",
+    evidence="ptokit",
+    reported_as="TY-8 TEXT-TYPE",
 )
 EV_1 = define(
     "EV-1",
     "record_event and wait_event name classes of kind pipe_event_type or sync_op_type.",
     scope=Scope.ASSEMBLER,
     source="assembly 13.8",
-    why="Reported while reading (TEXT-ATTRIBUTE, TY-8).",
-    rejected="record_event[<PIPE_V>, …]",
-    accepted="record_event[#pto.pipe_event_type<TLOAD>, #pto.pipe_event_type<TVEC>, <EVENT_ID0>]",
+    evidence="ptokit",
+    reported_as="TEXT-ATTRIBUTE TY-8",
 )
 
 
@@ -224,7 +223,10 @@ def _class_without_pipe(o: Site, *names: str) -> Message:
 
 
 EV_2 = _text(
-    "EV-2", rejected="record_event[TNOTHING, TVEC, <EVENT_ID0>]", accepted="record_event[TLOAD, TVEC, <EVENT_ID0>]"
+    "EV-2",
+    example="{record_event[TLOAD, TVEC, <EVENT_ID0>]|record_event[TNOTHING, TVEC, <EVENT_ID0>]}",
+    evidence="ptokit",
+    unrun="in words so far",
 )(
     "The classes of record_event and wait_event have a pipe.",
     lambda o: _class_without_pipe(o, "src_op", "dst_op"),
@@ -235,12 +237,11 @@ BA_1 = define(
     "barrier names a pipe.",
     scope=Scope.ASSEMBLER,
     source="assembly 13.8",
-    why="Reported while reading (TY-8).",
-    rejected="barrier <PIPE_Q>",
-    accepted="barrier <PIPE_V>, and <PIPE_V2>, which PIPE-CORE reports",
+    evidence="ptokit",
+    reported_as="TY-8",
 )
 
-BA_2 = _text("BA-2", rejected="barrier_sync[TNOTHING]", accepted="barrier_sync[TVEC]")(
+BA_2 = _text("BA-2", example="{barrier_sync[TVEC]|barrier_sync[TNOTHING]}", evidence="ptokit", unrun="in words so far")(
     "The class of barrier_sync has a pipe.",
     lambda o: _class_without_pipe(o, "op"),
 )
@@ -314,7 +315,7 @@ def _not_among(o: Site, *allowed: Pipe) -> Message:
     return f"{pipe.text} cannot do it on {o.target.name}; {', '.join(p.text for p in allowed)} can"
 
 
-SY_3 = _text("SY-3", targets=("a5",), rejected="sync.set <PIPE_V>, 0", accepted="sync.set <PIPE_MTE3>, 0")(
+SY_3 = _text("SY-3", targets=("a5",), example="pto.sync.set <PIPE_{MTE3|M}>, 0")(
     "On a5, sync.set is raised by FIX, MTE1, MTE2, MTE3 or V.",
     lambda o: _not_among(o, Pipe.FIX, Pipe.MTE1, Pipe.MTE2, Pipe.MTE3, Pipe.V),
 )
@@ -343,8 +344,10 @@ XFLAG_RANGE = _sync(
     what=f"Flags between cores have ids 0..{SECOND_CORE - 1}, on a5 also {SECOND_CORE}..{2 * SECOND_CORE - 1}.",
     why="The signal has four bits for the id; a5 has names of their own for the flags of the second vector core.",
     source="memory-model-and-sync 5.5",
-    rejected="sync.set <PIPE_MTE3>, 32",
-    accepted="sync.set <PIPE_MTE3>, 15",
+    example="""
+        // ptokit check
+        pto.sync.set <PIPE_MTE3>, {15|32}
+    """,
 )(lambda o: no_flag(_event_id(o), o.target))
 
 
@@ -357,8 +360,7 @@ SY_5 = _text(
     what="The id of set_cross_block and wait_cross_block is 0..15, of the intra_block forms on a5 0..31.",
     targets=("a2a3", "a5"),
     covered_by=("XFLAG-RANGE",),
-    rejected="set_cross_block <PIPE_MTE3>, 16",
-    accepted="set_intra_block <PIPE_MTE3>, 16 on a5",
+    example="pto.set_cross_block <PIPE_MTE3>, {15|16}",
     source="PTOAS 2026-08 PTO.cpp verifyNamedSyncEventOp",
 )(lambda o: _written_id(o, 15))
 SY_5_INTRA = replace(SY_5, check=lambda o: _written_id(o, flag_ids(o.target) - 1))
@@ -376,8 +378,11 @@ XFLAG_RESERVED = _sync(
     "XFLAG-RESERVED",
     severity=Severity.WARNING,
     source="memory-model-and-sync 5.5, 10",
-    rejected="sync.set <PIPE_MTE3>, 12",
-    accepted="sync.set <PIPE_MTE3>, 0",
+    example="""
+        // ptokit check
+        pto.syncall
+        pto.sync.set <PIPE_MTE3>, {0|12}
+    """,
 )(
     """Flags between cores do not use ids 11..14 in kernels that call SYNCALL.
 

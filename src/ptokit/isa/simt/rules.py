@@ -74,9 +74,9 @@ _PACKED = re.compile(r"vector<(\d+)x([!\w.]+)>\Z")
 _FLOAT8 = ("f8E4M3FN", "f8E5M2")
 
 
-def verified(id: str, *example: str, **more: Any) -> RuleDecorator:
+def verified(id: str, example: str, **more: Any) -> RuleDecorator:
     """A rule of the assembler's verifiers."""
-    return assembler_rule(id, *example, source=SOURCE, always=True, **more)
+    return assembler_rule(id, example, source=SOURCE, always=True, **more)
 
 
 def shown(info: Info | None) -> str:
@@ -92,7 +92,12 @@ def _bits(type: str) -> int:
     return int(found[1]) if found else 0
 
 
-@verified("THR-01", "pto.ldg of i32 from a !pto.ptr<i32, gm>", "pto.ldg of i16 from a !pto.ptr<i32, gm>")
+@verified(
+    "THR-01",
+    "{pto.ldg of i32 from a !pto.ptr<i32, gm>|pto.ldg of i16 from a !pto.ptr<i32, gm>}",
+    evidence="ptokit",
+    unrun="in words so far",
+)
 def THR_01(o: Site) -> Message:
     """A number that is loaded, stored or combined has the type of the elements that the pointer points to."""
     memory = shown(o.operands.get("ptr"))
@@ -103,7 +108,12 @@ def THR_01(o: Site) -> Message:
     return None
 
 
-THR_02 = verified("THR-02", "pto.ldg of a !pto.ptr<i32, gm>", "pto.ldg of a !pto.ptr<i32, ub>; pto.atomic_add of l1")(
+THR_02 = verified(
+    "THR-02",
+    "{pto.ldg of a !pto.ptr<i32, gm>|pto.ldg of a !pto.ptr<i32, ub>; pto.atomic_add of l1}",
+    evidence="ptokit",
+    unrun="in words so far",
+)(
     "Threads load and store global memory where the name says so, and combine with it or with the unified buffer.",
     "spaces = ('gm', 'ub') if instr.text.startswith('atomic') else ('gm',)",
     "ptr.space in spaces if isinstance(ptr, PtrInfo)",
@@ -111,7 +121,12 @@ THR_02 = verified("THR-02", "pto.ldg of a !pto.ptr<i32, gm>", "pto.ldg of a !pto
 )
 
 
-@verified("THR-03", "pto.ldg of vector<2xf16>, of vector<8xf8E5M2>", "pto.ldg of vector<4xf16>, of vector<2xi64>")
+@verified(
+    "THR-03",
+    "{pto.ldg of vector<2xf16>, of vector<8xf8E5M2>|pto.ldg of vector<4xf16>, of vector<2xi64>}",
+    evidence="ptokit",
+    unrun="in words so far",
+)
 def THR_03(o: Site) -> Message:
     """Threads load and store numbers of 8 to 64 bits, two of up to 32 as one, or 2, 4 or 8 of f8."""
     given = shown(o.operands.get("ptr"))
@@ -133,9 +148,10 @@ def _small(inner: str) -> bool:
 
 @verified(
     "THR-05",
-    "pto.ld_dev of i32 in a kernel",
-    "pto.ld_dev in a pto.section.simt; in a helper; of f32; with l1cache",
+    "{pto.ld_dev of i32 in a kernel|pto.ld_dev in a pto.section.simt; in a helper; of f32; with l1cache}",
     around=True,
+    evidence="ptokit",
+    unrun="in words so far",
 )
 def THR_05(o: Site) -> Message:
     """Accesses past the data cache are of integers, in a kernel and not in a thread, and say nothing of caches."""
@@ -170,7 +186,12 @@ THR_08 = verified(
 )
 
 
-@verified("THR-09", "pto.redux_max %v signed : i32 -> i32", "pto.redux_max %v : i32 -> i32; %v signed : f32")
+@verified(
+    "THR-09",
+    "{pto.redux_max %v signed : i32 -> i32|pto.redux_max %v : i32 -> i32; %v signed : f32}",
+    evidence="ptokit",
+    unrun="in words so far",
+)
 def THR_09(o: Site) -> Message:
     """Reductions are of i32, f16 or f32; the extremes of integers say if they are signed, floats say nothing."""
     given, sign = shown(o.operands.get("value")), o.attrs.get("signedness")
@@ -185,8 +206,10 @@ def THR_09(o: Site) -> Message:
 
 @verified(
     "THR-10",
-    "pto.convert %x round(z) sat signed : f32 -> i32",
-    "pto.convert %x round(z) nosat signed : f32 -> i32; round(h) sat : f32 -> f16; i32 -> i64",
+    "{pto.convert %x round(z) sat signed : f32 -> i32|pto.convert %x round(z) nosat signed : f32 -> i32; "
+    "round(h) sat : f32 -> f16; i32 -> i64}",
+    evidence="ptokit",
+    unrun="in words so far",
 )
 def THR_10(o: Site) -> Message:
     """A conversion exists, with its rounding; to integers it saturates, and integers say if they are signed."""
@@ -224,7 +247,18 @@ _ACCESS = (
     THR_01,
     THR_02,
     THR_03,
-    verified("THR-04", "pto.ldg in a pto.section.simt", "pto.ldg in a function of the vector core", around=True)(
+    verified(
+        "THR-04",
+        """
+            func.func @example(%p: !pto.ptr<i32, gm>){ attributes {pto.simt_entry}|} {
+              %i = arith.constant 0 : index
+              %v = pto.ldg %p[%i] : !pto.ptr<i32, gm> -> i32
+              return
+            }
+        """,
+        around=True,
+        evidence="ptokit",
+    )(
         "It stands in a section or function of threads.",
         "o.around.threads if o.around is not None",
         "it stands outside of sections and functions of threads",
@@ -233,7 +267,12 @@ _ACCESS = (
 _ATOMICS = (
     THR_01,
     THR_02,
-    verified("THR-06", "pto.atomic_add of f32; pto.atomic_and of i64 in gm", "pto.atomic_and of f32; of i64 in ub")(
+    verified(
+        "THR-06",
+        "{pto.atomic_add of f32; pto.atomic_and of i64 in gm|pto.atomic_and of f32; of i64 in ub}",
+        evidence="ptokit",
+        unrun="in words so far",
+    )(
         "Elements that are combined have 32 or 64 bits, 32 in UB, or are floats, but not where bits are combined.",
         "if shown(value)",
         "shown(value) in _ATOMIC if _bits(shown(value)) not in (32, 64)",
@@ -245,7 +284,13 @@ _ATOMICS = (
         "not o.attrs.get('signedness') if not _bits(shown(value))",
         "{shown(value)} is neither signed nor unsigned",
     ),
-    verified("THR-07", "pto.atomic_add of vector<2xf16> in a pto.section.simt", "a use of its result", around=True)(
+    verified(
+        "THR-07",
+        "{pto.atomic_add of vector<2xf16> in a pto.section.simt|a use of its result}",
+        around=True,
+        evidence="ptokit",
+        unrun="in words so far",
+    )(
         "Pairs are combined by threads, and what was there before is not taken.",
         "if shown(value).startswith('vector') and o.around is not None",
         "o.around.threads",

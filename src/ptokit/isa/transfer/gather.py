@@ -82,9 +82,13 @@ RULES = (
         evidence="static_assert",
         on="cpu",
     )(c.check(c.index_type)),
-    rule("GATHER-A23-01", "bf16", "hif8", what="Element type int8 uint8 int16 uint16 int32 uint32 half bf16 float.")(
-        c.check(c.data_type(c.A23_TYPES))
-    ),
+    rule(
+        "GATHER-A23-01",
+        "x: Ptr[f32]; MGATHER(Tile(Vec, {f32|e4m3}, 8, {16|32}), GlobalTensor(x, (40, 16)), "
+        "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
+        what="Element type int8 uint8 int16 uint16 int32 uint32 half bf16 float.",
+        evidence="static_assert",
+    )(c.check(c.data_type(c.A23_TYPES))),
     rule(
         "GATHER-A5-01",
         "x: Ptr[{f32|i64}]; MGATHER(Tile(Vec, {f32|i64}, 8, 16), GlobalTensor(x, (40, 16)), "
@@ -92,7 +96,9 @@ RULES = (
         what="Element type of the A2/A3 set, hif8, e4m3 or e5m2.",
         evidence="static_assert",
     )(c.check(c.data_type(c.A5_TYPES))),
-    rule("GATHER-CPU-03", "f16; e4m3 in the extended mode", "e4m3")(c.check(c.cpu_type)),
+    rule("GATHER-CPU-03", "{f16; e4m3 in the extended mode|e4m3}", evidence="simulator", unrun="in words so far")(
+        c.check(c.cpu_type)
+    ),
     rule(
         "GATHER-COM-03",
         "x: Ptr[{f32|f16}]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), Tile(Vec, i32, 8, 16), "
@@ -121,10 +127,11 @@ RULES = (
     )(c.check(c.form_agrees)),
     rule(
         "GATHER-COM-04",
-        "valid 1x1",
-        "valid 0x16",
+        "{valid 1x1|valid 0x16}",
         targets=DEVICES,
         decision="Nothing is gathered; a device launches its threads for that.",
+        evidence="legal",
+        unrun="in words so far",
     )(c.check(c.empty)),
     rule(
         "GATHER-COM-05",
@@ -140,8 +147,9 @@ RULES = (
         "With oob=Undefined every index is below the number of rows or elements.",
         why="Checked when the instruction runs, on the values of the indices.",
         source="move-gather-scatter 10.2",
-        accepted="index 99 of 100",
-        rejected="index 100 of 100, or -1",
+        example="{index 99 of 100|index 100 of 100, or -1}",
+        evidence="device",
+        unrun="in words so far",
     ),
     rule(
         "GATHER-COM-08",

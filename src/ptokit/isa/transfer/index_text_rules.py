@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from ptokit.diagnostics import Rule
 from ptokit.targets import A2A3
@@ -121,36 +122,94 @@ def _atomic(p: Parts) -> Message:
     return None
 
 
-_CONDITIONS: tuple[tuple[str, Callable[[Site], Message], str, str], ...] = (
-    ("On a2a3 data are no 8-bit floats, and a scatter names no conflict.", check(_target), "f16", "f8E4M3FN"),
-    ("Every operand has a known rank.", _kinds, "a tile_buf", "an unranked memref"),
-    ("Data are a row-major vec tile, the index an unboxed one; or Nz in mat.", check(_plain), "vec ND", "vec DN"),
-    ("Data elements have 8 to 32 bits.", check(_data), "f16", "i64"),
-    ("Indices are signless i32, of a gather into mat in global memory.", check(_index), "i32", "ui32"),
-    ("The table has the element type of the data.", check(_same), "f32 and f32", "f32 and f16"),
-    ("The table is ND where its layout can be told.", check(_nd), "strides 64 and 1", "layout dn"),
-    ("The index tile has an index for each row, or each element, as coalesce says.", check(_shape), "8x64", "8x8"),
-    (
+_COALESCED = " {coalesce = #pto<coalesce elem>}"
+_ATOMIC = "scatterAtomicOp = #pto<scatter_atomic_op add>"
+
+
+class _Row(NamedTuple):
+    """A rule of both: its sentence and check; what its example has for the table, the index, the data, the words."""
+
+    what: str
+    check: Callable[[Site], Message]
+    table: str = "!pto.partition_tensor_view<16x16xf32>"
+    indices: str = "16x16xi32"
+    data: str = "16x16xf32"
+    gather: str = _COALESCED
+    scatter: str = _COALESCED
+
+    def example(self, prefix: str) -> str:
+        """A statement that keeps the rule, and one that breaks it."""
+        index, data = f"!pto.tile_buf<vec, {self.indices}>", f"!pto.tile_buf<vec, {self.data}>"
+        if prefix == "GA":
+            return f"pto.mgather ins(%v, %i : {self.table}, {index}) outs(%t : {data}){self.gather}"
+        return f"pto.mscatter ins(%t, %i : {data}, {index}) outs(%v : {self.table}){self.scatter}"
+
+
+_BYTES = "16x32x{i8|f8E4M3FN}"
+_ROWS = (
+    _Row(
+        "On a2a3 data are no 8-bit floats, and a scatter names no conflict.",
+        check(_target),
+        table=f"!pto.partition_tensor_view<{_BYTES}>",
+        indices="16x32xi32",
+        data=_BYTES,
+    ),
+    _Row(
+        "Every operand has a known rank.",
+        _kinds,
+        table="{!pto.partition_tensor_view<16x16xf32>|!pto.ptr<f32>}",
+    ),
+    _Row(
+        "Data are a row-major vec tile, the index an unboxed one; or Nz in mat.",
+        check(_plain),
+        data="16x16xf32{|, blayout=col_major}",
+    ),
+    _Row(
+        "Data elements have 8 to 32 bits.",
+        check(_data),
+        table="!pto.partition_tensor_view<16x16x{f32|i64}>",
+        data="16x16x{f32|i64}",
+    ),
+    _Row("Indices are signless i32, of a gather into mat in global memory.", check(_index), indices="16x16x{i32|ui32}"),
+    _Row(
+        "The table has the element type of the data.", check(_same), table="!pto.partition_tensor_view<16x16x{f32|i32}>"
+    ),
+    _Row(
+        "The table is ND where its layout can be told.",
+        check(_nd),
+        table="!pto.{partition_tensor_view|tensor_view}<16x16xf32>",
+    ),
+    _Row(
+        "The index tile has an index for each row, or each element, as coalesce says.",
+        check(_shape),
+        indices="16x{16|8}xi32",
+    ),
+    _Row(
         "A gather has coalesce; so has a scatter with other words. Scratch is for elements to mat.",
         check(_mode),
-        "coalesce = row",
-        "a gather without coalesce",
+        gather=f"{{{_COALESCED}|}}",
+        scatter=f" {{{{coalesce = #pto<coalesce elem>, |}}{_ATOMIC}}}",
     ),
-    ("Atomic add on f16 f32 i32, max and min on f32 i32.", check(_atomic), "add on f32", "add on bf16"),
+    _Row(
+        "Atomic add on f16 f32 i32, max and min on f32 i32.",
+        check(_atomic),
+        table="!pto.partition_tensor_view<16x16x{f32|bf16}>",
+        data="16x16x{f32|bf16}",
+        scatter=f" {{coalesce = #pto<coalesce elem>, {_ATOMIC}}}",
+    ),
 )
 
 
 def text_rules(prefix: str) -> tuple[Rule, ...]:
     """GA-1 .. GA-9 for mgather, SC-1 .. SC-10 for mscatter."""
-    count = 9 if prefix == "GA" else 10
     return tuple(
         assembler_rule(
             f"{prefix}-{number}",
-            accepted,
-            rejected,
-            what=what,
+            row.example(prefix),
+            what=row.what,
+            reported_as="TEXT-OPERANDS" if row.check is _kinds else "",  # of text
             targets=("a2a3",) if number == 1 else DEVICES,
             source="assembly 13.7; PTOAS 2026-08 PTO.cpp MGatherOp, MScatterOp",
-        )(condition)
-        for number, (what, condition, accepted, rejected) in enumerate(_CONDITIONS[:count], 1)
+        )(row.check)
+        for number, row in enumerate(_ROWS[: 9 if prefix == "GA" else 10], 1)
     )

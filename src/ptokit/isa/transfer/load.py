@@ -294,7 +294,12 @@ def prefetch_async(src: ViewOperand | ViewInfo, context: PrefetchAsyncContext, t
     return AsyncEvent(context.session.submit(-(-size // BLOCK_BYTES)))
 
 
-@rule("PREFA-01", "t = (16384, 16384, 16384, 16384, 1)", "t = (1, 1, 1, 1, 1) for n = 16384")
+@rule(
+    "PREFA-01",
+    "{t = (16384, 16384, 16384, 16384, 1)|t = (1, 1, 1, 1, 1) for n = 16384}",
+    evidence="legal",
+    unrun="in words so far",
+)
 def PREFA_01(o: Site) -> Message:
     """The tensor is flat: g = (1, 1, 1, 1, n), t = (n, n, n, n, 1).
 
@@ -310,7 +315,7 @@ def PREFA_01(o: Site) -> Message:
     )
 
 
-@rule("PREFA-02", "a workspace pointer", "none")
+@rule("PREFA-02", "{a workspace pointer|none}", evidence="legal", unrun="in words so far")
 def PREFA_02(o: Site) -> Message:
     """The context has a workspace that the host has initialised.
 
@@ -371,8 +376,9 @@ for _id, _what, _good, _bad in (
     other_rule(
         _id,
         _what,
-        accepted=_good,
-        rejected=_bad,
+        example=f"{{{_good}|{_bad}}}",
+        unrun="nothing breaks it",
+        evidence="device",
         why="A matter of order between contexts: not decided per call.",
         enforced=False,
     )

@@ -130,13 +130,7 @@ CPU = (
     LOAD_CPU_07,
 )
 
-other_rule(
-    "LOAD-CPU-01",
-    "Tile and view have elements of one size.",
-    accepted="see LS-COM-04",
-    rejected="see LS-COM-04",
-    why="Reported as LS-COM-04.",
-)
+other_rule("LOAD-CPU-01", "Tile and view have elements of one size.", evidence="static_assert", reported_as="LS-COM-04")
 
 
 # Rules of TLOAD on a2a3 (load-store 11.3).
@@ -407,8 +401,8 @@ A3 = (
     LOAD_A3_D3,
 )
 
-for _id, _what, _where in (
-    ("LOAD-A3-03", "Tile and view have elements of one size.", "LS-COM-04"),
-    ("LOAD-A3-05", "All dimensions of the view and the valid region are positive.", "LS-COM-03"),
+for _id, _what, _rests, _where in (
+    ("LOAD-A3-03", "Tile and view have elements of one size.", "static_assert", "LS-COM-04"),
+    ("LOAD-A3-05", "All dimensions of the view and the valid region are positive.", "device assertion", "LS-COM-03"),
 ):
-    other_rule(_id, _what, accepted=f"see {_where}", rejected=f"see {_where}", why=f"Reported as {_where}.")
+    other_rule(_id, _what, evidence=_rests, reported_as=_where)

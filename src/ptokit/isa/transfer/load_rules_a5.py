@@ -285,7 +285,11 @@ A5 = (
         "{pair_text(dst, src.layout)}; mat tiles take ND to ND or Nz, DN to DN, Nz or Zn, and NZ to Nz, scales a "
         "view in an MX layout",
     ),
-    rule("LOAD-A5-08", "16384x32 u8", "16944x32 u8")(
+    rule(
+        "LOAD-A5-08",
+        "x: Ptr[u8]; TLOAD(Tile(Mat, u8, {16384|16385}, 32, valid_row=16), GlobalTensor(x, (16, 32)))",
+        evidence="static_assert",
+    )(
         "A Mat tile to load has at most 16384 rows.",
         "dst.rows <= 16384 if _mat(o)",
         "the tile has {dst.rows} rows; a mat tile to load has at most 16384",
@@ -348,7 +352,7 @@ A5 = (
     LOAD_A5_15,
     LOAD_A5_16,
     LOAD_A5_17,
-    rule("LOAD-A5-18", "valid 16x6", "valid 16x5")(_mx_even),
+    rule("LOAD-A5-18", "{valid 16x6|valid 16x5}", evidence="device", unrun="in words so far")(_mx_even),
     rule(
         "LOAD-A5-21",
         "x: Ptr[{f32|f16}]; TLOAD({Tile|TileRight}({Vec, f32|f16}, 16, 16), GlobalTensor(x, (16, 16)))",
@@ -373,7 +377,12 @@ A5 = (
             hint="give the bits as a custom pad value",
         ),
     ),
-    rule("LOAD-A5-23", "a u64 ND view to an ND tile", "a u64 NZ view to an Nz tile")(
+    rule(
+        "LOAD-A5-23",
+        "{a u64 ND view to an ND tile|a u64 NZ view to an Nz tile}",
+        evidence="document",
+        unrun="in words so far",
+    )(
         "64-bit elements of Vec tiles go ND to ND or DN to DN only.",
         "path(o) in ('ND', 'DN') if _vec(o) and dst.dtype.size == 8 and src.layout is not None",
         "{pair_text(dst, src.layout)} with {dst.dtype}; 64-bit elements go ND to ND or DN to DN only",
@@ -386,15 +395,9 @@ A5 = (
 other_rule(
     "LOAD-A5-01",
     "Elements have 1, 2, 4 or 8 bytes.",
-    accepted="f16 to f16",
-    rejected="elements of 16 bytes",
+    example="{f16 to f16|elements of 16 bytes}",
     why="Every element type does.",
     enforced=False,
+    unrun="nothing breaks it",
 )
-other_rule(
-    "LOAD-A5-03",
-    "Tile and view have elements of one size.",
-    accepted="f16 to f16",
-    rejected="f32 to f16",
-    why="Reported as LS-COM-04.",
-)
+other_rule("LOAD-A5-03", "Tile and view have elements of one size.", evidence="static_assert", reported_as="LS-COM-04")

@@ -159,8 +159,9 @@ RULES = (
         targets=A5_RULES,
         why="Checked when the instruction runs. Otherwise the last one in row-major order stays.",
         source="move-gather-scatter 11.3",
-        accepted="colliding indices with conflict=Last",
-        rejected="colliding indices with conflict=Default on a5",
+        example="{colliding indices with conflict=Last|colliding indices with conflict=Default on a5}",
+        evidence="device",
+        unrun="in words so far",
     ),
     rule(
         "SCATTER-CPU-01",

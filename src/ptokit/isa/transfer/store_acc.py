@@ -359,29 +359,53 @@ A3 = (
         "x: Ptr[{i8|f16}]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc(f32, 32, 32), 70369801142272)",
         evidence="static_assert",
     )(quant_a3),
-    rule("STORE-A3-15", "4080", "4096")(too_many_columns),
-    rule("STORE-A3-16", "8192x16 to ND", "8208x16 to ND")(too_many_rows),
-    rule("STORE-A3-17", "4095", "4096")(valid_columns),
+    rule("STORE-A3-15", "{4080|4096}", evidence="static_assert", unrun="in words so far")(too_many_columns),
+    rule("STORE-A3-16", "{8192x16 to ND|8208x16 to ND}", evidence="static_assert", unrun="in words so far")(
+        too_many_rows
+    ),
+    rule("STORE-A3-17", "{4095|4096}", evidence="device", unrun="in words so far")(valid_columns),
     rule(
         "STORE-A3-18",
         "x: Ptr[{i8|f16}]; TSTORE(GlobalTensor(x, ({32|2, 16}, 32)), TileAcc(f32, 32, 32){, 70369801142272|})",
         evidence="device assertion",
     )(a3_nd),
-    rule("STORE-A3-19", "bf16 g = (1, 3, 1, 16, 16)", "bf16 g = (1, 6, 1, 16, 8)")(a3_nz),
-    rule("STORE-A3-20", "f16 g = (1, 2, 4, 4, 16) and valid 16x32", "f16 g = (1, 4, 4, 4, 8)")(nc1hwc0),
-    rule("STORE-A3-21", "f16 g = (1, 1, 2, 4, 4) and valid 16x32", "f16 g = (1, 1, 1, 4, 4) and valid 16x32")(ndc1hwc0),
+    rule(
+        "STORE-A3-19",
+        "{bf16 g = (1, 3, 1, 16, 16)|bf16 g = (1, 6, 1, 16, 8)}",
+        evidence="static_assert device",
+        unrun="in words so far",
+    )(a3_nz),
+    rule(
+        "STORE-A3-20",
+        "{f16 g = (1, 2, 4, 4, 16) and valid 16x32|f16 g = (1, 4, 4, 4, 8)}",
+        evidence="static_assert device",
+        unrun="in words so far",
+    )(nc1hwc0),
+    rule(
+        "STORE-A3-21",
+        "{f16 g = (1, 1, 2, 4, 4) and valid 16x32|f16 g = (1, 1, 1, 4, 4) and valid 16x32}",
+        evidence="static_assert device",
+        unrun="in words so far",
+    )(ndc1hwc0),
     rule(
         "STORE-A3-24",
-        "scaling, 1x32 u64",
-        "scaling, 1x32 i64",
+        "{scaling, 1x32 u64|scaling, 1x32 i64}",
         decision="In `.pto` text i64 is taken too: its integers have no sign.",
+        evidence="device",
+        unrun="in words so far",
     )(fp_tile),
     rule(
         "STORE-A3-D1",
         "x: Ptr[f32]; TSTORE(GlobalTensor(x, (16, 16){|, (64, 4)}), Tile(Vec, f32, 16, 16))",
         evidence="device",
     )(a3_assumed),
-    rule("STORE-A3-D2", "g = (1, 2, 4, 4, 16)", "g = (2, 2, 4, 4, 16)", why="The device puts C1 outside N.")(a3_single),
+    rule(
+        "STORE-A3-D2",
+        "{g = (1, 2, 4, 4, 16)|g = (2, 2, 4, 4, 16)}",
+        why="The device puts C1 outside N.",
+        evidence="device",
+        unrun="in words so far",
+    )(a3_single),
     rule(
         "STORE-A3-D3",
         "x: Ptr[{i8|u8}]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc(f32, 32, 32), 70369801142272)",
@@ -396,10 +420,14 @@ A5 = (
         "x: Ptr[{u8|f16}]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc({f32|f16}, 32, 32){, 1056964608|})",
         evidence="static_assert",
     )(wrong_source),
-    rule("STORE-A5-09", "an NHWC view", "a DN view", what="Accumulators are stored to ND, NZ, NHWC, NCHW and NCDHW.")(
-        only_to(Layout.ND, Layout.NZ, Layout.NHWC, Layout.NCHW, Layout.NCDHW)
-    ),
-    rule("STORE-A5-10", "8192x16 to ND", "16x4096")(
+    rule(
+        "STORE-A5-09",
+        "{an NHWC view|a DN view}",
+        what="Accumulators are stored to ND, NZ, NHWC, NCHW and NCDHW.",
+        evidence="static_assert",
+        unrun="in words so far",
+    )(only_to(Layout.ND, Layout.NZ, Layout.NHWC, Layout.NCHW, Layout.NCDHW)),
+    rule("STORE-A5-10", "{8192x16 to ND|16x4096}", evidence="static_assert", unrun="in words so far")(
         "An accumulator has 1 to 4095 columns; to ND at most 8192 rows, else at most 65535 and columns in 16s.",
         lambda o: too_many_columns(o),
         lambda o: too_many_rows(o),
@@ -434,9 +462,10 @@ A5 = (
     )(images),
     rule(
         "STORE-A5-21",
-        "scaling, 1x32 u64",
-        "scaling, 1x32 i64",
+        "{scaling, 1x32 u64|scaling, 1x32 i64}",
         decision="In `.pto` text i64 is taken too: its integers have no sign.",
+        evidence="device",
+        unrun="in words so far",
     )(fp_tile),
     rule(
         "STORE-A5-D1",

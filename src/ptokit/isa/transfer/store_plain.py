@@ -111,7 +111,12 @@ def STORE_A3_D4(o: Site) -> Message:
     return overlapping(o.dst, kind) or (unaligned_pitch(o.dst, kind) if o.src.loc is TileType.Mat else None)
 
 
-@rule("STORE-A5-05", "a 4x8 f32 tile to ND", "a 1x8 Nz f16 tile to ND")
+@rule(
+    "STORE-A5-05",
+    "x: Ptr[f16]; TSTORE(GlobalTensor(x, (1, 1, 1, 1, {32|8})), "
+    "Tile(Vec, f16, 1, {32|8, ColMajor, slayout=SLayout.ColMajor}))",
+    evidence="static_assert",
+)
 def STORE_A5_05(o: Site) -> Message:
     """From Vec: rows of the tile (DN: columns; for vectors, the vector) are multiples of 32 bytes."""
     tile, layout = o.src, o.dst.layout
@@ -139,7 +144,12 @@ def STORE_A5_06(o: Site) -> Message:
     return differs_by_lines(o, kind) if kind is o.dst.layout else disagrees(o.src, o.dst, kind)
 
 
-@rule("STORE-A5-07", "bf16 g = (1, 2, 3, 16, 16) and valid 48x32", "bf16 g = (1, 4, 3, 16, 8) and valid 48x32")
+@rule(
+    "STORE-A5-07",
+    "{bf16 g = (1, 2, 3, 16, 16) and valid 48x32|bf16 g = (1, 4, 3, 16, 8) and valid 48x32}",
+    evidence="static_assert device",
+    unrun="in words so far",
+)
 def STORE_A5_07(o: Site) -> Message:
     """From an Nz tile: g3 = 16, g4 = 32 bytes of elements (i32 and f32 also 16), shape of the valid region."""
     if engine(o) is not NZ:
@@ -296,16 +306,21 @@ A5 = (
         "src.loc is Acc if atomic in (AtomicType.AtomicMax, AtomicType.AtomicMin)",
         "atomicType={atomic.text} from a {src.loc.text} tile; the manual has it from accumulators only",
     ),
-    rule("STORE-A5-19", "u64 ND to ND", "u64 Nz to NZ")(
+    rule("STORE-A5-19", "{u64 ND to ND|u64 Nz to NZ}", evidence="document", unrun="in words so far")(
         "64-bit elements go ND to ND or DN to DN only.",
         lambda o: _wide(o) if o.src.loc is TileType.Vec else None,
     ),
-    rule("STORE-A5-20", "4095 valid columns", "4096 valid columns")(
+    rule("STORE-A5-20", "{4095 valid columns|4096 valid columns}", evidence="device", unrun="in words so far")(
         "From Acc: at most 4095 valid columns (positive sizes: LS-COM-03).",
         "src.vc <= 4095 if src.loc is Acc",
         "{src.vc} valid columns; an accumulator is stored with at most 4095",
     ),
-    rule("STORE-A5-D4", "i32 g = (1, 2, 3, 16, 8)", "i32 g = (1, 1, 3, 16, 16)")(
+    rule(
+        "STORE-A5-D4",
+        "{i32 g = (1, 2, 3, 16, 8)|i32 g = (1, 1, 3, 16, 16)}",
+        evidence="device",
+        unrun="in words so far",
+    )(
         "From an Nz tile: g4 is the 32-byte block of the tile.",
         "dst.shape[4] != 16 if engine(o) is NZ and dst.dtype.size == 4",
         "dimension 4 of the view is {dst.shape[4]}; the blocks of the tile have {dst.dtype.c0} elements",
@@ -313,13 +328,14 @@ A5 = (
 )
 
 
-for _id, _what, _where in (
-    ("STORE-A3-02", "All dimensions of the view and the valid region are positive.", "LS-COM-03"),
-    ("STORE-A3-23", "Relu, quantisation words and TSTORE_FP go with accumulators.", "LS-COM-07 or LS-COM-08"),
-    ("STORE-A5-02", "From Vec: tile and view have elements of one size.", "LS-COM-04"),
-    ("STORE-A5-17", "Relu, quantisation words and TSTORE_FP go with accumulators.", "LS-COM-07 or LS-COM-08"),
+_QUANTISED = "Relu, quantisation words and TSTORE_FP go with accumulators."
+for _id, _what, _rests, _where in (
+    ("STORE-A3-02", "All dimensions of the view and the valid region are positive.", "device", "LS-COM-03"),
+    ("STORE-A3-23", _QUANTISED, "static_assert", "LS-COM-07 LS-COM-08"),
+    ("STORE-A5-02", "From Vec: tile and view have elements of one size.", "static_assert", "LS-COM-04"),
+    ("STORE-A5-17", _QUANTISED, "static_assert", "LS-COM-07 LS-COM-08"),
 ):
-    other_rule(_id, _what, accepted=f"see {_where}", rejected=f"see {_where}", why=f"Reported as {_where}.")
+    other_rule(_id, _what, evidence=_rests, reported_as=_where)
 
 
 # Rules of TSTORE and TSTORE_FP for all targets and for cpu (load-store 11.1, 11.5).
@@ -419,7 +435,12 @@ CPU = (
             hint="run with --extended to let the cpu target combine as the devices do",
         ),
     ),
-    rule("STORE-CPU-05", "a 1x32 u64 tile for 32 columns", "a 1x16 u64 tile for 32 columns")(
+    rule(
+        "STORE-CPU-05",
+        "{a 1x32 u64 tile for 32 columns|a 1x16 u64 tile for 32 columns}",
+        evidence="simulator",
+        unrun="in words so far",
+    )(
         """Quantising stores take accumulators (reported as LS-COM-07 or LS-COM-08) and one 64-bit word per column.
 
         Decision: The simulator would read past the end of a short parameter tile.

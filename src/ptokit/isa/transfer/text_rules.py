@@ -37,8 +37,8 @@ _WORDS = ("i32", "u32", "f32")
 _PLAIN_RESULTS = ("i32", "f32", "f16", "bf16")
 
 
-def _rule(id: str, *example: str, **more: Any) -> RuleDecorator:
-    return assembler_rule(id, *example, **{"source": "assembly 13.5" if id[0] == "S" else "assembly 13.4", **more})
+def _rule(id: str, example: str, **more: Any) -> RuleDecorator:
+    return assembler_rule(id, example, **{"source": "assembly 13.5" if id[0] == "S" else "assembly 13.4", **more})
 
 
 _MORE_TYPES = "The instruction takes more types than the assembler; text that uses them is run, with a warning."
@@ -174,13 +174,17 @@ for _id in ("LD-4", "ST-4"):
         scope=Scope.ASSEMBLER,
         source="PTOAS 2026-08 PTO.cpp TLoadOp, TStoreOp",
         enforced=False,
-        accepted="0x16: nothing is transferred",
-        rejected="nothing: the assembler of April refused 0x16",
+        example="{0x16: nothing is transferred|nothing: the assembler of April refused 0x16}",
+        unrun="nothing breaks it",
         decision="The assembler of April refused empty regions.",
     )
 
 LOAD = (
-    _rule("LD-3", "1x16", "0x16", covered_by=_POSITIVE)(_empty_view),
+    _rule(
+        "LD-3",
+        "pto.tload ins(%v : !pto.partition_tensor_view<{1|0}x16xf32>) outs(%t : !pto.tile_buf<vec, 16x16xf32>)",
+        covered_by=_POSITIVE,
+    )(_empty_view),
     _rule(
         "LD-5",
         "pto.tload ins(%v : !pto.partition_tensor_view<16x32xf8E4M3FN>) "
@@ -207,7 +211,13 @@ LOAD = (
         "outs(%t : !pto.tile_buf<vec, {16x16xf32|16x16xf16}>)",
         covered_by=("LS-COM-04",),
     )(_sizes),
-    _rule("LD-8", "i64", "f4E2M1FN", targets=("a5",), decision=_MORE_TYPES)(
+    _rule(
+        "LD-8",
+        "pto.tload ins(%v : !pto.partition_tensor_view<16x64x{i8|f4E2M1FN}>) "
+        "outs(%t : !pto.tile_buf<vec, 16x64x{i8|f4E2M1FN}>)",
+        targets=("a5",),
+        decision=_MORE_TYPES,
+    )(
         "Elements have 1, 2, 4 or 8 bytes.",
         "dst.dtype.bits in (8, 16, 32, 64)",
         "elements of {dst.dtype} have {dst.dtype.bits} bits",
@@ -235,7 +245,7 @@ LOAD = (
 
 
 STORE = (
-    _rule("ST-3", "1x16", "0x16", covered_by=_POSITIVE)(_empty_view),
+    _rule("ST-3", "{1x16|0x16}", covered_by=_POSITIVE, unrun="in words so far")(_empty_view),
     _rule(
         "ST-5",
         "pto.tstore ins(%t : !pto.tile_buf<vec, 16x16xf32>) outs(%v : !pto.partition_tensor_view<{8x32xf32|8x16xf32}>)",
@@ -258,7 +268,7 @@ STORE = (
         "Stores come from vec and acc, on a2a3 also from mat.",
         lambda o: _in(_VEC, _MAT, _ACC)(o) if o.target.is_a(A2A3) else _in(_VEC, _ACC)(o),
     ),
-    _rule("ST-7", "acc", "vec", covered_by=("LS-COM-08",))(
+    _rule("ST-7", "{acc|vec}", covered_by=("LS-COM-08",), unrun="in words so far")(
         "A quantisation word goes with acc.",
         "_is_acc(o) if quant",
         "a quantisation word with a {src.loc.text} tile",
@@ -293,14 +303,16 @@ STORE = (
         "src.dtype.name in _ACC_TYPES if src.loc is Acc",
         "the accumulator has element type {src.dtype}, not i32 or f32",
     ),
-    _rule("ST-12", "f32 to i8", "f32 to ui8", decision=_MORE_TYPES, targets=("a2a3",))(_quantised),
+    _rule("ST-12", "{f32 to i8|f32 to ui8}", decision=_MORE_TYPES, targets=("a2a3",), unrun="in words so far")(
+        _quantised
+    ),
     _rule(
         "ST-13",
-        "f32 to bf16",
-        "f32 to ui8",
+        "{f32 to bf16|f32 to ui8}",
         what="With a quantisation word i32 goes to i8, f16 or bf16, f32 to i8, f16, bf16, f32, hif8 or f8E4M3FN.",
         decision=_MORE_TYPES,
         targets=("a5",),
+        unrun="in words so far",
     )(_quantised),
     _rule(
         "ST-14",
@@ -371,11 +383,11 @@ STORE_FP = (
 PREFETCH = (
     _rule(
         "PF-1",
-        "1x16",
-        "0x16",
+        "{1x16|0x16}",
         what="tprefetch reads a partition_tensor_view (or memref) without a dimension of 0.",
         always=True,
         covered_by=_POSITIVE,
+        unrun="in words so far",
     )(_empty_view),
     _rule(
         "PF-3",
@@ -393,28 +405,55 @@ PREFETCH = (
         covered_by=("PREF-03",),
         on="a2a3",
     )(_sizes),
-    _rule("PF-5", "i8 on a2a3", "hif8 on a2a3", source=f"{_PTO} TPrefetchOp")(_prefetched),
+    _rule("PF-5", "{i8 on a2a3|hif8 on a2a3}", source=f"{_PTO} TPrefetchOp", unrun="in words so far")(_prefetched),
 )
 
 _TILES, _TRANSFERS, _MOVES = "assembly 13.2", "assembly 13.4, 13.5", "assembly 13.6"
 _KIND = "Looked at before the other rules of the operation, which need operands of the right kind."
-_COMMON = "Reported as TC-1 or TC-3."
-for _id, _what, _where, _why, _rejected in (
-    ("TC-1", "Where an instruction takes a tile, it is a tile (or a memref of rank 2).", _TILES, _KIND, "a view"),
-    ("LD-1", "tload takes a partition_tensor_view and a tile.", _TRANSFERS, _KIND, "a whole tensor_view"),
-    ("LD-2", "The operands of tload pass the checks of tiles.", _TRANSFERS, _COMMON, "valid=17x16 of 16x16"),
-    ("PF-2", "tprefetch writes a tile.", _TRANSFERS, _KIND, "a view"),
-    ("ST-1", "tstore takes a tile and a partition_tensor_view.", _TRANSFERS, _KIND, "a whole tensor_view"),
-    ("ST-2", "The operands of tstore pass the checks of tiles.", _TRANSFERS, _COMMON, "valid=17x16 of 16x16"),
-    ("SF-1", "tstore_fp takes two tiles.", _TRANSFERS, _KIND, "a view for fp"),
-    ("MO-1", "tmov takes tiles, which pass the checks of tiles.", _MOVES, _KIND, "a view"),
+_TILE, _VIEW = "!pto.tile_buf<vec, 16x16xf32>", "!pto.partition_tensor_view<16x16xf32>"
+_SLICE = "!pto.{partition_tensor_view|tensor_view}<16x16xf32>"
+_EITHER = f"{{{_TILE}|{_VIEW}}}"
+for _id, _what, _where, _example in (
+    (
+        "TC-1",
+        "Where an instruction takes a tile, it is a tile (or a memref of rank 2).",
+        _TILES,
+        f"pto.tabs ins(%a : {_EITHER}) outs(%b : {_TILE})",
+    ),
+    (
+        "LD-1",
+        "tload takes a partition_tensor_view and a tile.",
+        _TRANSFERS,
+        f"pto.tload ins(%v : {_SLICE}) outs(%t : {_TILE})",
+    ),
+    ("PF-2", "tprefetch writes a tile.", _TRANSFERS, f"pto.tprefetch ins(%v : {_VIEW}) outs(%t : {_EITHER})"),
+    (
+        "ST-1",
+        "tstore takes a tile and a partition_tensor_view.",
+        _TRANSFERS,
+        f"pto.tstore ins(%t : {_TILE}) outs(%v : {_SLICE})",
+    ),
+    (
+        "SF-1",
+        "tstore_fp takes two tiles.",
+        _TRANSFERS,
+        "pto.tstore_fp ins(%t, %f : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, "
+        "fractal=1024>, {!pto.tile_buf<scaling, 1x16xui64>|!pto.partition_tensor_view<1x16xui64>}) "
+        "outs(%v : !pto.partition_tensor_view<16x16xi8>)",
+    ),
+    (
+        "MO-1",
+        "tmov takes tiles, which pass the checks of tiles.",
+        _MOVES,
+        f"pto.tmov ins(%a : {_EITHER}) outs(%b : {_TILE})",
+    ),
 ):
+    define(_id, _what, scope=Scope.ASSEMBLER, source=_where, why=_KIND, example=_example, evidence="ptokit")
+for _id, _name in (("LD-2", "tload"), ("ST-2", "tstore")):
     define(
         _id,
-        _what,
+        f"The operands of {_name} pass the checks of tiles.",
         scope=Scope.ASSEMBLER,
-        source=_where,
-        why=_why,
-        accepted="tiles and slices of tensors" if _where == _TRANSFERS else "a tile",
-        rejected=_rejected,
+        source=_TRANSFERS,
+        reported_as="TC-1 TC-3",
     )

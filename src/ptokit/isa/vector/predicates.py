@@ -53,18 +53,20 @@ PARTS = ("LOWER", "HIGHER")
 
 PRD_01 = rule(
     "PRD-A5-01",
-    'pto.pset_b32 "PAT_VL8"',
-    'pto.pset_b32 "PAT_VL9"',
+    '{pto.pset_b32 "PAT_VL8"|pto.pset_b32 "PAT_VL9"}',
     what="The pattern, part or comparison is a word that exists.",
     decision="PAT_H and PAT_Q are the low half and the low quarter of the lanes.",
+    evidence="assembler ptokit",
+    unrun="in words so far",
 )(words_listed)
 
 
 @rule(
     "PRD-A5-02",
-    "pand of three !pto.mask<b32>",
-    "pand of a !pto.mask<b16> and a !pto.mask<b32>",
+    "{pand of three !pto.mask<b32>|pand of a !pto.mask<b16> and a !pto.mask<b32>}",
     decision="ppack and punpack may change the granularity. !pto.mask without a granularity fits everywhere.",
+    evidence="assembler ptokit",
+    unrun="in words so far",
 )
 def PRD_02(o: Site) -> tuple[str, str] | None:
     """The predicates of one operation have one granularity."""
@@ -297,7 +299,12 @@ PRD_03 = define(
 )
 
 
-@rule("PRD-A5-04", "pldi with 1023 units on a5", "pldi with 1024 units on a5")
+@rule(
+    "PRD-A5-04",
+    "{pldi with 1023 units on a5|pldi with 1024 units on a5}",
+    evidence="assembler ptokit",
+    unrun="in words so far",
+)
 def PRD_04(o: Site) -> Message:
     """The offset of pldi and psti is a constant, behind a comma of at most 1023 units of 8 bytes.
 

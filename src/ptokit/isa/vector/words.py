@@ -32,7 +32,12 @@ SOURCE = "vector-path 8"
 rule = family(SOURCE, targets=ALL_TARGETS)
 
 
-@rule("PTR-A5-01", "pto.vlds of a !pto.ptr<f32, ub>", "pto.vlds of a !pto.ptr<f32, gm>")
+@rule(
+    "PTR-A5-01",
+    "{pto.vlds of a !pto.ptr<f32, ub>|pto.vlds of a !pto.ptr<f32, gm>}",
+    evidence="ptokit",
+    unrun="in words so far",
+)
 def PTR_01(o: Site) -> Message:
     """A pointer operand points to the memory the instruction works on: ub for vector and predicate accesses."""
     for operand in o.instr.operands:

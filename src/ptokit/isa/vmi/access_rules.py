@@ -40,7 +40,12 @@ _FLOAT_WORDS = "eq ne lt le gt ge oeq one olt ole ogt oge"
 _CMP = worded(cmp=_FLOAT_WORDS, pmode="merge zeroing")
 _INT_CMP = worded(cmp="eq ne lt le gt ge", pmode="merge zeroing")
 
-VMI_33 = vmi_rule("VMI-33", "pto.vmi.vand of two predicates", "pto.vmi.vand of two predicates with a mask or pmode")(
+VMI_33 = vmi_rule(
+    "VMI-33",
+    "%r = pto.vmi.vand %a, %b{|, %m} : !pto.vmi.mask<64xpred>, !pto.vmi.mask<64xpred>{|, "
+    "!pto.vmi.mask<64xpred>} -> !pto.vmi.mask<64xpred>",
+    evidence="ptokit",
+)(
     "Logic of predicates has no predicate and no pmode of its own.",
     "not isinstance(result, LanesInfo) if mask",
     "predicates are combined without a mask",
@@ -48,7 +53,12 @@ VMI_33 = vmi_rule("VMI-33", "pto.vmi.vand of two predicates", "pto.vmi.vand of t
     "predicates are combined without pmode",
 )
 
-VMI_34 = vmi_rule("VMI-34", "64xi32 times 64xi32 with low and high half", "32xi32 times 32xi32 with low and high half")(
+VMI_34 = vmi_rule(
+    "VMI-34",
+    "%l, %h = pto.vmi.vmull %a, %b, %m : !pto.vmi.vreg<{64|32}xi32>, !pto.vmi.vreg<{64|32}xi32>, "
+    "!pto.vmi.mask<{64|32}xpred> -> !pto.vmi.vreg<{64|32}xi32>, !pto.vmi.vreg<{64|32}xi32>",
+    evidence="ptokit",
+)(
     "Products with two halves have 64, 128 or 256 lanes.",
     "getattr(a, 'lanes', 64) in (64, 128, 256)",
     "{a.name} has {getattr(a, 'lanes', 64)} lanes",
@@ -100,7 +110,11 @@ def _logic(sources: str) -> tuple[Rule, ...]:
     return (*_chosen("int", sources), bound(VMI_03, alike), VMI_33, together)
 
 
-VMI_35 = vmi_rule("VMI-35", "pto.vmi.vshls by an i16", "pto.vmi.vshls by an i32")(
+VMI_35 = vmi_rule(
+    "VMI-35",
+    "%r = pto.vmi.vshls %a, %n, %m : !pto.vmi.vreg<64xi32>, i{16|32}, !pto.vmi.mask<64xpred> -> !pto.vmi.vreg<64xi32>",
+    evidence="ptokit",
+)(
     "Lanes are shifted by a number of i16.",
     "scalar.type == 'i16' and (not scalar.signed) if isinstance(scalar, ScalarInfo)",
     "{scalar.name} is {scalar.shown}",
@@ -178,7 +192,7 @@ COMPUTE: dict[str, tuple[Rule, ...]] = {
 # What the assembler's verifiers ask of logical vectors and memory (PTOAS e32488c9, VMI.cpp).
 
 
-@vmi_rule("VMI-18", "pto.vmi.load of a !pto.ptr<f32, ub>", "pto.vmi.load of a !pto.ptr<f32, gm>")
+@vmi_rule("VMI-18", "%r = pto.vmi.load %p[%i] : !pto.ptr<f32, {ub|gm}> -> !pto.vmi.vreg<64xf32>", evidence="ptokit")
 def VMI_18(o: Site) -> Message:
     """Logical vectors are loaded from the unified buffer and stored to it."""
     for name in ("source", "destination"):
@@ -189,7 +203,7 @@ def VMI_18(o: Site) -> Message:
 
 
 VMI_19 = vmi_rule(
-    "VMI-19", "pto.vmi.load of 64xf32 from a !pto.ptr<f32, ub>", "pto.vmi.load of 64xf32 from a !pto.ptr<f16, ub>"
+    "VMI-19", "%r = pto.vmi.load %p[%i] : !pto.ptr<f{32|16}, ub> -> !pto.vmi.vreg<64xf32>", evidence="ptokit"
 )("Memory has the element type of the vectors, but where a mode widens, or bytes are packed for groups.")
 
 
@@ -248,8 +262,11 @@ def offsets(name: str, result: str = "") -> Rule:
 
 VMI_21 = vmi_rule(
     "VMI-21",
-    "pto.vmi.vload with group and a stride; with dist_mode = dintlv and two results",
-    "pto.vmi.vload with group and without a stride; with dist_mode = dintlv and one result",
+    "{pto.vmi.vload with group and a stride; "
+    "with dist_mode = dintlv and two results|pto.vmi.vload with group and without a stride; "
+    "with dist_mode = dintlv and one result}",
+    evidence="ptokit",
+    unrun="in words so far",
 )("A load or store has one mode, and the operands and results of that mode.")
 
 

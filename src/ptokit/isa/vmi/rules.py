@@ -24,10 +24,10 @@ from .words import Layout, layout_of
 Logical = VectorInfo | LanesInfo
 
 
-def vmi_rule(id: str, *example: str, **more: Any) -> RuleDecorator:
+def vmi_rule(id: str, example: str, **more: Any) -> RuleDecorator:
     """A rule of the assembler's verifiers of logical vectors, which they also apply to lowered memory."""
     source = "PTOAS e32488c9, VMI.cpp"
-    return assembler_rule(id, *example, source=source, always=True, **more)
+    return assembler_rule(id, example, source=source, always=True, **more)
 
 
 def vectors(o: Site, names: Sequence[str]) -> Iterator[VectorInfo]:
@@ -45,12 +45,17 @@ def predicates(o: Site, names: Sequence[str]) -> Iterator[LanesInfo]:
 
 # ------------------------------------------------------------ what belongs together
 
-VMI_03 = vmi_rule("VMI-03", "pto.vmi.vadd of two vectors of 64xf32", "pto.vmi.vadd of 64xf32 and 128xf32")(
-    "Vectors of one operation have as many lanes, and where it computes, elements of one type."
-)
+VMI_03 = vmi_rule(
+    "VMI-03",
+    "%r = pto.vmi.vadd %a, %b : !pto.vmi.vreg<64xf32>, !pto.vmi.vreg<{64|128}xf32> -> !pto.vmi.vreg<64xf32>",
+    evidence="ptokit",
+)("Vectors of one operation have as many lanes, and where it computes, elements of one type.")
 
 VMI_04 = vmi_rule(
-    "VMI-04", "two vectors with the layout contiguous", "one with the layout contiguous, one without any"
+    "VMI-04",
+    "%r = pto.vmi.addf %a, %b : !pto.vmi.vreg<64xf32>, !pto.vmi.vreg<64xf32{|, #pto.vmi.layout<contiguous>}> "
+    "-> !pto.vmi.vreg<64xf32>",
+    evidence="ptokit",
 )("The vectors of an operation have all of them no layout, or all the same one.")
 
 
@@ -138,9 +143,9 @@ def same_predicates(names: str) -> Rule:
 
 # ---------------------------------------------------------------------- elements
 
-VMI_07 = vmi_rule("VMI-07", "pto.vmi.vsqrt of 64xf32", "pto.vmi.vsqrt of 64xi32")(
-    "The element type is one that the operation has."
-)
+VMI_07 = vmi_rule(
+    "VMI-07", "%r = pto.vmi.vsqrt %a : !pto.vmi.vreg<64x{f32|i32}> -> !pto.vmi.vreg<64x{f32|i32}>", evidence="ptokit"
+)("The element type is one that the operation has.")
 
 
 def elements(names: str, allowed: str) -> Rule:
@@ -149,7 +154,9 @@ def elements(names: str, allowed: str) -> Rule:
 
 
 VMI_08 = vmi_rule(
-    "VMI-08", "pto.vmi.vadds of 64xf32 and a number of f32", "pto.vmi.vadds of 64xf32 and a number of f16"
+    "VMI-08",
+    "%r = pto.vmi.vadds %a, %x, %m : !pto.vmi.vreg<64xf32>, f{32|16}, !pto.vmi.mask<64xpred> -> !pto.vmi.vreg<64xf32>",
+    evidence="ptokit",
 )("A number that meets lanes has their type; one that is spread or counted from may leave the sign open.")
 
 
@@ -162,8 +169,10 @@ def number_like(name: str, data: str, *, open_sign: bool = False) -> Rule:
 
 VMI_09 = vmi_rule(
     "VMI-09",
-    "pto.vmi.vdhist of a vector with the layout contiguous",
-    "pto.vmi.vdhist of a vector with the layout deinterleaved = 2",
+    "{pto.vmi.vdhist of a vector with the layout contiguous|pto.vmi.vdhist of a vector with the layout "
+    "deinterleaved = 2}",
+    evidence="ptokit",
+    unrun="in words so far",
 )("A vector that has a layout has one that the operation works on.")
 
 DENSE = "contiguous deinterleaved block_deinterleaved"
@@ -191,9 +200,12 @@ def laid_out(names: str, wanted: str, *, always: bool = False) -> Rule:
 
 # ------------------------------------------------------------------------- groups
 
-VMI_10 = vmi_rule("VMI-10", "64 lanes in 8 groups", "64 lanes in 10 groups")(
-    "Lanes divide into as many equal groups as the operation has, and results for groups have a lane for each."
-)
+VMI_10 = vmi_rule(
+    "VMI-10",
+    "%r = pto.vmi.vcadd %a, %m {reassoc, group = {8|10}} : !pto.vmi.vreg<64xf32>, !pto.vmi.mask<64xpred> -> "
+    "!pto.vmi.vreg<{8|10}xf32>",
+    evidence="ptokit",
+)("Lanes divide into as many equal groups as the operation has, and results for groups have a lane for each.")
 
 
 def grouped(data: str, slots: str = "", *, key: str = "num_groups", least: int = 1) -> Rule:
@@ -219,7 +231,9 @@ def grouped(data: str, slots: str = "", *, key: str = "num_groups", least: int =
 
 # -------------------------------------------------------------------------- words
 
-VMI_11 = vmi_rule("VMI-11", '{order = "DESC"}', '{order = "UP"}')("A word is one of those that the operation has.")
+VMI_11 = vmi_rule("VMI-11", '{{order = "DESC"}|{order = "UP"}}', evidence="ptokit", unrun="in words so far")(
+    "A word is one of those that the operation has."
+)
 
 
 def worded(**allowed: str) -> Rule:
@@ -227,9 +241,11 @@ def worded(**allowed: str) -> Rule:
     return bound(VMI_11, checks.worded(**allowed))
 
 
-VMI_12 = vmi_rule("VMI-12", "pto.vmi.vcadd of 64xf32 {reassoc}", "pto.vmi.vcadd of 64xf32 without it")(
-    "A sum of floats says reassoc: the device adds pair by pair."
-)
+VMI_12 = vmi_rule(
+    "VMI-12",
+    "%r = pto.vmi.vcadd %a, %m { {reassoc}|} : !pto.vmi.vreg<64xf32>, !pto.vmi.mask<64xpred> -> !pto.vmi.vreg<1xf32>",
+    evidence="ptokit",
+)("A sum of floats says reassoc: the device adds pair by pair.")
 
 
 def reassociated(data: str) -> Rule:
@@ -303,7 +319,9 @@ def _types(o: Site) -> tuple[VectorInfo, VectorInfo] | None:
 
 
 VMI_13 = vmi_rule(
-    "VMI-13", "pto.vmi.vcvt of 64xf32 to 64xsi32", "pto.vmi.vcvt of 64xf32 to 64xui8; of 64xf16 to 64xf16"
+    "VMI-13",
+    '%r = pto.vmi.vcvt %a {saturate = "SAT"} : !pto.vmi.vreg<64xf32> -> !pto.vmi.vreg<64x{si32|ui8}>',
+    evidence="ptokit",
 )(
     "The device converts from the one element type to the other.",
     "_pair(*_types(o)) is not None if _types(o) is not None",
@@ -313,8 +331,8 @@ VMI_13 = vmi_rule(
 
 @vmi_rule(
     "VMI-14",
-    'pto.vmi.vcvt of f32 to f16 {rounding = "R", saturate = "SAT"}',
-    'pto.vmi.vcvt of f16 to f32 {rounding = "R"}; of f32 to f16 without saturate',
+    '%r = pto.vmi.vcvt %a {rounding = "{R|Q}", saturate = "SAT"} : !pto.vmi.vreg<64xf32> -> !pto.vmi.vreg<64xf16>',
+    evidence="ptokit",
 )
 def VMI_14(o: Site) -> Message:
     """A conversion that rounds may say how, with a letter it has; one that saturates says if it does, SAT or NOSAT."""
@@ -335,9 +353,9 @@ def VMI_14(o: Site) -> Message:
     return None
 
 
-VMI_15 = vmi_rule("VMI-15", "pto.vmi.extf of f16 to f32", "pto.vmi.extf of f32 to f16")(
-    "Elements become wider where the name says so, and narrower, or of the same width, where it says that."
-)
+VMI_15 = vmi_rule(
+    "VMI-15", "%r = pto.vmi.extf %a : !pto.vmi.vreg<64xf{16|32}> -> !pto.vmi.vreg<64xf{32|16}>", evidence="ptokit"
+)("Elements become wider where the name says so, and narrower, or of the same width, where it says that.")
 
 
 def _width(wider: bool, *, same: bool = False) -> Rule:
@@ -370,7 +388,7 @@ LEGACY: dict[str, tuple[Rule, ...]] = {
 """Rules of conversions that say in their name what they convert."""
 
 
-@vmi_rule("VMI-16", "64xf32 as 128xf16", "64xf32 as 64xf16")
+@vmi_rule("VMI-16", "%r = pto.vmi.bitcast %a : !pto.vmi.vreg<64xf32> -> !pto.vmi.vreg<{128|64}xf16>", evidence="ptokit")
 def VMI_16(o: Site) -> Message:
     """The same bits as other elements are as many bits."""
     types = _types(o)

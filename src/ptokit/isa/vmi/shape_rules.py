@@ -38,8 +38,8 @@ _LIST = re.compile(r"array<i64(?:: ([-\d, ]*))?>\Z")
 
 VMI_17 = vmi_rule(
     "VMI-17",
-    "pto.vmi.vselr of 64xf32 by 64xi32",
-    "pto.vmi.vselr of 64xf32 by 64xi16",
+    "%r = pto.vmi.vselr %a, %b : !pto.vmi.vreg<64xf32>, !pto.vmi.vreg<64xi{32|16}> -> !pto.vmi.vreg<64xf32>",
+    evidence="ptokit",
 )(
     "Numbers that choose lanes are integers of the width of the elements, one for each lane of the result.",
     "f'i{source.dtype.bits}' in kinds(index) if isinstance(source, VectorInfo) and isinstance(index, VectorInfo)",
@@ -70,7 +70,7 @@ def VMI_22(o: Site) -> Message:
     return None
 
 
-@vmi_rule("VMI-23", "pto.vmi.broadcast of f32, or of 1xf32, to 64xf32", "pto.vmi.broadcast of f16 to 64xf32")
+@vmi_rule("VMI-23", "%r = pto.vmi.broadcast %x : f{32|16} -> !pto.vmi.vreg<64xf32>", evidence="ptokit")
 def VMI_23(o: Site) -> Message:
     """What is spread over the lanes is a number of their type, or a vector with one lane, or one for each group."""
     value, groups = o.operands.get("value"), o.attrs.get("group")
@@ -87,7 +87,9 @@ def VMI_23(o: Site) -> Message:
     return None
 
 
-@vmi_rule("VMI-24", "groups of 32 or 128 lanes of f32", "groups of 48 lanes of f32")
+@vmi_rule(
+    "VMI-24", "{groups of 32 or 128 lanes of f32|groups of 48 lanes of f32}", evidence="ptokit", unrun="in words so far"
+)
 def VMI_24(o: Site) -> Message:
     """Groups that are counted in fill registers, or are parts of one."""
     groups = o.attrs.get("group") or 1
@@ -114,7 +116,7 @@ def VMI_25(o: Site) -> Message:
     return None
 
 
-@vmi_rule("VMI-26", 'pto.vmi.pge "PAT_VL8" of 64xpred', 'pto.vmi.pge "PAT_VL80" of 64xpred; pto.vmi.pset "PAT_H"')
+@vmi_rule("VMI-26", '%r = pto.vmi.pge "PAT_VL{8|80}" : !pto.vmi.mask<64xpred>', evidence="ptokit")
 def VMI_26(o: Site) -> Message:
     """pset takes PAT_ALL, and pge PAT_VL with a number of lanes that the predicate has."""
     pattern = o.attrs.get("pattern")
@@ -143,8 +145,8 @@ def _placed(name: str) -> Rule:
 
 @vmi_rule(
     "VMI-27",
-    "pto.vmi.shuffle of 8 lanes by [0, 7]",
-    "pto.vmi.shuffle of 8 lanes by [0, 8]; by one number for two lanes",
+    '%r = "pto.vmi.shuffle"(%a) {indices = array<i64: 0, {7|8}>} : (!pto.vmi.vreg<8xf32>) -> !pto.vmi.vreg<2xf32>',
+    evidence="ptokit",
 )
 def VMI_27(o: Site) -> Message:
     """Lanes are chosen by a number for each lane of the result, which the source has."""
@@ -247,7 +249,9 @@ def VMI_30(o: Site) -> Message:
 
 
 @vmi_rule(
-    "VMI-31", "pto.vmi.ensure_mask_granularity from b16 to b32", "pto.vmi.ensure_mask_granularity from pred to b32"
+    "VMI-31",
+    "%r = pto.vmi.ensure_mask_granularity %m : !pto.vmi.mask<64x{b16|pred}> -> !pto.vmi.mask<64xb32>",
+    evidence="ptokit",
 )
 def VMI_31(o: Site) -> Message:
     """Granularities that are changed are stated, before and after."""

@@ -46,8 +46,9 @@ define(
     "VEC-A5-12",
     "vldus follows a vldas of the same block of 32 bytes, or continues the vldus before it.",
     source="vector-path 4.7, 8",
-    accepted="%a = pto.vldas %p, then pto.vldus %p, %a",
-    rejected="%a = pto.vldas %p, then pto.vldus of another place with %a",
+    example="{%a = pto.vldas %p, then pto.vldus %p, %a|%a = pto.vldas %p, then pto.vldus of another place with %a}",
+    evidence="device",
+    unrun="in words so far",
 )
 VEC_13 = define(
     "VEC-A5-13",
@@ -65,8 +66,9 @@ define(
     "VEC-A5-20",
     "vstur stores what a vsqz or vusqz before it has counted.",
     source=SOURCE,
-    accepted="pto.vsqz, then pto.vstur",
-    rejected="pto.vstur alone",
+    example="{pto.vsqz, then pto.vstur|pto.vstur alone}",
+    evidence="device",
+    unrun="in words so far",
 )
 
 

@@ -43,8 +43,9 @@ define(
     "The predicate of a block access is the same for all lanes of a block of 32 bytes.",
     source=SOURCE,
     decision="The first byte of a block decides; reported when the sanitizer sees such a predicate.",
-    accepted='pto.pset_b32 "PAT_VL8" for one block of f32',
-    rejected='pto.pset_b32 "PAT_VL4"',
+    example='{pto.pset_b32 "PAT_VL8" for one block of f32|pto.pset_b32 "PAT_VL4"}',
+    evidence="document",
+    unrun="in words so far",
 )
 
 
@@ -121,7 +122,7 @@ STRIDES = {"STRIDE_S3_B16": (3, 2), "STRIDE_S4_B64": (4, 8), "STRIDE_S8_B32": (8
 """Step and bytes of an element, by token."""
 
 
-@rule("VEC-A5-09", "pto.vsld %p[%i]", 'pto.vsld %p[%i], "STRIDE_S3_B16"')
+@rule("VEC-A5-09", '{pto.vsld %p[%i]|pto.vsld %p[%i], "STRIDE_S3_B16"}', evidence="document", unrun="in words so far")
 def VEC_09(o: Site) -> Message:
     """vsld and vsst have no stride, or one that means what ptokit takes it for.
 
@@ -192,7 +193,14 @@ _SELECTION: tuple[Operand, ...] = (mask(), number("active_lanes", "index", optio
 """A predicate, or how many of the first lanes take part."""
 
 
-@rule("VEC-A5-11", "64xi32 offsets for 64xf32", "128xi16 offsets for 64xf32")
+@rule(
+    "VEC-A5-11",
+    "pto.vecscope {\n"
+    "%r = pto.vgather2 %p, %w, %m : !pto.ptr<f32, ub>, !pto.vreg<{64xi32|128xi16}>, !pto.mask<b32> -> "
+    "!pto.vreg<64xf32>\n"
+    "}",
+    evidence="ptokit",
+)
 def VEC_11(o: Site) -> Message:
     """A gather or scatter has an integer offset for each lane, and lanes of the memory's width; bytes take 16 bits."""
     data = o.dst if "dst" in {r.name for r in o.instr.produces} else o.value
@@ -227,8 +235,9 @@ define(
     source="vector-path 4.6, 8",
     why="Which lane wins is for the target to say: the lowest one on cpu and a5.",
     decision="Reported when a run sees it.",
-    accepted="offsets 3, 1, 2",
-    rejected="offsets 3, 3",
+    example="{offsets 3, 1, 2|offsets 3, 3}",
+    evidence="document",
+    unrun="in words so far",
 )
 
 

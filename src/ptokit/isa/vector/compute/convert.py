@@ -108,7 +108,12 @@ def _takes_saturation(src: DType, dst: DType) -> bool:
     return src.is_float or dst.bits < src.bits
 
 
-@rule("VEC-A5-16", 'f32 to f16 {rnd = "R", sat = "SAT", part = "EVEN"}', "f32 to f16 without part")
+@rule(
+    "VEC-A5-16",
+    '{f32 to f16 {rnd = "R", sat = "SAT", part = "EVEN"}|f32 to f16 without part}',
+    evidence="ptokit",
+    unrun="in words so far",
+)
 def VEC_16(o: Site) -> Message:
     """vcvt converts between the two types, with the part, rounding and saturation that belong to them.
 
@@ -193,7 +198,16 @@ VCVT = micro(
 )
 
 
-@rule("VEC-A5-N1", 'vtrc "Z"', 'vtrc "O"', source="vector-path C-37")
+@rule(
+    "VEC-A5-N1",
+    """
+        pto.vecscope {
+        %r = pto.vtrc %a, "{Z|O}", %m : !pto.vreg<64xf32>, !pto.mask<b32> -> !pto.vreg<64xf32>
+        }
+    """,
+    source="vector-path C-37",
+    evidence="document",
+)
 def VEC_N1(o: Site) -> Message:
     """vtrc rounds with R, A, F, C or Z.
 

@@ -201,7 +201,15 @@ VDUP = micro(
 )
 
 
-@rule("VEC-A5-19", 'vci {order = "DESC"} of i32', "vci of ui32")
+@rule(
+    "VEC-A5-19",
+    """
+        pto.vecscope {
+        %r = pto.vci %n {order = "DESC"} : {i32|ui32} -> !pto.vreg<64x{i32|ui32}>
+        }
+    """,
+    evidence="ptokit",
+)
 def VEC_19(o: Site) -> Message:
     """vci counts up (ASC) or down (DESC), in i8, i16, i32, f16 or f32.
 

@@ -148,7 +148,15 @@ def VEC_08(o: Site) -> Message:
     return f"{o.target.name} does not have it" if any(o.instr.types.values()) else "its meaning is not published"
 
 
-VEC_17 = rule("VEC-A5-17", "vselr of 128xf16 with 128xui16", "vselr of 64xf32 with 64xf32")(
+VEC_17 = rule(
+    "VEC-A5-17",
+    """
+        pto.vecscope {
+        %r = pto.vselr %a, %b : !pto.vreg<64xf32>, !pto.vreg<64x{i32|f32}> -> !pto.vreg<64xf32>
+        }
+    """,
+    evidence="ptokit",
+)(
     """An index register has integer lanes of the source's width.
 
     Decision: An index outside the register counts modulo its number of lanes.
