@@ -1,6 +1,6 @@
 """Conditions of rules, written as they must hold.
 
-    rule("EW-A5-04", "256 columns of i8", "320 columns of i8")(
+    rule("EW-A5-04", "…Tile(Vec, i8, 16, {256|320})…", evidence="device")(
         "TSEL of 1-byte elements has at most 256 valid columns on a5.",
         "dst.vc <= 256 if dst.dtype.size == 1",
         "{dst} has {dst.vc} valid columns of {dst.dtype}; a5 reads a wrong mask beyond 256",
