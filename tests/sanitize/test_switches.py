@@ -81,7 +81,7 @@ def test_a_fix_does_not_bring_a_shared_id() -> None:
     body = "fill a\nset V MTE3 0\nwait V MTE3 0\nset MTE3 V 0\nstore a y\nload a x\nwait MTE3 V 0\nbarrier ALL"
     program = Mini(body)
     fixes = [race.fix.text for race in program.sanitize().races.values() if race.fix is not None]
-    assert any("PIPE_MTE3, PIPE_MTE2, EVENT_ID1" in text for text in fixes), fixes
+    assert any("<PIPE_MTE3>, <PIPE_MTE2>, <EVENT_ID1>" in text for text in fixes), fixes
 
 
 def test_unknown_switches() -> None:

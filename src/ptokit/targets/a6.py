@@ -13,9 +13,9 @@ _rule = family("library headers for a6", "A6-", targets=("a6",), evidence="stati
 
 FLAGS = _rule("01", "set_flag(PIPE_MTE2, PIPE_{MTE3|V}, EVENT_ID0)")(
     "set_flag and wait_flag are between S, M, MTE1, MTE2, MTE3 and FIX.",
-    "src_pipe.name in _FLAGS",
+    "src_pipe is None or src_pipe.name in _FLAGS",
     "set_flag and wait_flag of a6 do not take {src_pipe.text}; use pipe_barrier, or an event, which is a barrier there",
-    "dst_pipe.name in _FLAGS",
+    "dst_pipe is None or dst_pipe.name in _FLAGS",
     "set_flag and wait_flag of a6 do not take {dst_pipe.text}; use pipe_barrier, or an event, which is a barrier there",
 )
 

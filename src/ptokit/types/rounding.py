@@ -286,6 +286,8 @@ _NARROW = {"f16": F16, "bf16": BF16, "f32": F32}
 
 def round_float(x: Any, type_name: str, mode: RoundMode = RoundMode.RINT) -> float:
     """A float rounded to its type, once: to nearest, ties to even, or in another mode where the type is narrow."""
+    if isinstance(x, float):
+        x = float.__float__(x)  # the number alone: numbers of an eager session round what they are compared with
     if mode is not RoundMode.RINT or (type_name == "bf16" and x == x and float(np.float32(x)) != x):
         codes = round_to_format(np.array([x], np.float64), _NARROW[type_name], mode, saturate=False)  # not twice
         return float(codes.view(FLOAT_TYPES[type_name])[0])

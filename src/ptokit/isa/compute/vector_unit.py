@@ -180,7 +180,12 @@ def _regions(o: Site, columns_only: Target | None = None) -> Message:
     d = o.dst
     for name, t in o.sources:
         if d.vr > t.rows or d.vc > t.cols:
-            return f"{o:{name}} has {t.rows}x{t.cols} elements, {o:dst} has valid region {d.vr}x{d.vc}"
+            wrong = f"{o:{name}} has {t.rows}x{t.cols} elements, {o:dst} has valid region {d.vr}x{d.vc}"
+            spread = "TROWEXPAND" if t.cols == 1 else "TCOLEXPAND" if t.rows == 1 else ""
+            number = "row" if t.cols == 1 else "column"
+            return (
+                (wrong, f"{spread} and its variants ({spread}MUL, …) take one number a {number}") if spread else wrong
+            )
     wrong = _equal_valid(o, columns_only)
     return Doubt(wrong) if isinstance(wrong, str) else None
 
@@ -192,6 +197,7 @@ EW_05 = rule(
         "Kernels use the destination's valid region for all operands; only a debug assertion compares the regions. A "
         "source that ends before that region is an error."
     ),
+    covered_by=("EW-02",),
     evidence="device assertion",
 )(_regions)
 EW_05_COLUMNS_A5 = replace(EW_05, check=partial(_regions, columns_only=A5))

@@ -117,7 +117,9 @@ def wrong_mask(o: Site, bits: int) -> Message:
 
 
 def other_mask(bits: int) -> str:
-    """The hint for a mask that has another granularity than the lanes."""
+    """The hint for a mask that has another granularity than the lanes; none where no instruction makes such a mask."""
+    if bits not in (8, 16, 32):
+        return ""
     return f"make the mask with an instruction for b{bits}, pto.plt_b{bits} or pto.pset_b{bits}"
 
 
