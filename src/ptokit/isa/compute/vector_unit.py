@@ -180,12 +180,11 @@ def _regions(o: Site, columns_only: Target | None = None) -> Message:
     d = o.dst
     for name, t in o.sources:
         if d.vr > t.rows or d.vc > t.cols:
-            wrong = f"{o:{name}} has {t.rows}x{t.cols} elements, {o:dst} has valid region {d.vr}x{d.vc}"
+            small = f"{o:{name}} has {t.rows}x{t.cols} elements, {o:dst} has valid region {d.vr}x{d.vc}"
             spread = "TROWEXPAND" if t.cols == 1 else "TCOLEXPAND" if t.rows == 1 else ""
             number = "row" if t.cols == 1 else "column"
-            return (
-                (wrong, f"{spread} and its variants ({spread}MUL, …) take one number a {number}") if spread else wrong
-            )
+            hint = f"{spread} and its variants ({spread}MUL, …) take one number a {number}"
+            return (small, hint) if spread else small
     wrong = _equal_valid(o, columns_only)
     return Doubt(wrong) if isinstance(wrong, str) else None
 
