@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -15,8 +16,11 @@ from ptokit.draw import layout
 from ptokit.draw.machine import machine
 from ptokit.targets import TARGETS
 
-sys.path.insert(0, str(Path(__file__).parent))
-import pages
+_SPEC = importlib.util.spec_from_file_location("pages_tool", Path(__file__).with_name("pages.py"))
+assert _SPEC is not None
+assert _SPEC.loader is not None
+pages = importlib.util.module_from_spec(_SPEC)  # not by its name: tests that draw pictures would leave it on the path
+_SPEC.loader.exec_module(pages)
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 LAYOUTS = {
