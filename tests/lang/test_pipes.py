@@ -369,6 +369,18 @@ def test_pipes_are_used_in_sections_only() -> None:
     assert found.hint == "put it into a cube or a vector section, whose core does it"
 
 
+def test_a_core_pushes_only_into_pipes_that_go_from_it() -> None:
+    @pto.kernel(target="a5")
+    def f(x: Ptr[f32]):
+        pipe = TPipe(0, Direction.DIR_C2V, 1024, 2, c2v_consumer_buf=0)
+        with pto.vector_section():
+            pto.TPUSH(pipe, pto.Tile(pto.TileType.Vec, f32, 16, 16, addr=0x4000))
+
+    found = next(d for d in f.check() if d.rule == "PI-6")
+    assert found.message == "pipe goes from cube to vector, and is pushed into on a vector core"
+    assert found.hint == "write pto.TPOP here"
+
+
 def test_pipes_with_common_flags() -> None:
     @pto.kernel(target="a5")
     def f(x: Ptr[f32]):

@@ -5,9 +5,9 @@
 An example is a program in which ``{accepted|refused}`` are alternatives (`ptokit.diagnostics.rules.choice`). In Python
 it has the statements of a kernel, with the names of ptokit and those of tile types and block layouts alone; a line
 ``x: Ptr[f32]`` or ``n: int = 4`` declares a parameter, and what a launch gives for it. A program with ``@kernel`` or
-``Core(`` is executed as it stands. In `.pto` text it has statements, which are put into a function; operands that
+``Core(`` is executed unchanged. In `.pto` text it has statements, which are put into a function; operands that
 nothing defines become parameters of the types that the statements give, and tiles. A text with ``func.func`` is taken
-as it stands.
+unchanged.
 
 The first line may be a comment that names the command and its options: ``# ptokit run --arg 0 --blocks 2``. Without it
 rules of order are sanitized, those of runs run, and all others checked. Pointers without an argument get 16384 zeros.

@@ -24,7 +24,7 @@ from .finding import Severity
 
 class Doubt(str):
     """A message that warns, whatever the severity of the rule: the assembler and the library accept the case, and the
-    device does what the instruction says. Only a debug assertion, a simulator or a document stands behind it.
+    device does what the instruction says. Only a debug assertion, a simulator or a document says otherwise.
     """
 
 
@@ -71,7 +71,7 @@ class Rule:
     covered_by: tuple[str, ...] = ()
     always: bool = False
     around: bool = False  # looks at more than single operands: lists, uses of results, the function around
-    evidence: tuple[Evidence, ...] = ()  # what stands behind it, see `define`
+    evidence: tuple[Evidence, ...] = ()  # what it rests on, see `define`
 
     @property
     def accepted(self) -> str:
@@ -150,8 +150,8 @@ def define(id: str, what: str, **fields: Any) -> Rule:
     if CATALOGUE.has_imported(id):
         raise ValueError(f"rule {id} is defined twice")
     own = (Evidence.ASSEMBLER,) if fields.get("scope") is Scope.ASSEMBLER else ()
-    behind = map(Evidence, fields.pop("evidence", "").split())
-    evidence = tuple(dict.fromkeys((*own, *behind)))
+    given = map(Evidence, fields.pop("evidence", "").split())
+    evidence = tuple(dict.fromkeys((*own, *given)))
     if evidence:
         if "severity" in fields:
             raise ValueError(f"the severity of {id} follows from its evidence")

@@ -97,8 +97,8 @@ BRANCH = _rule(
 FORM = _rule(
     "CONVERT-FORM",
     "Level 1 has no text for an instruction that writes something other than tiles, records and memory, whose operands "
-    "are of other kinds than it takes, or that has words or a result behind outs.",
+    "are of other kinds than it takes, or that has words or a result after outs.",
     why="Its results are tiles, and a statement tells operands by their types (assembly 5).",
-    example="{pto.tload without such words|pto.tload with pad_value = %v : f32 behind outs}",
+    example="{pto.tload without such words|pto.tload with pad_value = %v : f32 after outs}",
     unrun="in words so far",
 )

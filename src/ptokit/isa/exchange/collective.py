@@ -2,11 +2,11 @@
 
 Every device's part is global memory that the kernel has a view of.
 
-They do what those of `communication` do, without naming the tiles that data pass through. The manual has them only in
-the sync form; level 2 follows from the operands.
+TPUT, TGET and their relatives do what ``comm.`` operations do, without naming the tiles that data pass through. The
+manual has them only in the sync form; level 2 follows from the operands.
 
-A transfer is submitted once all pipes of the core have ended. It and those before it in its session are over when its
-event has been waited for.
+A transfer in the background is submitted once all pipes of the core have ended. It and those before it in its session
+are over when its event has been waited for.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A pipe is a ring of slots for each direction. A producer fills the next slot once it is free, a consumer takes the
 slots in the same order. Here stands the order of the operands; the rings are the machine's.
 
-Their entries are tiles, or tensors in global memory. What a machine does for them says `pipe_ends`. Forms of
+Their entries are tiles, or tensors in global memory. `Pipes` is what they ask of a machine. Forms of
 August 2026; those of April are read too.
 """
 
