@@ -12,7 +12,7 @@ import pytest
 import ptokit as pto
 from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError
-from ptokit.ir.rank_queries import Peer, RankQuery
+from ptokit.ir.launch import Peer, RankQuery
 from ptokit.ir.verify import verify
 from ptokit.run import compile_program
 from ptokit.run.arguments import divided

@@ -36,8 +36,7 @@ from refusals import announced, expected_errors, refused_as_text
 
 from ptokit.asm import parse_module, print_module
 from ptokit.diagnostics import Diagnostic, Diagnostics, Severity
-from ptokit.ir.module_target import stated_target
-from ptokit.ir.readable_functions import readable_functions
+from ptokit.ir.functions import readable_functions, stated_target
 from ptokit.ir.verify import verify
 from ptokit.targets import target
 from ptokit.workers.drive import drive

@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from ptokit.api.catalogue import load_catalogue
+from ptokit.api.findings import load_catalogue
 from ptokit.diagnostics import Scope, catalogue
 from ptokit.diagnostics.evidence import WORDS, Evidence
 

@@ -23,7 +23,7 @@ import ptokit.isa.all  # noqa: F401  the complete table
 from ptokit.api.examples import FOLDER, TARGETS, examples, functions, symbol
 from ptokit.asm import parse_module, print_module
 from ptokit.asm.forms.attributes import WORDS
-from ptokit.conformance.binding import UnknownNameError, operand_names
+from ptokit.conformance.bench import UnknownNameError, operand_names
 from ptokit.ir import Block, Function, Module, Op, Value
 from ptokit.ir.verify import verify
 from ptokit.isa.table import TABLE, Attr, Instr, Kind, Operand

@@ -35,8 +35,8 @@ from golden_words import NotReplayedError, Pointer, as_bytes
 from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError, Diagnostics
 from ptokit.ir.core import Module
-from ptokit.ir.module_target import stated_target
-from ptokit.ir.reached import found_for
+from ptokit.ir.functions import stated_target
+from ptokit.ir.launch import found_for
 from ptokit.run import choose_entry
 from ptokit.run.program import Program as Compiled
 from ptokit.run.program import compile_program

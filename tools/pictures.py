@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ptokit.cli.layout import read_type
+from ptokit.cli.texts import read_type
 from ptokit.draw import layout
 from ptokit.draw.machine import machine
 from ptokit.targets import TARGETS

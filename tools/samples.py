@@ -34,7 +34,7 @@ from ptokit.arguments.npy import as_parameter
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.core import Function, Module
-from ptokit.ir.module_target import stated_target
+from ptokit.ir.functions import stated_target
 from ptokit.ir.verify import verify
 from ptokit.run import choose_entry, compile_program
 from ptokit.run.program import Param

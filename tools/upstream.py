@@ -21,7 +21,7 @@ from typing import NamedTuple
 import ptokit.isa.all  # noqa: F401
 import ptokit.types.enums as enums
 from ptokit.asm.forms.attributes import WORDS
-from ptokit.asm.reading.registry import READERS
+from ptokit.asm.reading.parser import READERS
 from ptokit.isa.table import BY_TEXT, Instr, Operand
 
 _BLOCK = re.compile(r"^(?=def\s|class\s|//===)", re.MULTILINE)

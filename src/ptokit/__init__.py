@@ -63,7 +63,7 @@ __version__ = "0.1.0"
 
 
 def _print(module: Module, target: Target) -> str:
-    from ptokit.asm.kernel_text import kernel_text
+    from ptokit.asm.convert import kernel_text
 
     return kernel_text(module, target)
 

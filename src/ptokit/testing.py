@@ -17,7 +17,7 @@ from ptokit.lang import kernels
 from ptokit.lang.arrays import as_array
 from ptokit.lang.kernels import Kernel, Launcher
 from ptokit.sanitize import Report, sanitize
-from ptokit.sanitize.findings.witness import copies
+from ptokit.sanitize.findings.race import copies
 from ptokit.targets import target as find_target
 
 
@@ -65,7 +65,7 @@ def assert_clean(
 
 def _sanitize_file(path: Path, args: tuple[Any, ...], blocks: int, target: str | None, more: dict[str, Any]) -> Report:
     from ptokit.asm import read_module
-    from ptokit.ir.module_target import stated_target
+    from ptokit.ir.functions import stated_target
 
     on = None if target is None else find_target(target)
     parsed = read_module(str(path), target=on)

@@ -7,9 +7,8 @@ import runpy
 import pytest
 
 import ptokit as pto
-from ptokit.api.examples import FOLDER, TARGETS, examples, python_by_hand, symbol
+from ptokit.api.examples import FOLDER, TARGETS, examples, operation, python_by_hand, symbol
 from ptokit.api.instruction import instructions
-from ptokit.api.python_example import operation
 from ptokit.asm import parse_module
 from ptokit.ir import Op
 from ptokit.ir.verify import verify

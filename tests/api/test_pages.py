@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import ptokit
-from ptokit.api.references import PAGES, pages_of
+from ptokit.api.parts import PAGES, pages_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ptokit as pto
-from ptokit.api.github import workflow_lines
-from ptokit.api.selection import Selection
+from ptokit.api.findings import Selection, workflow_lines
 from ptokit.diagnostics import Diagnostic, Diagnostics, Location, Note, Severity
 from ptokit.targets import TARGETS
 

@@ -108,7 +108,7 @@ def test_a_constant_for_each_type() -> None:
     found = ops("subview %t, 0, 0 : (!pto.tile_buf<vec, 16x16xf32>, index, index) -> !pto.tile_buf<vec, 8x16xf32>")
     assert [op.name for op in found] == ["arith.constant", "pto.subset"]
     from ptokit.asm.reading.parser import Expansion
-    from ptokit.asm.reading.statements.items import constant
+    from ptokit.asm.reading.statements.sync import constant
     from ptokit.types.values import I64, INDEX
 
     e = Expansion()

@@ -6,7 +6,7 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Severity
-from ptokit.ir.module_target import stated_target
+from ptokit.ir.functions import stated_target
 from ptokit.targets import A2A3, TARGETS, Target
 
 from .reading import body

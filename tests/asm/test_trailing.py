@@ -7,7 +7,7 @@ import pytest
 from ptokit.asm import parse_module
 from ptokit.asm.convert import convert
 from ptokit.diagnostics import Diagnostics
-from ptokit.ir.runnable import check_runnable
+from ptokit.ir.functions import check_runnable
 from ptokit.isa.table import TABLE
 
 from .interchange import read_elsewhere

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptokit.campaign import contents, run, store
+from ptokit.campaign import run, sources, store
 from ptokit.campaign.case import Action, Case
-from ptokit.campaign.contents import ABSENT, digest_of_file
-from ptokit.campaign.sources import digest_of_function, forget, load
+from ptokit.campaign.sources import ABSENT, digest_of_file, digest_of_function, forget, load
 from ptokit.campaign.spec import read_spec
 from ptokit.campaign.work import work_case
 from ptokit.diagnostics import DiagnosticError
@@ -359,7 +358,7 @@ def test_a_file_is_told_by_its_contents(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("age", [0, 3600])
 def test_a_change_that_sets_the_time_back_is_seen(age: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contents.time, "time", lambda: os.stat(tmp_path).st_mtime + age)
+    monkeypatch.setattr(sources.time, "time", lambda: os.stat(tmp_path).st_mtime + age)
     path = tmp_path / "x"
     path.write_bytes(b"1")
     status = path.stat()
@@ -374,16 +373,16 @@ def test_a_file_that_was_left_alone_is_read_once(tmp_path: Path, monkeypatch: py
     path.write_bytes(b"1")
     status = path.stat()
     read = 0
-    whole = contents.hashlib.sha256
+    whole = sources.hashlib.sha256
 
     def counted(*data: bytes) -> Any:
         nonlocal read
         read += 1
         return whole(*data)
 
-    monkeypatch.setattr(contents.hashlib, "sha256", counted)
+    monkeypatch.setattr(sources.hashlib, "sha256", counted)
     for later, reads in ((0.5, 1), (0.6, 2), (3, 3), (4, 3), (5, 3)):  # young files are read again: a tick may be long
-        monkeypatch.setattr(contents.time, "time", lambda later=later: status.st_mtime + later)
+        monkeypatch.setattr(sources.time, "time", lambda later=later: status.st_mtime + later)
         digest_of_file(str(path))
         assert read == reads
 
@@ -392,15 +391,15 @@ def test_what_is_remembered_elsewhere_counts_for_the_same_file_only(tmp_path: Pa
     path = tmp_path / "x"
     path.write_bytes(b"1")
     true = digest_of_file(str(path))
-    stamp = list(contents._stamp(path.stat()))
-    contents._known.clear()
-    contents.remember({str(path): [[*stamp[:-1], 0], "wrong"]})
+    stamp = list(sources._stamp(path.stat()))
+    sources._known.clear()
+    sources.remember({str(path): [[*stamp[:-1], 0], "wrong"]})
     assert digest_of_file(str(path)) == true
-    contents._known.clear()
-    contents.remember({str(path): [stamp, "told"]})
+    sources._known.clear()
+    sources.remember({str(path): [stamp, "told"]})
     assert digest_of_file(str(path)) == "told"
-    assert contents.remembered([str(path), "none"]) == {str(path): [stamp, "told"]}
-    contents._known.clear()
+    assert sources.remembered([str(path), "none"]) == {str(path): [stamp, "told"]}
+    sources._known.clear()
 
 
 def test_a_pipe_a_folder_and_a_device_hold_nobody_up(tmp_path: Path) -> None:

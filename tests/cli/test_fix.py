@@ -66,14 +66,14 @@ def test_a_file_that_cannot_be_written(ptokit: Run, here: Path, monkeypatch: pyt
 
 
 def test_a_file_that_changes_meanwhile(ptokit: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptokit.cli import fix
+    from ptokit.cli import check
 
     def edited(*args: object) -> str:
         (here / "k.pto").write_text("// another text\n")
         return whole(*args)  # type: ignore[arg-type]
 
-    whole = fix.edited
-    monkeypatch.setattr(fix, "edited", edited)
+    whole = check.edited
+    monkeypatch.setattr(check, "edited", edited)
     ran = ptokit("sanitize", "k.pto", "-t", "a2a3", *ARGS, "--fix")
     assert ran.status == 1
     assert "it has been changed meanwhile [CLI-08]" in ran.err

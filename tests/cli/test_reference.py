@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 import ptokit.isa.all  # noqa: F401 - completes the table
-from ptokit.api.catalogue import load_catalogue
-from ptokit.api.families import by_family, family
+from ptokit.api.findings import load_catalogue
+from ptokit.api.instruction import by_family, family
 from ptokit.api.rule import page_of
 from ptokit.cli import console
 from ptokit.cli.console import show_list, show_parts

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ptokit.conformance.bench import replay
 from ptokit.conformance.compare import Bounds, Distance, Steps, Want
-from ptokit.conformance.result import Outcome, Result
-from ptokit.conformance.vectors import replay
+from ptokit.conformance.report import Outcome, Result
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES, DType
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptokit.conformance.vectors import replay
+from ptokit.conformance.bench import replay
 from ptokit.targets import TARGETS
 
 from .suites import DATA, read_suite

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptokit.conformance.bench import EXECUTOR
-from ptokit.conformance.result import Outcome
-from ptokit.conformance.vectors import replay
+from ptokit.conformance.bench import EXECUTOR, replay
+from ptokit.conformance.report import Outcome
 from ptokit.isa.table import TABLE
 from ptokit.targets import TARGETS
 

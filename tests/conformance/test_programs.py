@@ -10,10 +10,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ptokit.conformance.inputs import parse_init
-from ptokit.conformance.outputs import close
+from ptokit.conformance.compare import close
+from ptokit.conformance.files import parse_init
 from ptokit.conformance.programs import ProgramCase, ProgramSuite
-from ptokit.conformance.result import Outcome, Result
+from ptokit.conformance.report import Outcome, Result
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.types.dtypes import DTYPES
 

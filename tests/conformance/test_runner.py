@@ -13,9 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ptokit.conformance.junit import junit_xml
-from ptokit.conformance.report import report
-from ptokit.conformance.result import Outcome, Result
+from ptokit.conformance.report import Outcome, Result, junit_xml, report
 from ptokit.conformance.runner import Job, open_cases, replay_all
 from ptokit.diagnostics import DiagnosticError
 

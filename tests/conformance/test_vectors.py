@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ptokit.conformance.bench import replay
 from ptokit.conformance.cases import Case
-from ptokit.conformance.vectors import replay
 from ptokit.diagnostics import ALL_TARGETS
 from ptokit.targets import TARGETS
 

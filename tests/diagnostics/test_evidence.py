@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ptokit.api.catalogue import load_catalogue
+from ptokit.api.findings import load_catalogue
 from ptokit.cli.reference_commands import explain
 from ptokit.diagnostics import Evidence, Rule, Scope, Severity, catalogue, define
 

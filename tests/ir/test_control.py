@@ -10,16 +10,7 @@ from ptokit.asm import parse_module
 from ptokit.backends.native.analyses import Flows
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir import Module, Value
-from ptokit.ir.control import (
-    call_edges,
-    called_from,
-    callee,
-    control_of,
-    decides,
-    edges,
-    givers,
-    is_loop,
-)
+from ptokit.ir.control import call_edges, called_from, callee, control_of, decides, edges, givers, is_loop
 from ptokit.ir.core import Block, Op
 from ptokit.run import compile_program
 from ptokit.targets import target

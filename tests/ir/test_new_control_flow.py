@@ -16,8 +16,7 @@ from ptokit.asm import parse_module, print_generic, print_module
 from ptokit.asm.forms.generic import SHAPES, Shape
 from ptokit.asm.printing import structure
 from ptokit.asm.reading.blocks import read_region
-from ptokit.asm.reading.parser import Parser
-from ptokit.asm.reading.registry import READERS
+from ptokit.asm.reading.parser import READERS, Parser
 from ptokit.ir import Block, Module, Op, Value, control
 from ptokit.ir.control import Control, Edge, Induction
 from ptokit.ir.verify import verify

@@ -9,7 +9,7 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostic
-from ptokit.ir.repeated_sites import RepeatedSites
+from ptokit.ir.survey import RepeatedSites
 from ptokit.ir.verify import verify
 from ptokit.targets import TARGETS, target
 

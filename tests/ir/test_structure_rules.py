@@ -6,7 +6,7 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import CATALOGUE, Diagnostic, Diagnostics
-from ptokit.ir.runnable import check_runnable
+from ptokit.ir.functions import check_runnable
 from ptokit.ir.verify import verify
 from ptokit.targets import target
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ptokit.api import catalogue  # noqa: F401  # fills the table
+from ptokit.api import findings  # noqa: F401  # fills the table
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostics
-from ptokit.ir.runnable import check_runnable
+from ptokit.ir.functions import check_runnable
 from ptokit.isa.reference import facts
 from ptokit.isa.table import TABLE
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from ptokit.lang.syntax.liveness import Liveness, assigned, falls_through, jumps
+from ptokit.lang.syntax.carry import Liveness, assigned, falls_through, jumps
 
 NAMES = "abcdef"
 

@@ -10,7 +10,7 @@ import pytest
 
 import ptokit as pto
 from ptokit.diagnostics import DiagnosticError
-from ptokit.ir.entry_calls import Query
+from ptokit.ir.launch import Query
 from ptokit.launches import arrays
 from ptokit.launches.launch import LaunchWarning, launch
 from ptokit.run import Program

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ptokit as pto
-from ptokit.launches import arrays, placed
+from ptokit.launches import arrays
 from ptokit.launches.arrays import MissingError, describe_file, open_file
 from ptokit.launches.launch import launch
 from ptokit.machine import buffers
@@ -83,7 +83,7 @@ def compare(seeds: range, folder: Path, monkeypatch: pytest.MonkeyPatch, where: 
         return len(sent)
 
     for seed in seeds:
-        monkeypatch.setattr(placed, "SMALL", seed % 2 << 16)
+        monkeypatch.setattr(arrays, "SMALL", seed % 2 << 16)
         by_numpy, kinds, _ = left_by(by_hand, seed, folder / f"{seed} by hand")
         one_by_one, _, _ = left_by(in_order, seed, folder / f"{seed} in order")
         assert one_by_one == by_numpy, (seed, kinds)

@@ -10,7 +10,7 @@ import pytest
 
 from ptokit.asm import parse_module, read_module
 from ptokit.conformance.programs import Pointer, ProgramCase, ProgramSuite
-from ptokit.launches import placed
+from ptokit.launches import arrays
 from ptokit.launches.launch import launch
 from ptokit.run import Program, compile_program
 from ptokit.targets import A5, target
@@ -107,7 +107,7 @@ def moved(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     divided = 0
     for seed in seeds:
         made = Moves(seed)
-        monkeypatch.setattr(placed, "SMALL", seed % 2 << 16)
+        monkeypatch.setattr(arrays, "SMALL", seed % 2 << 16)
         try:
             divided += both(compiled(made.text), made.args, made.blocks, 1 + seed % 3) > 1
         except AssertionError:

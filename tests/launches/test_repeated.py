@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ptokit as pto
-from ptokit.launches import placed
+from ptokit.launches import arrays
 from ptokit.launches.launch import launch
 
 from .conftest import Inline
@@ -45,7 +45,7 @@ def adds_to_own(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int) -> None:
 def test_work_that_is_done_twice(
     kernel: pto.Kernel, mapped: bool, small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(placed, "SMALL", small)
+    monkeypatch.setattr(arrays, "SMALL", small)
     shape = (16, 64) if kernel is columns else (32, 32)
     x, y = RNG.random(shape, np.float32), RNG.random(shape, np.float32)
     more = {"rows": [32, 1.5], "adds_to_own": [32], "columns": [16, 64], "narrow": [32, 0]}[kernel.name]

@@ -7,7 +7,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from ptokit.launches.runs import Runs, joined, merged, of_blocks, of_boxes, pieces, quarrel, reach, union
+from ptokit.launches.access import Runs, joined, merged, of_blocks, of_boxes, pieces, quarrel, reach, union
 
 Touched = dict[int, set[int]]
 """Bytes by block."""

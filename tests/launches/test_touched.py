@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import ptokit as pto
-from ptokit.launches.access import Footprints, _Watch
+from ptokit.launches.access import Footprints, Runs, _Watch
 from ptokit.launches.launch import launch
-from ptokit.launches.runs import Runs
 from ptokit.machine.buffers import Buffer
 from ptokit.machine.global_memory import View
 from ptokit.types.enums import Layout

@@ -7,11 +7,9 @@ from lsprotocol import types as lsp
 from pygls.workspace import TextDocument
 
 from ptokit.diagnostics.finding import proposed
-from ptokit.lsp.changes import RenameError, new_name, proposals, renamable
-from ptokit.lsp.completion import complete
+from ptokit.lsp.changes import RenameError, complete, new_name, proposals, renamable
 from ptokit.lsp.hover import hover
-from ptokit.lsp.index import Index, build
-from ptokit.lsp.positions import EditorPositions
+from ptokit.lsp.index import EditorPositions, Index, build
 
 TEXT = """\
 !rows = !pto.tile_buf<vec, 16x64xf32>

@@ -18,8 +18,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.client import BaseLanguageClient
 from pygls.workspace import TextDocument
 
-from ptokit.lsp.index import build
-from ptokit.lsp.positions import EditorPositions
+from ptokit.lsp.index import EditorPositions, build
 from ptokit.lsp.server import Server
 
 URI = "file:///kernel.pto"

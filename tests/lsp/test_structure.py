@@ -10,9 +10,8 @@ from lsprotocol import types as lsp
 from pygls.workspace import TextDocument
 
 import ptokit
-from ptokit.lsp.index import build
-from ptokit.lsp.positions import EditorPositions
-from ptokit.lsp.signature import signature
+from ptokit.lsp.changes import signature
+from ptokit.lsp.index import EditorPositions, build
 from ptokit.lsp.structure import KINDS, coloured, folds, words
 
 from .test_session import TEXT, URI, Editor, session

@@ -7,7 +7,7 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostic, DiagnosticError
-from ptokit.ir.entry_calls import Query
+from ptokit.ir.launch import Query
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
 

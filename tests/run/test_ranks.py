@@ -9,7 +9,7 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostic, DiagnosticError
-from ptokit.ir.rank_queries import MOST_RANKS, Each, Peer, RankQuery
+from ptokit.ir.launch import MOST_RANKS, Each, Peer, RankQuery
 from ptokit.machine import cluster
 from ptokit.run import Program, compile_program
 from ptokit.run.arguments import context, divided

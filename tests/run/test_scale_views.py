@@ -8,7 +8,7 @@ import pytest
 from ptokit.asm import parse_module
 from ptokit.asm.printing.printer import print_module
 from ptokit.diagnostics import Severity
-from ptokit.ir.scale_views import packed_slice
+from ptokit.ir.facts import packed_slice
 from ptokit.ir.verify import verify
 from ptokit.run import compile_program
 from ptokit.sanitize import sanitize

@@ -8,8 +8,8 @@ import threadpoolctl
 
 import ptokit as pto
 from ptokit.sanitize import api, observe
-from ptokit.sanitize.findings import explain
-from ptokit.sanitize.findings import folded as findings
+from ptokit.sanitize.findings import insertion
+from ptokit.sanitize.findings import races as findings
 
 from .mini import Mini
 
@@ -37,7 +37,7 @@ def test_races_without_a_witness_say_so(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("trials", [0, 1_000_000])
 def test_flags_that_may_be_superfluous_are_said_to_be(trials: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explain, "_TRIALS", trials)
+    monkeypatch.setattr(insertion, "_TRIALS", trials)
     needed = Mini("load a x\nadds a b", tiles={"a": -1, "b": -1}).sanitize(explain_sync=True).synchronisation
     assert needed is not None
     assert needed.complete

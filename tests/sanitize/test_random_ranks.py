@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ptokit.asm import parse_module
-from ptokit.ir.rank_queries import Peer, RankQuery
+from ptokit.ir.launch import Peer, RankQuery
 from ptokit.run import compile_program
 from ptokit.run.arguments import divided
 from ptokit.sanitize import sanitize

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptokit.ir.rank_queries import Peer, RankQuery
+from ptokit.ir.launch import Peer, RankQuery
 from ptokit.sanitize import Report
 
 from .mini import TILE, VIEW, Mini

@@ -15,7 +15,7 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.sanitize import sanitize
-from ptokit.sanitize.memory import owners
+from ptokit.sanitize.memory import shadow
 
 from .mini import TILE, Mini, output
 
@@ -276,4 +276,4 @@ def test_rows_and_transposed_boxes_are_views(whole: str, part: str, view: bool) 
     """Production kernels allocate a tile at the address of a row, or of all of it with rows and columns exchanged."""
     specs = [parse_module(f"func.func @k() {{\n%t = pto.alloc_tile : {t}\nreturn\n}}").module for t in (whole, part)]
     first, second = (next(op.result.type for op in m.functions[0].body.walk() if op.results) for m in specs)  # type: ignore[union-attr]
-    assert owners._view(first, second) == view
+    assert shadow._view(first, second) == view

@@ -6,8 +6,7 @@ import pytest
 
 from ptokit.ir.core import Op
 from ptokit.sanitize.simulation.clocks import Clock
-from ptokit.sanitize.simulation.core import Core
-from ptokit.sanitize.simulation.events import AwaitSignal, Signal, Work
+from ptokit.sanitize.simulation.core import AwaitSignal, Core, Signal, Work
 from ptokit.sanitize.simulation.queues import Simulation
 from ptokit.sanitize.simulation.signals import Hub
 from ptokit.targets import target

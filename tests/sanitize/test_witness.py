@@ -11,7 +11,7 @@ import pytest
 import ptokit as pto
 from ptokit.asm import parse_module
 from ptokit.sanitize import Report, reorder, sanitize
-from ptokit.sanitize.findings import witness
+from ptokit.sanitize.findings import race
 from ptokit.targets import target
 
 from . import test_clusters as clusters
@@ -177,7 +177,7 @@ def test_arguments_are_those_of_the_program_order() -> None:
 def test_overlapping_arguments_still_overlap() -> None:
     memory = np.arange(1024, dtype=np.float32)
     args = [memory[:512].reshape(16, 32), memory[256:768].reshape(16, 32), np.ones(3), 5]
-    made = witness.copies(args)
+    made = race.copies(args)
     made[1][0, 0] = -1
     assert made[0].reshape(-1)[256] == -1
     assert memory[256] == 256

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ptokit.api.catalogue import load_catalogue
+from ptokit.api.findings import load_catalogue
 from ptokit.diagnostics import CATALOGUE
 from ptokit.isa.table import TABLE
 from ptokit.site.citations import citations, section, sections, slug

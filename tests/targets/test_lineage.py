@@ -14,7 +14,7 @@ import ptokit.isa.all
 from ptokit.api.rule import page_of
 from ptokit.asm import parse_module
 from ptokit.diagnostics import CATALOGUE, lookup
-from ptokit.ir.module_target import stated_target
+from ptokit.ir.functions import stated_target
 from ptokit.isa.check import rules_of
 from ptokit.isa.table import TABLE
 from ptokit.run.program import compile_program

@@ -17,8 +17,7 @@ from ptokit.diagnostics import DiagnosticError
 from ptokit.run import compile_program
 from ptokit.targets import A5
 from ptokit.watch import Recorder, Seen, Selection
-from ptokit.watch.folder import INDEX, Folder
-from ptokit.watch.selection import SelectionError
+from ptokit.watch.seen import INDEX, Folder, SelectionError
 
 from ..run.kernels import PARTS, PTRS, add, alloc, compiled, load, store, view
 

@@ -18,9 +18,8 @@ from ptokit.targets import Target
 from ptokit.types.in_python import in_python
 
 from .errors import UsageError
-from .inputs import split
-from .program import Source
-from .usage import find_target, one_of
+from .parts import find_target, one_of
+from .program import Source, split
 
 if TYPE_CHECKING:
     from ptokit.cpp.replay import SuiteReport
@@ -223,7 +222,7 @@ class CppLaunchable:
 
     def to_pto(self) -> str:
         """The kernel as `.pto` text."""
-        from ptokit.asm.kernel_text import kernel_text
+        from ptokit.asm.convert import kernel_text
 
         return kernel_text(self.module, self.target)
 

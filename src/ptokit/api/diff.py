@@ -17,9 +17,8 @@ from ptokit.watch.seen import Seen
 from .arguments import make, read_arguments
 from .errors import UsageError
 from .launch import BACKENDS, as_parameters, prepare
-from .parts import Part, Table, Words, plain
+from .parts import Part, Table, Words, one_of, plain
 from .program import Program
-from .usage import one_of
 
 SCHEMA_VERSION = 1
 """Of the JSON report."""

@@ -1,18 +1,32 @@
-"""Findings of one target or several, as text, HTML, JSON and SARIF."""
+"""Findings as text, HTML, JSON, SARIF and annotations, and which of them are reported."""
 
 from __future__ import annotations
 
+import importlib
 import json
-from collections.abc import Iterable, Mapping
+import os
+import pkgutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import ptokit
 from ptokit import __version__
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Severity
+from ptokit.diagnostics import CATALOGUE, Diagnostic, DiagnosticError, Diagnostics, Scope, Severity, catalogue
 from ptokit.diagnostics.diagnostic import text_of
 from ptokit.diagnostics.finding import proposed
+from ptokit.diagnostics.ignored import Ignore, ignores_of_python, ignores_of_text
+from ptokit.diagnostics.location import end_column
 from ptokit.diagnostics.render import summary
 from ptokit.diagnostics.sarif import Details, sarif
+from ptokit.records import dataclass
+
+from .errors import UsageError
+from .program import Source
+from .settings import IGNORE_FORM, UNUSED_IGNORE
+
+# Findings of one target or several, as text, HTML, JSON and SARIF.
+
 
 SCHEMA_VERSION = 1
 """Of the JSON report, docs/report.schema.json."""
@@ -152,3 +166,152 @@ def sarif_text(
                 collected.add(diagnostic)
     log = sarif(targets or {"": Diagnostics()}, __version__, Path.cwd(), properties=properties, details=details)
     return json.dumps(log, indent=2)
+
+
+# Findings as annotations of a workflow on GitHub: one line for each, which the runner shows in the changed files.
+
+
+_WORDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def workflow_lines(found: Iterable[ByTarget], root: Path) -> Iterator[str]:
+    """A line for each finding; files below `root` by their path from there."""
+    for each in found:
+        said = labels(each)
+        for diagnostic in merged(each):
+            yield _annotation(diagnostic, said.get(diagnostic, ""), root)
+
+
+def _annotation(d: Diagnostic, label: str, root: Path) -> str:
+    facts: dict[str, str | int] = {}
+    at = d.location
+    if at.file is not None:
+        facts["file"] = os.path.relpath(root / at.file, root).replace(os.sep, "/")
+        if at.line:
+            facts |= {"line": at.line, "endLine": at.line, "col": max(at.column, 1), "endColumn": end_column(at)}
+    facts["title"] = f"{d.rule} {label}".strip()
+    lines = [d.message, *([f"hint: {d.hint}"] if d.hint else [])]
+    lines += [f"note: {n.message}" + (f" ({n.location})" if n.location.file else "") for n in d.remarks]
+    words = ",".join(f"{key}={_property(str(value))}" for key, value in facts.items())
+    return f"::{_WORDS[d.severity]} {words}::{_data(chr(10).join(lines))}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+# Which findings are reported: rules that are selected or ignored, and comments that ignore rules at one place.
+
+
+_AT_RUN_TIME = frozenset((Scope.SYNC, Scope.RUN))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Rules to report, by the beginnings of their ids; of two that fit, the longer one decides.
+
+    ``select``: only these; all, if there are none. ``ignore``: not these.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+    def allows(self, rule: str) -> bool:
+        """True if findings of a rule are reported."""
+        selected = _longest(rule, self.select) if self.select else 0
+        return selected > _longest(rule, self.ignore)
+
+
+def selection(select: Iterable[str], ignore: Iterable[str]) -> Selection:
+    """The selection by beginnings of ids, in any case. Raises `UsageError` for one that no rule has."""
+    chosen = Selection(tuple(s.upper() for s in select), tuple(s.upper() for s in ignore))
+    for name, words in (("select", chosen.select), ("ignore", chosen.ignore)):
+        for word in words:
+            if not _rules(word):
+                raise UsageError(f"no rule begins with {word!r}; 'ptokit explain' lists all.", name)
+    return chosen
+
+
+def _longest(rule: str, beginnings: Iterable[str]) -> int:
+    return max((len(b) for b in beginnings if rule.startswith(b)), default=-1)
+
+
+def _rules(beginning: str) -> list[str]:
+    """The ids that begin so."""
+    found = [rule.id for rule in catalogue() if rule.id.startswith(beginning)]
+    if not found:
+        load_catalogue()
+        found = [rule.id for rule in catalogue() if rule.id.startswith(beginning)]
+    return found if beginning else []
+
+
+def reported(
+    found: ByTarget, sources: Sequence[Source], chosen: Selection, *, ran: bool = False
+) -> dict[str, Diagnostics]:
+    """The findings that are reported, and warnings about comments that hide nothing.
+
+    What keeps a program from being read is always reported. ``ran``: the findings are those of a run.
+    """
+    always = {d for source in sources for d in source.diagnostics if d.severity is Severity.ERROR}
+    files = {d.location.file for each in found.values() for d in each} | {source.file for source in sources}
+    comments = {file: ignores(file, sources) for file in files if file is not None}
+    out = {}
+    for target, each in found.items():
+        kept = out[target] = Diagnostics()
+        for diagnostic in each:
+            here = comments.get(diagnostic.location.file or "", [])
+            hiding = [] if diagnostic in always else [ignore for ignore in here if ignore.hides(diagnostic)]
+            if diagnostic in always or (chosen.allows(diagnostic.rule) and not hiding):
+                kept.add(diagnostic)
+    if not always:
+        for source in sources:
+            for ignore in comments[source.file]:
+                if source.lines is None or ignore.at.line in source.lines:
+                    for kept in out.values():
+                        kept.extend(_useless(ignore, chosen, ran))
+    return out
+
+
+def _useless(ignore: Ignore, chosen: Selection, ran: bool) -> Iterator[Diagnostic]:
+    if not ignore.rules and chosen.allows(IGNORE_FORM.id):
+        message = "this comment ignores no rule: it names none"
+        comment = "//" if ignore.text else "#"
+        example = f"{comment} ptokit: ignore[RULE-ID] reason"
+        yield Diagnostic(IGNORE_FORM.id, Severity.WARNING, message, ignore.at, example)
+    for rule in ignore.rules:
+        if rule in ignore.used or not chosen.allows(UNUSED_IGNORE.id):
+            continue
+        known = _rules(rule)
+        found_here = [id for id in known if (CATALOGUE[id].scope in _AT_RUN_TIME) == ran and chosen.allows(id)]
+        if len(found_here) < len(known):
+            continue  # another command, or another selection, may find it
+        message = f"nothing here breaks {rule}" if known else f"there is no rule {rule}"
+        hint = "remove the comment" if known else None
+        yield Diagnostic(UNUSED_IGNORE.id, Severity.WARNING, message, ignore.at, hint)
+
+
+def ignores(file: str, sources: Sequence[Source]) -> list[Ignore]:
+    """The comments that ignore rules in a file, one of the sources or a Python file."""
+    text = next((source.text for source in sources if source.file == file and source.text is not None), None)
+    return ignores_of_python(file) if text is None else ignores_of_text(file, text)
+
+
+# Makes the rule catalogue complete: rules are defined by the modules that check them.
+
+
+_WITHOUT_RULES = ("ptokit.__main__", "ptokit.workers.child", "ptokit.pytest_plugin")
+
+
+def load_catalogue() -> None:
+    """Import every module of the package that can define rules.
+
+    Those are all but the commands, and what needs packages that need not be there: language server and pytest plugin.
+    """
+    for module in pkgutil.walk_packages(ptokit.__path__, "ptokit."):
+        if not module.name.startswith(("ptokit.cli.", "ptokit.lsp.")) and module.name not in _WITHOUT_RULES:
+            importlib.import_module(module.name)
+    importlib.import_module("ptokit.cli.reporting")  # of the command line

@@ -14,9 +14,8 @@ import numpy as np
 from ptokit.arguments.grammar import Argument
 from ptokit.arguments.npy import as_parameter
 from ptokit.diagnostics import DiagnosticError, Diagnostics
-from ptokit.ir.reached import found_for, with_reached
-from ptokit.ir.readable_functions import readable_functions
-from ptokit.ir.runnable import check_runnable
+from ptokit.ir.functions import check_runnable, readable_functions
+from ptokit.ir.launch import found_for, with_reached
 from ptokit.ir.verify import verify
 from ptokit.machine.observer import Observer
 from ptokit.records import dataclass
@@ -28,14 +27,12 @@ from ptokit.targets import Target
 from ptokit.types.choices import Backend
 from ptokit.types.dtypes import DType
 
-from .arguments import copied, make, of_ranks, read_arguments
+from .arguments import Result, copied, file_names, make, of_ranks, read_arguments, result_table
+from .check import PerTarget, Several, for_each, is_several, named_targets
 from .errors import UsageError
-from .parts import Words, plain
+from .parts import Words, find_target, one_of, plain
 from .program import Called, Origin, Program, Source
-from .results import Result, file_names, result_table
 from .source import From, origin
-from .targets import PerTarget, Several, for_each, is_several, named_targets
-from .usage import find_target, one_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -343,7 +340,7 @@ class Prepared:
     def recorder(self, watch: Sequence[str], found: Callable[[Seen], None]) -> Recorder:
         """An observer for `run` that calls `found` with what is chosen. Raises `UsageError` for what is not there."""
         from ptokit.watch import Recorder, Selection
-        from ptokit.watch.selection import SelectionError
+        from ptokit.watch.seen import SelectionError
 
         selections = []
         for text in watch:

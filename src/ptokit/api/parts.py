@@ -1,12 +1,19 @@
-"""What pages and tables are made of, so that a terminal may show them in its own way."""
+"""What pages and tables are made of, and what a reader can open for the source of a fact."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
 from ptokit.diagnostics.diagnostic import preformatted
+from ptokit.targets import TARGETS, Target
+from ptokit.targets import target as target_named
+
+from .errors import UsageError
+
+# What pages and tables are made of, so that a terminal may show them in its own way.
 
 
 class Words(NamedTuple):
@@ -87,3 +94,71 @@ def plain_lines(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Se
         ]
         out.append("  ".join(cells).rstrip())
     return out
+
+
+# What a reader can open for the source of a fact: public documents, and pages of this documentation.
+
+
+PAGES: dict[str, str] = {
+    "types-and-layouts": "pto-isa: docs/coding/Tile.md, docs/coding/GlobalTensor.md, include/pto/common",
+    "load-store": "pto-isa: docs/isa/TLOAD.md, docs/isa/TSTORE.md, include/pto/npu",
+    "move-gather-scatter": "pto-isa: docs/isa/TMOV.md, docs/isa/MGATHER.md, docs/isa/MSCATTER.md, include/pto/npu",
+    "memory-model-and-sync": "pto-isa: docs/coding/Event.md, docs/machine/abstract-machine.md",
+    "compute-elementwise": "pto-isa: docs/isa (a page for each instruction), include/pto/npu",
+    "compute-reduce-matrix": "pto-isa: docs/isa (a page for each instruction), include/pto/npu",
+    "compute-layout-irregular": "pto-isa: docs/isa (a page for each instruction), include/pto/npu",
+    "vector-path": "PTOAS: docs/vpto-spec.md, docs/isa",
+    "micro-isa": "PTOAS: docs/vpto-spec.md, docs/isa",
+    "assembly": "PTOAS: docs/PTO_IR_manual.md, lib/PTO/IR/PTO.cpp",
+    "PTO.cpp": "PTOAS: lib/PTO/IR/PTO.cpp",
+    "PTOOps.td": "PTOAS: include/PTO/IR/PTOOps.td",
+    "of the library": "pto-isa: include/pto/npu",
+    "library headers": "pto-isa: include/pto/npu",
+    "planner of the reference assembler": "PTOAS: lib/PTO/Transforms",
+    "tload": "pto-isa: docs/isa/TLOAD.md",
+    "tstore": "pto-isa: docs/isa/TSTORE.md",
+    "tmov": "pto-isa: docs/isa/TMOV.md",
+}
+"""Documents by the word that sources begin with; paths are those of the repositories. docs/references.md has more."""
+
+
+def pages_of(source: str) -> list[str]:
+    """The documents behind a source, each once; none for pages that the source itself names."""
+    return list(dict.fromkeys(page for word, page in PAGES.items() if word in source))
+
+
+# Wrong usage: a function was asked for something that there is not.
+
+
+TARGET_CHOICES = ", ".join(TARGETS)
+
+
+def find_target(name: str | Target | None) -> Target | None:
+    """The target called `name`, None for None. Raises `UsageError`."""
+    if name is None or isinstance(name, Target):
+        return name
+    try:
+        return target_named(name)
+    except KeyError:
+        raise UsageError(f"{name!r} is not one of {TARGET_CHOICES}.{guess(name, TARGETS)}", "target") from None
+
+
+def guess(name: str, known: Iterable[str]) -> str:
+    """`` Did you mean kirin9030?`` where `name` looks like one of those that there are."""
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
+    return f" Did you mean {close[0]}?" if close else ""
+
+
+def one_of(value: str, words: Iterable[str], parameter: str) -> str:
+    """`value`, which must be one of `words`. Raises `UsageError`."""
+    known = list(words)
+    if value not in known:
+        raise UsageError(f"{value!r} is not one of {', '.join(known)}.{guess(value, known)}", parameter)
+    return value
+
+
+def unknown(kind: str, name: str, known: Iterable[str], everything: str, parameter: str) -> UsageError:
+    """The error for a `name` that there is not, with names that look like it and `everything`, what lists all."""
+    close = difflib.get_close_matches(name.upper(), list(known), n=3, cutoff=0.6)
+    meant = f"\nDid you mean {' or '.join(close)}?" if close else ""
+    return UsageError(f"there is no {kind} {name!r}.{meant}\n'{everything}' lists all.", parameter)

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ptokit.asm.text.files import read_text
+from ptokit.asm.text.lexer import read_text
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity
 from ptokit.ir.core import Module
 from ptokit.lang import rules
@@ -22,8 +22,7 @@ from ptokit.lang.where import refusal
 from ptokit.targets import Target
 
 from .errors import UsageError
-from .inputs import split
-from .program import Source
+from .program import Source, split
 
 
 class PythonKernel:

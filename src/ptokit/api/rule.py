@@ -14,13 +14,10 @@ from ptokit.isa.table import TABLE
 from ptokit.records import dataclass
 from ptokit.targets import TARGETS
 
-from .catalogue import load_catalogue
 from .errors import UsageError
-from .families import by_family
-from .instruction import named
-from .parts import Part, Words, html, plain
-from .references import pages_of
-from .usage import unknown
+from .findings import load_catalogue
+from .instruction import by_family, named
+from .parts import Part, Words, html, pages_of, plain, unknown
 
 _SCOPES = {
     Scope.ISA: "the instruction set",

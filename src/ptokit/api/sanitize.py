@@ -18,14 +18,13 @@ from ptokit.sanitize.launch import Progress
 from ptokit.targets import Target
 
 from .arguments import copied, make, of_ranks, read_arguments
+from .check import PerTarget, Several, for_each, is_several, named_targets
 from .errors import UsageError
-from .findings import Found
+from .findings import Found, Selection, reported, selection
 from .launch import as_parameters, read_for, read_without_arguments
+from .parts import find_target, one_of
 from .program import Program, Source
-from .selection import Selection, reported, selection
 from .source import From, origin
-from .targets import PerTarget, Several, for_each, is_several, named_targets
-from .usage import find_target, one_of
 
 
 class Reports(Found, PerTarget[Report]):

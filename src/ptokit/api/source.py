@@ -14,10 +14,9 @@ from ptokit.ir.core import Module
 from ptokit.records import dataclass
 
 from .errors import UsageError
-from .inputs import CPP, PYTHON, STDIN, split
-from .inputs import read as read_file
-from .program import TEXT, Origin, Program, Several, Source
-from .usage import find_target
+from .parts import find_target
+from .program import CPP, PYTHON, STDIN, TEXT, Origin, Program, Several, Source, split
+from .program import read_input as read_file
 
 if TYPE_CHECKING:
     from ptokit.targets import Target

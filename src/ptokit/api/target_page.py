@@ -18,10 +18,9 @@ from ptokit.targets import TARGETS, Target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import EVENT_ID_COUNT, BLayout, TileType
 
-from .catalogue import load_catalogue
 from .errors import UsageError
-from .parts import Part, Table, Words, html, plain
-from .usage import one_of
+from .findings import load_catalogue
+from .parts import Part, Table, Words, html, one_of, plain
 
 Fact = str | int | bool | None
 Facts = dict[str, dict[str, Fact]]

@@ -9,10 +9,9 @@ from ptokit.records import dataclass
 from ptokit.types.choices import TextForm
 
 from .errors import UsageError
-from .inputs import PYTHON
-from .program import Program
+from .parts import one_of
+from .program import PYTHON, Program
 from .source import At, Text, origin, read, text_at
-from .usage import one_of
 
 if TYPE_CHECKING:
     from ptokit.targets import Target
@@ -73,7 +72,7 @@ def convert(program: Program, form: str, *, target: str | Target | None = None) 
 def converted(program: Program, form: str, target: str | Target | None = None) -> Rewritten:
     """`convert`, with the findings."""
     from ptokit.asm.convert import convert as printed
-    from ptokit.asm.kernel_text import kernel_text
+    from ptokit.asm.convert import kernel_text
 
     one_of(form, FORMS, "form")
     source = read(program, target=target)

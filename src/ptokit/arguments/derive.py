@@ -11,12 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ptokit.ir.control import callee, control_of, edges
+from ptokit.ir.control import callee, control_of, edges, ordered
 from ptokit.ir.core import Block, Function, Module, Op, Value
-from ptokit.ir.entry_calls import Query, with_function
-from ptokit.ir.facts import folded
-from ptokit.ir.graph import ordered
-from ptokit.ir.scale_views import packed_slice
+from ptokit.ir.facts import folded, packed_slice
+from ptokit.ir.launch import Query, with_function
 from ptokit.isa.exchange.core_pipes import SLOTS
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, Arithmetic
 from ptokit.plan.effects import analyse

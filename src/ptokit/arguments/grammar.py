@@ -8,7 +8,7 @@
 | ``arange:DTYPE:SHAPE`` | 0, 1, 2, …, wrapping around where the type ends |
 | ``random:DTYPE:SHAPE[:seed=N]`` | see `ptokit.arguments.generators`; the default seed is the position |
 | ``uninit:DTYPE:SHAPE`` | array for output only: the sanitizer reports reads of what the kernel has not written |
-| ``mmap:PATH.npy`` … | the array stays in its file: see `ptokit.arguments.mapped` |
+| ``mmap:PATH.npy`` … | the array stays in its file: see `ptokit.arguments.npy` |
 | ``block_idx``, ``block_num``, ``subblock_idx``, ``subblock_num`` | the number that each core has of its own |
 | ``rank``, ``ranks``, ``comm`` | on several devices: the rank, how many there are, the communication context |
 | ``peer:NAME:+1``, ``peer:NAME:0`` | the array that the next rank, or rank 0, has as the argument NAME |
@@ -24,13 +24,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ptokit.ir.entry_calls import Query
-from ptokit.ir.rank_queries import Each, Peer, RankQuery
+from ptokit.ir.launch import Each, Peer, Query, RankQuery
 from ptokit.records import dataclass
 
 from .generators import GENERATORS, ArgumentSyntaxError, parse_number
-from .mapped import mapped
-from .npy import load_array
+from .npy import load_array, mapped
 
 Value = Any  # np.ndarray, int, float, bool, Query, RankQuery, Peer or Each
 _QUERIES = tuple(query.value for query in Query)

@@ -1,15 +1,43 @@
-"""Arrays in .npy files, which have no names for bf16 and the 8-bit and 4-bit types."""
+"""Arrays in .npy files, which have no names for bf16 and the 8-bit and 4-bit types, and those that stay there.
+
+| form | argument |
+|---|---|
+| ``mmap:PATH.npy`` | the array in a file, read where the kernel reads it |
+| ``mmap:PATH.npy:rw`` | the same; the kernel changes the file |
+| ``mmap:PATH.npy:DTYPE:SHAPE`` | a new file with an array of zeros, which the kernel changes |
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Scope, Severity, define
 from ptokit.types.dtypes import DType
 
-from .rules import ARGUMENT_FILE
+from .generators import ArgumentSyntaxError, dtype_and_shape, stored_shape
+
+# The rule of files with arguments.
+
+
+ARGUMENT_FILE = define(
+    "CLI-01",
+    "an argument file is a readable .npy array of numbers",
+    scope=Scope.RUN,
+    why="The kernel works on the array's elements; a pickle, an archive or a cut-off file has none to give.",
+    source="docs/formats.md, Arguments",
+    example="{--arg x.npy        with numpy.save('x.npy', numpy.zeros((64, 64), "
+    "numpy.float32))|--arg x.npy        with a text file, an .npz archive or an array of Python objects}",
+    unrun="it is about files",
+)
+
+
+# Arrays in .npy files, which have no names for bf16 and the 8-bit and 4-bit types.
+
 
 NATIVE = frozenset(map(np.dtype, "?bhilqBHILQefd"))
 """The element types that NumPy's own files can name."""
@@ -65,3 +93,34 @@ def _unusable(path: str, why: str) -> DiagnosticError:
 
 def _first_line(error: Exception) -> str:
     return (str(error) or type(error).__name__).splitlines()[0][:200]
+
+
+# Arrays that stay in their files: tensors larger than memory.
+
+
+def mapped(text: str) -> tuple[str, bool, Callable[[], np.ndarray]]:
+    """Of `text`, without ``mmap:``: the file, whether a kernel changes it, what makes the array.
+
+    Raises `ArgumentSyntaxError`.
+    """
+    found = re.fullmatch(r"(.+?\.npy)(?::(rw|[^:]+:[^:]+))?", text)
+    if found is None:
+        raise ArgumentSyntaxError("expected mmap:PATH.npy, mmap:PATH.npy:rw or mmap:PATH.npy:DTYPE:SHAPE")
+    path, rest = found[1], found[2]
+    if rest in (None, "rw"):
+        return path, rest == "rw", lambda: open_array(path, "r" if rest is None else "r+")
+    element, shape = dtype_and_shape(rest.split(":"))
+    return path, True, lambda: _create(path, np.dtype(element.value or element.storage), stored_shape(element, shape))
+
+
+def _create(path: str, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    if Path(path).exists():
+        message = f"argument file {path}: it exists already"
+        hint = f"write mmap:{path}:rw to let the kernel change it"
+        raise DiagnosticError(Diagnostic(ARGUMENT_FILE.id, Severity.ERROR, message, Location(path), hint))
+    stored = dtype if dtype in NATIVE else np.dtype(f"u{dtype.itemsize}")
+    try:
+        return np.lib.format.open_memmap(path, mode="w+", dtype=stored, shape=shape)
+    except (OSError, ValueError) as error:
+        message = f"argument file {path}: {getattr(error, 'strerror', None) or error}"
+        raise DiagnosticError(Diagnostic(ARGUMENT_FILE.id, Severity.ERROR, message, Location(path))) from None

@@ -16,10 +16,7 @@ from ptokit.records import dataclass
 
 from .reading.module import parse_with
 from .reading.parser import Parser
-from .text.comments import BLANK, Gap, read_gap
-from .text.files import line_ends
-from .text.lexer import EOF, Tokens
-from .text.spacing import join
+from .text.lexer import BLANK, EOF, Gap, Tokens, join, line_ends, read_gap
 
 INDENT = "  "
 _READING = "TEXT-"  # the rules of reading; where others are broken all words have been understood

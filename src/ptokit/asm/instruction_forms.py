@@ -17,8 +17,8 @@ from .forms.attributes import WORDS
 from .forms.notation import compile_form
 from .forms.operands import DPS_WORDS
 from .printing.generic import print_generic
+from .printing.instructions import print_statement
 from .printing.printer import FunctionPrinter
-from .printing.statements import print_statement
 
 PLACEHOLDERS = {
     Kind.TILE: "!tile",

@@ -15,8 +15,7 @@ from ptokit.arguments.grammar import parse_argument
 from ptokit.records import dataclass
 from ptokit.types.choices import Action as Action
 
-from .contents import ABSENT, digest, digest_of_file
-from .sources import digest_of_function
+from .sources import ABSENT, digest, digest_of_file, digest_of_function
 
 Inputs = Mapping[str, Mapping[str, str]]
 """Digests of what a case reads besides its text: ``files``, ``functions`` and ``reads``, by name."""

@@ -1,4 +1,4 @@
-"""Programs of a campaign: files of text, and kernels in Python, which are compiled here.
+"""Programs of a campaign: files of text and kernels in Python, and the rules of campaigns.
 
 A compiled kernel travels as its whole program with the places in its file, so that workers need no file of the user's.
 What its file says and imports counts by what comes of it: the program.
@@ -11,17 +11,19 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ptokit.api.inputs import PYTHON, split
-from ptokit.api.program import Source
+from ptokit.api.parts import find_target
+from ptokit.api.program import PYTHON, Source, split
 from ptokit.api.python_file import PythonKernel, Unusable, kernels_at
-from ptokit.api.usage import find_target
 from ptokit.arguments.generators import ArgumentSyntaxError
 from ptokit.arguments.grammar import parse_argument
-from ptokit.asm.text.files import read_text
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity
+from ptokit.asm.text.lexer import read_text
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Scope, Severity, define
 from ptokit.ir import Module
 from ptokit.ir.serial import dumps, loads
 from ptokit.records import dataclass
+
+# Programs of a campaign: files of text, and kernels in Python, which are compiled here.
+
 
 Texts = tuple[str, ...]
 
@@ -125,3 +127,47 @@ def _findings(given: Sequence[dict[str, Any]]) -> list[Diagnostic]:
         at = Location(d["file"], d["line"], d["column"], max(1, d["end_column"] - d["column"]))
         found.append(Diagnostic(d["rule"], Severity(d["severity"]), d["message"], at, d["hint"]))
     return found
+
+
+# Rules of campaigns.
+
+
+SPEC = define(
+    "CAMP-SPEC",
+    "A campaign's description is TOML with known keys and values of their kinds.",
+    scope=Scope.RUN,
+    why="A key that is misspelled would silently leave out what it asks for.",
+    source="docs/campaigns.md",
+    example='{do = ["check", "run"]|doo = ["check"]}',
+    unrun="it is about files",
+)
+PROGRAMS = define(
+    "CAMP-PROGRAMS",
+    "A campaign names at least one program, and every program can be read.",
+    scope=Scope.RUN,
+    why="A campaign of no cases would pass whatever happens.",
+    source="docs/campaigns.md",
+    example='{programs = ["kernels/*.pto"]     where the folder has such files|programs = ["kernel/*.pto"]      '
+    "where there is no such folder}",
+    unrun="it is about files",
+)
+RESULTS = define(
+    "CAMP-RESULTS",
+    "The file of results can be written, and is one that ptokit made.",
+    scope=Scope.RUN,
+    why="Results of another program, or of a broken disk, must not be mixed with new ones; the file is left as it is.",
+    source="docs/campaigns.md",
+    example="{--out nightly.sqlite       a new file, or one of an earlier campaign|--out kernel.pto           a file "
+    "of another kind}",
+    unrun="it is about files",
+)
+TARGET = define(
+    "CAMP-TARGET",
+    "Every program of a campaign has a target: its text states one, or the campaign does.",
+    scope=Scope.RUN,
+    why="The targets accept and compute different things, so there is no default.",
+    source="docs/campaigns.md",
+    example='{ptokit campaign kernels/ --target a5, or targets = ["a5"]|ptokit campaign kernels/     where a text '
+    "has no pto.target_arch}",
+    unrun="it is about files",
+)

@@ -21,8 +21,7 @@ from ptokit.workers.executors import open_executor
 from ptokit.workers.task import Answer, How, Task
 
 from .case import Case, Result, Status, read_result
-from .contents import remembered
-from .sources import forget
+from .sources import forget, remembered
 from .spec import Spec
 from .store import Store
 

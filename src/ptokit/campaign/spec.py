@@ -31,7 +31,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from ptokit.api.inputs import PYTHON, below, has_kernels, split
+from ptokit.api.program import PYTHON, below, has_kernels, split
 from ptokit.arguments.generators import ArgumentSyntaxError
 from ptokit.arguments.grammar import parse_argument
 from ptokit.conformance.compare import tolerance
@@ -41,8 +41,7 @@ from ptokit.targets import TARGETS
 from ptokit.types.choices import Backend, Matmul, Order, RuleSet
 
 from .case import Action, Case
-from .programs import Given, PythonFile, TextFile, programs_in
-from .rules import PROGRAMS, SPEC
+from .programs import PROGRAMS, SPEC, Given, PythonFile, TextFile, programs_in
 
 DEFAULT_DO = (Action.CHECK, Action.RUN, Action.SANITIZE)
 DEFAULT_SECONDS = 300.0

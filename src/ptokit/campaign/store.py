@@ -18,7 +18,7 @@ from typing import Any
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
 
 from .case import Case, Result, Status
-from .rules import RESULTS
+from .programs import RESULTS
 
 APPLICATION = 0x70746F31
 """What the header of the file says about who made it."""

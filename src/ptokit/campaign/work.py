@@ -21,7 +21,7 @@ from ptokit.arguments.npy import as_parameter, load_array, portable
 from ptokit.asm import ParseResult, parse_module
 from ptokit.conformance.compare import Want, show_element, tolerance
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity
-from ptokit.ir.module_target import stated_target
+from ptokit.ir.functions import stated_target
 from ptokit.ir.verify import verify
 from ptokit.run.arguments import divided
 from ptokit.run.program import Program, choose_entry, compile_program
@@ -29,11 +29,8 @@ from ptokit.targets import Target
 from ptokit.targets import target as target_named
 
 from .case import UNKNOWN, Action, Case, Result, Status, read_case
-from .contents import digests, remember
-from .programs import compiled
-from .reads import files_read
-from .rules import TARGET
-from .sources import load
+from .programs import TARGET, compiled
+from .sources import digests, files_read, load, remember
 
 KEPT = 20
 """Findings that a result holds; more of one case are seldom read."""

@@ -11,25 +11,22 @@ from typing import Any
 
 import typer
 
-from ptokit.api.usage import find_target, one_of
+from ptokit.api.parts import find_target, one_of
 from ptokit.campaign.case import Action, Status
-from ptokit.campaign.page import page
 from ptokit.campaign.run import run_campaign
 from ptokit.campaign.spec import DEFAULT_DO, Spec, of_paths, read_bytes, read_spec
 from ptokit.campaign.store import AGAIN, MOVED, Store
-from ptokit.campaign.summary import Change, Summary, summarise
-from ptokit.conformance.junit import junit_xml
-from ptokit.conformance.result import Outcome
-from ptokit.conformance.result import Result as JUnitCase
+from ptokit.campaign.summary import Change, Summary, page, summarise
+from ptokit.conformance.report import Outcome, junit_xml
+from ptokit.conformance.report import Result as JUnitCase
 from ptokit.diagnostics.render import visible_name
 from ptokit.workers.executors import cores
 
 from .check import say_left_out
-from .console import bold, remark, say, table
-from .exits import said_when_interrupted
-from .files import check_writable, write_whole
+from .console import bold, remark, said_when_interrupted, say, table
+from .outputs import check_writable, write_whole
 from .progress import Progress
-from .rules import REPORT_FILE
+from .reporting import REPORT_FILE
 
 SHOWN = 20
 """Failures and changes listed on the terminal; the page has all of them."""

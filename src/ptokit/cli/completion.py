@@ -43,7 +43,7 @@ def instructions(incomplete: str) -> list[str]:
 
 def rules(incomplete: str) -> list[str]:
     """Rule ids that begin so."""
-    from ptokit.api.catalogue import load_catalogue
+    from ptokit.api.findings import load_catalogue
     from ptokit.diagnostics import CATALOGUE
 
     load_catalogue()

@@ -7,16 +7,14 @@ from pathlib import Path
 
 import typer
 
-from ptokit.api.usage import find_target, unknown
-from ptokit.conformance.junit import junit_xml
-from ptokit.conformance.report import Report, report
-from ptokit.conformance.result import Outcome
+from ptokit.api.parts import find_target, unknown
+from ptokit.conformance.report import Outcome, Report, junit_xml, report
 from ptokit.conformance.runner import Cases, Job, open_cases, replay_all
 
 from .console import bold, say, table
-from .files import check_writable, write_whole
+from .outputs import check_writable, write_whole
 from .progress import Progress
-from .rules import REPORT_FILE
+from .reporting import REPORT_FILE
 
 
 def replay_folder(

@@ -1,4 +1,4 @@
-"""The terminal: where text goes, colour, width, tables.
+"""The terminal: where text goes, colour, width, tables, exit statuses.
 
 Results go to stdout, diagnostics and remarks to stderr. Colour and drawn tables appear on a terminal only and not where
 ``NO_COLOR`` is set; a pipe gets plain aligned text of any width, so that paths stay in one piece.
@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from errno import EDQUOT, EFBIG, EIO, ENOSPC, EPIPE
 from typing import Literal, TextIO
@@ -19,6 +19,9 @@ from typing import Literal, TextIO
 from ptokit.api.parts import Part, Table, plain_lines
 from ptokit.diagnostics import Diagnostic
 from ptokit.diagnostics.render import render, visible, visible_name
+
+# The terminal: where text goes, colour, width, tables.
+
 
 PIPE_WIDTH = 160
 
@@ -208,3 +211,26 @@ def _drawn_table(headers: Sequence[str], rows: list[list[str]], right: Sequence[
     for row in rows:
         drawn.add_row(*map(Text, row))
     Console(color_system="auto" if use_color(sys.stdout) else None, highlight=False).print(drawn)
+
+
+# Exit statuses of the command line (docs/cli.md).
+
+
+EXIT_ERRORS = 1
+"""The input was refused."""
+
+EXIT_UNCHECKED = 3
+"""`sanitize` found nothing, and did not check everything."""
+
+EXIT_INTERNAL = 70
+EXIT_INTERRUPTED = 130
+
+
+@contextmanager
+def said_when_interrupted(kept: Callable[[], str]) -> Iterator[None]:
+    """Ends the command with `EXIT_INTERRUPTED` at Ctrl-C, and says what was kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.stderr.write(f"\nptokit: interrupted: {kept()}\n")
+        sys.exit(EXIT_INTERRUPTED)

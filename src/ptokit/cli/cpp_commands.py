@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .completion import targets
-from .exits import EXIT_ERRORS
+from .console import EXIT_ERRORS
 from .options import Core, CppEntry, Define, Include
 
 KERNELS_EPILOG = """Examples:

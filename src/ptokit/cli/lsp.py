@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from ptokit.api.usage import find_target
+from ptokit.api.parts import find_target
 
 from .console import remark
 

@@ -12,14 +12,19 @@ from ptokit import __version__
 from ptokit.diagnostics import DiagnosticError
 
 from .application import Application, Commands
-from .campaign_command import CAMPAIGN_EPILOG, campaign
-from .check_command import CHECK_EPILOG, check
-from .conformance_command import CONFORMANCE_EPILOG, conformance
+from .commands import CHECK_EPILOG, DIFF_EPILOG, RUN_EPILOG, SANITIZE_EPILOG, check, diff, run, sanitize
+from .console import EXIT_ERRORS, EXIT_INTERNAL, EXIT_INTERRUPTED
 from .cpp_commands import KERNELS_EPILOG, REPLAY_EPILOG, kernels, replay
-from .diff_command import DIFF_EPILOG, diff
-from .docs_command import DOCS_EPILOG, docs
-from .exits import EXIT_ERRORS, EXIT_INTERNAL, EXIT_INTERRUPTED
-from .lsp_command import LSP_EPILOG, lsp
+from .more_commands import (
+    CAMPAIGN_EPILOG,
+    CONFORMANCE_EPILOG,
+    DOCS_EPILOG,
+    LSP_EPILOG,
+    campaign,
+    conformance,
+    docs,
+    lsp,
+)
 from .reference_commands import (
     EXPLAIN_EPILOG,
     ISA_EPILOG,
@@ -30,8 +35,6 @@ from .reference_commands import (
     layout,
     targets,
 )
-from .run_command import RUN_EPILOG, run
-from .sanitize_command import SANITIZE_EPILOG, sanitize
 from .text_commands import CONVERT_EPILOG, FMT_EPILOG, convert, fmt
 
 _BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")

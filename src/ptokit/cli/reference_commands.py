@@ -10,7 +10,7 @@ from ptokit.api.errors import UsageError
 
 from .completion import instructions, rules
 from .completion import targets as known_targets
-from .exits import EXIT_ERRORS
+from .console import EXIT_ERRORS
 from .options import ReportFormat
 
 ISA_EPILOG = """Examples:
@@ -139,7 +139,7 @@ def layout(
     ] = None,
 ) -> None:
     """Show which element of a tile lies at which address."""
-    from .layout import show_layout
+    from .texts import show_layout
 
     if not show_layout(type, at, svg):
         raise typer.Exit(EXIT_ERRORS)

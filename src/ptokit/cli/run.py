@@ -10,11 +10,11 @@ import numpy as np
 import typer
 
 from ptokit.api.arguments import read_arguments
+from ptokit.api.check import for_each, to_look_at
 from ptokit.api.findings import ByTarget, labels, merged
 from ptokit.api.launch import RunResult, prepare
 from ptokit.api.settings import settings_for
 from ptokit.api.source import At
-from ptokit.api.targets import for_each, to_look_at
 from ptokit.diagnostics.render import visible_name
 from ptokit.targets import Target
 

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ptokit.api.check import to_look_at
 from ptokit.api.findings import ByTarget, counts, labels, limited, merged, sarif_text
 from ptokit.api.findings import as_json as findings
-from ptokit.api.inputs import STDIN
+from ptokit.api.program import STDIN
 from ptokit.api.sanitize import Reports, sanitize
 from ptokit.api.settings import settings_for
 from ptokit.api.source import At
-from ptokit.api.targets import to_look_at
 from ptokit.diagnostics import Diagnostic
 from ptokit.diagnostics.render import visible_name
 from ptokit.diagnostics.sarif import Details
@@ -24,13 +24,11 @@ from ptokit.run.outcome import redirected
 from ptokit.sanitize import Report
 from ptokit.targets import Target
 
-from .console import remark, say, show_diagnostics
-from .exits import EXIT_ERRORS, EXIT_UNCHECKED, said_when_interrupted
-from .files import check_writable, write_whole
-from .fix import Seen, mend
+from .check import Seen, mend
+from .console import EXIT_ERRORS, EXIT_UNCHECKED, remark, said_when_interrupted, say, show_diagnostics
+from .outputs import check_writable, write_whole
 from .progress import Progress
-from .reporting import Reporting, left_out_text, report_forms
-from .rules import REPORT_FILE
+from .reporting import REPORT_FILE, Reporting, left_out_text, report_forms
 
 
 def sanitize_file(

@@ -9,7 +9,7 @@ import typer
 from ptokit.types.choices import TextForm
 
 from .completion import targets
-from .exits import EXIT_ERRORS
+from .console import EXIT_ERRORS
 from .options import Core, CppEntry, Define, File, Include, TextFiles
 
 FMT_EPILOG = """Examples:
@@ -30,7 +30,7 @@ def fmt(
     stdout: Annotated[bool, typer.Option("--stdout", help="Print the texts; write nothing.")] = False,
 ) -> None:
     """Lay out files: one operation per line, indented, comments kept."""
-    from .format import format_files
+    from .texts import format_files
 
     if check and stdout:
         raise typer.BadParameter("--check and --stdout exclude each other.", param_hint="--check")
@@ -73,7 +73,7 @@ def convert(
     core: Core = None,
 ) -> None:
     """Write a file in another text form."""
-    from .convert import convert_file
+    from .texts import convert_file
 
     if not convert_file(file, to.value, out, target):
         raise typer.Exit(EXIT_ERRORS)

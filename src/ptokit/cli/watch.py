@@ -14,8 +14,7 @@ import typer
 from ptokit.diagnostics.render import visible_name
 from ptokit.records import dataclass
 
-from .console import remark, say, width_of
-from .exits import EXIT_INTERRUPTED
+from .console import EXIT_INTERRUPTED, remark, say, width_of
 from .outputs import check_directory
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def _show(seen: Seen) -> None:
 
 
 def _everything(directory: Path, kernel: Prepared) -> Iterator[Observer]:
-    from ptokit.watch.folder import INDEX, Folder
+    from ptokit.watch.seen import INDEX, Folder
 
     with Folder(directory) as folder:
         try:

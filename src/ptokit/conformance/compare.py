@@ -1,12 +1,17 @@
-"""The comparison rules of the conformance cases: buffers against what they must hold.
+"""The comparison rules of the cases: buffers against what they must hold, and arguments of programs.
 
 An element passes if it agrees with the expected bits where ``care`` has ones. With a tolerance it also passes if its
 value is near enough; without one, bits decide alone.
+
+Results are stored in full (``runs``, ``constant``) or as samples with sums over everything that was written
+(``sample``). Positions that the kernel does not write keep their initial value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import zlib
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import numpy as np
@@ -14,6 +19,8 @@ import numpy as np
 from ptokit.records import dataclass
 from ptokit.types.codecs import decode, decode_table, unpack_nibbles
 from ptokit.types.dtypes import DType
+
+# The comparison rules of the conformance cases: buffers against what they must hold.
 
 
 @dataclass(frozen=True)
@@ -121,3 +128,164 @@ def _rank(values: np.ndarray, dtype: DType) -> np.ndarray:
 def _in_order(dtype: DType) -> np.ndarray:
     values = decode_table(dtype)
     return np.unique(values[~np.isnan(values)] + np.float32(0))
+
+
+# What a program must leave in an argument, and whether it did.
+
+
+STORED = ("runs", "constant", "sample")
+SUM_ROUNDING = 1e-12  # of the sum of magnitudes: what summing floats in another order may change
+
+
+class OutputError(Exception):
+    """The stored values do not fit the case."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """An argument after a run: the bits of its elements ``before`` and ``after``.
+
+    ``again()`` says where a second run, from other initial contents, writes.
+    """
+
+    dtype: DType
+    before: np.ndarray
+    after: np.ndarray
+    again: Callable[[], np.ndarray]
+
+    @property
+    def changed(self) -> np.ndarray:
+        """Elements whose bits differ from before."""
+        return self.before != self.after
+
+    def check_kept(self, changed: np.ndarray, allowed: int = 0) -> str:
+        """What is wrong with elements that should have kept their value, of which so many may have changed."""
+        if np.count_nonzero(changed) <= allowed:
+            return ""
+        at = int(np.flatnonzero(changed)[0])
+        kept, now = (_number(values(self.dtype, bits[at : at + 1])[0]) for bits in (self.before, self.after))
+        return f"element {at}: must keep its initial value {kept}, got {now}"
+
+
+@dataclass(frozen=True)
+class Output:
+    """An entry of ``outputs``. ``index``: position of the argument; ``touched``: (elements, first, last) or None.
+
+    ``written`` elements are written, ``undefined`` of them with values that do not count.
+    """
+
+    index: int
+    stored: str
+    written: int
+    undefined: int
+    atol: float
+    rtol: float
+    sums: tuple[float, float] | None = None  # of the values, of their magnitudes
+    crc32: int | None = None
+    touched: tuple[int, int, int] | None = None
+
+    def check(self, parts: Mapping[str, np.ndarray], ran: Ran) -> str:
+        """The first difference from the stored `parts`, "" if there is none. Raises `OutputError`."""
+        where, stored = self._listed(parts, len(ran.after))
+        got = values(ran.dtype, ran.after)
+        want = np.broadcast_to(values(ran.dtype, _bits(ran.dtype, stored)), where.shape)
+        wrong = np.flatnonzero(~close(got[where], want, self.atol, self.rtol))
+        if len(wrong):
+            at = wrong[0]
+            return f"element {where[at]}: expected {_number(want[at])}, got {_number(got[where[at]])}"
+        if self.stored == "sample":
+            return self._check_rest(got, ran)
+        changed = ran.changed
+        changed[where] = False
+        return ran.check_kept(changed, self.undefined)
+
+    def _listed(self, parts: Mapping[str, np.ndarray], size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Positions that are compared, and their values (one, or as many)."""
+        needed = ("index",) if self.stored == "sample" else ("starts", "lengths")
+        for name in (*needed, "values"):
+            if name not in parts or parts[name].ndim != 1:
+                raise OutputError(f"there is no list of {name}")
+        if self.stored == "sample":
+            where = parts["index"].astype(np.int64)
+        else:
+            starts, lengths = (parts[name].astype(np.int64) for name in needed)
+            if len(starts) != len(lengths) or (lengths < 0).any() or lengths.sum() > size:
+                raise OutputError("the runs of positions are broken")
+            first = np.repeat(starts - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
+            where = first + np.arange(lengths.sum())
+        if len(where) and not (where.min() >= 0 and where.max() < size):
+            raise OutputError(f"positions beyond the {size} elements of the argument")
+        values = parts["values"]
+        if len(values) != (1 if self.stored == "constant" else len(where)):
+            raise OutputError(f"{len(values)} values for {len(where)} positions")
+        return where, values
+
+    def _check_rest(self, got: np.ndarray, ran: Ran) -> str:
+        """All that was written, by count and sums; and nothing else."""
+        count, first, last = self.touched or (self.written, 0, len(got) - 1)
+        changed = ran.changed
+        inside = np.zeros(len(got), bool)
+        inside[first : last + 1] = True
+        if problem := ran.check_kept(changed & ~inside, self.undefined):
+            return problem
+        if last - first + 1 == count:
+            written = inside
+        else:
+            # Elements may be written with the value that they had.
+            written = changed if np.count_nonzero(changed) == count else changed | ran.again()
+            if not count <= np.count_nonzero(written) <= count + self.undefined:
+                return f"{np.count_nonzero(written)} elements were written, expected {count}"
+        return "" if self.undefined else self._check_sums(got[written])
+
+    def _check_sums(self, got: np.ndarray) -> str:
+        if self.sums is not None:
+            numbers = got.astype(np.float64)
+            with np.errstate(invalid="ignore"):
+                found = float(numbers.sum()), float(np.abs(numbers).sum())
+            exact = got.dtype.kind in "iu" and found[1] < 2**53
+            slack = self.atol + (0 if exact else SUM_ROUNDING * found[1])
+            for name, have, want in zip(("sum", "sum of magnitudes"), found, self.sums):
+                if not close(np.array([have]), np.array([want]), slack, self.rtol)[0]:
+                    return f"{name} of what was written: expected {want:.17g}, got {have:.17g}"
+        if self.crc32 is not None and got.dtype.kind in "iu":
+            crc = zlib.crc32(got.astype(got.dtype.newbyteorder("<")).tobytes())
+            if crc != self.crc32:
+                return f"CRC-32 of what was written: expected {self.crc32:#010x}, got {crc:#010x}"
+        return ""
+
+
+def close(got: np.ndarray, want: np.ndarray, atol: float, rtol: float) -> np.ndarray:
+    """``|got - want| <= atol + rtol * |want|``; equal values, infinities too, and pairs of NaN match."""
+    match = got == want
+    if got.dtype.kind == "f":
+        match |= np.isnan(got) & np.isnan(want)
+    rest = np.flatnonzero(~match)
+    if len(rest) == 0:
+        return match
+    a, b = got[rest], want[rest]
+    if got.dtype.kind == "f":
+        x, y = a.astype(np.float64), b.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            match[rest] = np.isfinite(x) & np.isfinite(y) & (np.abs(x - y) <= atol + rtol * np.abs(y))
+    elif atol or rtol:  # exactly, also for 64 bits
+        match[rest] = [abs(x - y) <= atol + rtol * abs(y) for x, y in zip(a.tolist(), b.tolist())]
+    return match
+
+
+def values(dtype: DType, bits: np.ndarray) -> np.ndarray:
+    """Elements as numbers: f32 for bf16, else the type's own NumPy dtype."""
+    assert dtype.value is not None
+    numbers = bits.view(dtype.value)
+    return numbers if numbers.dtype.kind in "iuf" else numbers.astype(np.float32)
+
+
+def _bits(dtype: DType, stored: np.ndarray) -> np.ndarray:
+    """Stored values as bits; types that NumPy lacks are stored as such."""
+    if dtype.value is not None and dtype.value.kind in "iuf":
+        return stored.astype(dtype.value).view(dtype.storage)
+    return stored.astype(dtype.storage)
+
+
+def _number(value: np.generic) -> str:
+    number = value.item()
+    return f"{number:.9g}" if isinstance(number, float) and math.isfinite(number) else str(number)

@@ -18,10 +18,9 @@ from ptokit.targets import Target
 from ptokit.targets import target as target_named
 from ptokit.types.dtypes import DType, dtype
 
-from .files import MANIFEST, MAX_BYTES, cases_of, read_arrays
-from .inputs import Init, parse_init
-from .outputs import STORED, Output, OutputError, Ran
-from .result import Outcome, Result
+from .compare import STORED, Output, OutputError, Ran
+from .files import MANIFEST, MAX_BYTES, Init, cases_of, parse_init, read_arrays
+from .report import Outcome, Result
 
 ROLES = ("in", "out", "inout", "unused")
 UNIMPLEMENTED = "TEXT-UNIMPLEMENTED"

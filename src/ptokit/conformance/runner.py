@@ -16,12 +16,12 @@ from ptokit.workers.drive import drive
 from ptokit.workers.executors import open_executor
 from ptokit.workers.task import Answer, How, Task
 
+from .bench import replay
 from .cases import suite_of
 from .files import MANIFEST, read_manifest, refused
 from .programs import ProgramSuite
-from .result import Outcome, Result
+from .report import Outcome, Result
 from .sync import SyncSuite
-from .vectors import replay
 
 VECTOR_FORMATS = ("pto-move-vectors", "pto-compute-vectors")
 VERSION = 1

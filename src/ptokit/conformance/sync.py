@@ -18,7 +18,7 @@ from ptokit.targets import target as target_named
 from ptokit.types.dtypes import DType, dtype
 
 from .files import MANIFEST, MAX_BYTES, cases_of
-from .result import Outcome, Result
+from .report import Outcome, Result
 
 ROLES = ("in", "inout", "out")
 

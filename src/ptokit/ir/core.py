@@ -6,6 +6,7 @@ from the instruction table, of `arith` and control flow from `ptokit.isa.scalar.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple
@@ -71,7 +72,7 @@ class Block:
     """A sequence of operations with arguments (loop variables, values carried by a loop).
 
     A region is its first block. ``more`` are further blocks of that region, in text order: branches (`cf`) at the ends
-    of blocks lead from one to the other (`ptokit.ir.graph`). ``label`` is the name the author gave, without ``^``.
+    of blocks lead from one to the other (`ptokit.ir.control`). ``label`` is the name the author gave, without ``^``.
     """
 
     args: list[Value] = field(default_factory=list)
@@ -113,7 +114,7 @@ class Op:
 
     A variadic operand is a list of values; an absent optional one is missing or None. Attribute values are Python
     values: enumeration members, bool, int, float, str, or `RawAttr` for what ptokit only carries. ``successors`` are
-    the blocks a branch may lead to; its operands have a group for the arguments of each (`ptokit.ir.graph.passed`).
+    the blocks a branch may lead to; its operands have a group for the arguments of each (`ptokit.ir.control.passed`).
     ``arguments`` says of an operation of a Python kernel which argument of the call at its location an operand is;
     None in `.pto` text.
     """
@@ -281,3 +282,21 @@ class Module:
         """The kernels: marked functions, or the only one with a body (assembly 2.2)."""
         bodies = [f for f in self.functions if f.body is not None]
         return bodies if len(bodies) == 1 else [f for f in bodies if f.is_entry]
+
+
+# Room on Python's stack for whatever walks over regions inside each other.
+
+
+SHALLOW = 16
+"""Regions as deep as this, which is more than programs have, need no more room than Python gives."""
+
+_FRAMES = 5000  # 200 levels of regions, the most that text has, need 1500: seven functions that call each other
+
+
+def make_room() -> None:
+    """Raise the interpreter's recursion limit: for who meets regions nested more than `SHALLOW` deep.
+
+    A host of the library that reads no such program keeps its limit. It is never lowered again, because it is one
+    number for all threads and what has been read may be checked or printed at any time.
+    """
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))

@@ -1,17 +1,23 @@
-"""Vector scopes, and the streams of unaligned stores inside them (vector-path 2, 4.8, 8)."""
+"""Vector scopes, registers, streams of unaligned stores, and loops around DMA copies (vector-path 2, 3.2, 4.8, 8)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptokit.diagnostics import Diagnostic, Diagnostics, Note, define, lookup
+from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Severity, define, lookup
 from ptokit.isa.operands import Passing
+from ptokit.isa.site import known
+from ptokit.isa.vector.dma.rules import loop_counts
+from ptokit.targets import Target
 from ptokit.types.values import Align, Mask, VReg
 
 from .control import edges, is_loop
 from .core import Block, Op, Value
-from .facts import instr_of, shown_op
+from .facts import Facts, instr_of, shown_op
 from .survey import Survey
+
+# Vector scopes, and the streams of unaligned stores inside them (vector-path 2, 4.8, 8).
+
 
 SCOPES = frozenset(("pto.vecscope", "pto.strict_vecscope"))
 
@@ -153,3 +159,65 @@ def _exclusive(paths: list[Path], uses: int) -> bool:
         return False
     tails = [path[-1] for path in paths if path]
     return len(tails) == uses and not any(is_loop(op) for op, _ in tails) and len({op for op, _ in tails}) == 1
+
+
+# Vector registers exist on some targets only.
+
+
+RULE = define(
+    "VEC-A3-01",
+    "Vector registers and predicates are of a5; the vector unit of a2a3 works on UB itself.",
+    targets=("a2a3",),
+    source="library headers for a2a3, none of which has a register; micro instruction reference, for a5 only",
+    decision="A manual calls these operations emulated on a2a3, where nothing emulates them. The cpu target runs them.",
+    example="""
+        pto.vecscope {
+        {|%r = pto.vlds %p[%c0] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>
+        }}
+    """,
+    evidence="static_assert",
+)
+
+
+def check_registers(survey: Survey, target: Target, found: Diagnostics) -> None:
+    """Report the first operation on registers of a function, for a target without them."""
+    if target.vector_registers:
+        return
+    users = [op for op in survey.ops if _uses_registers(op)]
+    if users:
+        count = f"; {len(users)} operations of @{survey.function.name} use them" if len(users) > 1 else ""
+        hint = f"compile it for a5, or compute on tiles, which {target.name} has instructions for"
+        found.error(RULE.id, f"{target.name} has no vector registers{count}", users[0].location, hint=hint)
+
+
+def _uses_registers(op: Op) -> bool:
+    return any(isinstance(value.type, VReg | Mask | Align) for value in (*op.results, *op.values))
+
+
+# The registers that put loops around DMA copies, left set (vector-path 3.2, 8).
+
+
+_SIZES = ("pto.set_loop_size_outtoub", "pto.set_loop_size_ubtoout")
+
+define(
+    "DMA-A5-11",
+    "The loop counts of each direction are back at 1, 1 when the kernel ends.",
+    source="vector-path 3.2, 8",
+    why="The counts stay until they are set again: the next copy of this direction would be repeated, too.",
+    decision="The last counts in the text count, whatever branch or loop they stand in; unknown ones pass.",
+    example="""
+        {|%eight = arith.constant 2097160 : i64
+        }pto.set_loop_size_outtoub %eight : i64
+    """,
+    evidence="legal",
+)
+
+
+def check_copy_loops(survey: Survey, facts: Facts, target: Target, found: Diagnostics) -> None:
+    """DMA-A5-11, at the operation that sets the counts."""
+    for op in (survey.named(name)[-1] for name in _SIZES if survey.named(name)):
+        site = facts.site(op, target)
+        if site is not None and any(known(count) and count != 1 for count in loop_counts(site)):
+            message = "the counts are still set when the kernel ends"
+            hint = f"{op.name} with 1, 1 after the copies"
+            found.add(Diagnostic("DMA-A5-11", Severity.WARNING, message, op.location, hint))

@@ -34,30 +34,21 @@ from ptokit.types.values import is_memref
 
 from . import pipe_rules as _pipe_rules  # these put rules into the catalogue
 from . import rules as _rules
-from .allocations import ALLOCATIONS, check_scratch, tile_of, wrong_layout, wrong_type
+from .allocations import ALLOCATIONS, check_placement, check_scratch, tile_of, wrong_layout, wrong_type
 from .allocations import CHECKS as ALLOCATION_CHECKS
-from .buffers import TRANSFERS, check_buffers
-from .compounds import CHECKS as COMPOUND_CHECKS
-from .copy_loops import check_copy_loops
 from .core import Function, Module, Op, Value
 from .exchanges import CHECKS as EXCHANGE_CHECKS
+from .exchanges import TRANSFERS, check_buffers
 from .facts import Facts, instr_of, shown_op
 from .fixpipe import check_fixpipes
-from .functions import check_functions
-from .levels import check_level
-from .lifetimes import check_lifetimes
-from .marks import Marks
-from .module_target import as_compiled
+from .functions import as_compiled, check_functions, check_level
 from .pipes import check_pipes, pointer_uses
-from .placement import check_placement
-from .registers import check_registers
-from .repeated_sites import RepeatedSites
-from .scopes import check_scopes
+from .scopes import check_copy_loops, check_registers, check_scopes
 from .structure_checks import CHECKS as STRUCTURE_CHECKS
-from .structure_checks import check_helper, check_sections, loop
-from .survey import Survey
-from .sync import tsync
+from .structure_checks import check_helper, check_lifetimes, check_sections, loop, tsync
+from .survey import Marks, RepeatedSites, Survey
 from .views import CHECKS as VIEW_CHECKS
+from .views import COMPOUND_CHECKS as COMPOUND_CHECKS
 
 _CHECKS = {
     **VIEW_CHECKS,

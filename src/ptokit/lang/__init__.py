@@ -76,32 +76,38 @@ from ptokit.types.enums import (
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import INDEX as index
 
-from .choice import cdiv, maximum, minimum, select
 from .control import cube_section, else_, if_, range, vector_section
-from .conv import ConvTile
 from .core import Core
 from .events import TSYNC, Event, RecordEvent
-from .intrinsics import intrinsic
-from .intrinsics import names as _instructions
-from .kernels import Kernel, kernel
-from .matrix_tiles import TileAcc, TileLeft, TileLeftScale, TileRight, TileRightScale
-from .memory import (
+from .functions import (
     SET_VALIDSHAPE,
     TASSIGN,
     TRESHAPE,
     TSUBVIEW,
+    ConvTile,
+    TileAcc,
+    TileLeft,
+    TileLeftScale,
+    TileRight,
+    TileRightScale,
+    cdiv,
     get_block_idx,
     get_block_num,
     get_subblock_idx,
     get_subblock_num,
+    maximum,
+    minimum,
+    quant,
+    select,
 )
+from .intrinsics import Namespace, beginnings, intrinsic
+from .intrinsics import names as _instructions
+from .kernels import Kernel, kernel
+from .launching import COMM, RANK, RANKS, Peer
 from .mistakes import NoName
-from .namespaces import Namespace, beginnings
 from .params import Ptr, Static
 from .pipes import TPipe
 from .prefetch import TPREFETCH_ASYNC, AsyncEvent, PrefetchAsyncContext
-from .quant import quant
-from .ranks import COMM, RANK, RANKS, Peer
 from .registers import castptr, vecscope
 from .scalar import Scalar, cast
 from .syntax import function, static, static_range

@@ -7,7 +7,7 @@ from types import FrameType
 from typing import Any
 
 from . import rules
-from .eager_numbers import typed
+from .eager import typed
 from .where import refusal
 
 HELPER = "__ptokit__"

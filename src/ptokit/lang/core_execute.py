@@ -1,10 +1,13 @@
-"""What the operations of an eager session do, and what they are checked for first."""
+"""What the operations of an eager session do, what they are checked for, and the loops around them."""
 
 from __future__ import annotations
 
+import ast
+import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import repeat
+from types import CodeType
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,6 +28,7 @@ from ptokit.machine.buffers import Buffer
 from ptokit.machine.calls import check_operands, infos
 from ptokit.machine.global_memory import Pointer, View
 from ptokit.machine.lanes import Fault
+from ptokit.machine.loops import Loops
 from ptokit.machine.observer import done
 from ptokit.machine.tiles import Tile
 from ptokit.plan.planner import PLANNED, Planner
@@ -35,9 +39,11 @@ from ptokit.types.tile import TileSpec
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
-from .core_held import Held, held
-from .eager_numbers import Index, typed
+from .eager import Held, Index, held, typed
+from .source import tree_of
 from .where import refusal
+
+# What the operations of an eager session do, and what they are checked for first.
 
 
 class _Known(Facts):
@@ -262,3 +268,44 @@ def _of(operand: Any) -> Any:
 
 
 _SCOPES = ("pto.vecscope", "pto.strict_vecscope")
+
+
+# The loops around a call of an interpreted kernel, for observers: as a compiled run tells them.
+
+
+_INTERPRETER = "ptokit.lang.interpret"
+
+
+def loops_around() -> Loops:
+    """The loops over ranges around the call that is being executed, from the outside in; empty outside of kernels."""
+    found: list[tuple[str, int]] = []
+    frame = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module == _INTERPRETER:
+            return tuple(reversed(found))
+        if not module.startswith("ptokit."):
+            for name in reversed(_names(frame.f_code, frame.f_lineno)):
+                value = frame.f_locals.get(name)
+                if isinstance(value, int):
+                    found.append((name, int(value)))
+        frame = frame.f_back  # type: ignore[assignment]
+    return ()
+
+
+@lru_cache(maxsize=1024)
+def _names(code: CodeType, line: int) -> tuple[str, ...]:
+    """The variables of the loops over ranges around a line of a function, from the outside in."""
+    tree = tree_of(code)
+    loops = [n for n in ast.walk(tree) if isinstance(n, ast.For)] if tree is not None else []
+    around = [n for n in loops if _counts(n) and n.body[0].lineno <= line <= (n.body[-1].end_lineno or 0)]
+    around.sort(key=lambda n: n.lineno)
+    return tuple(n.target.id for n in around if isinstance(n.target, ast.Name))
+
+
+def _counts(loop: ast.For) -> bool:
+    """True for a loop that a compiled kernel has, too: those over other things are unrolled."""
+    call = loop.iter
+    if not isinstance(call, ast.Call):
+        return False
+    return (call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")) == "range"

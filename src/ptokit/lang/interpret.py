@@ -26,11 +26,11 @@ from ptokit.machine.signals import Semaphores
 from ptokit.types.values import Ptr
 from ptokit.types.values import Scalar as ScalarType
 
-from .core_session import Session
-from .eager_numbers import typed
-from .explicit_words import SECTION_WORDS, Runs, explicit_words_as_python
+from .control import SECTION_WORDS, Runs, explicit_words_as_python
+from .core import Session
+from .eager import typed
 from .mistakes import refuse_result
-from .reach import names_reached
+from .outside import names_reached
 
 ENVIRONMENT = "PTOKIT_INTERPRET"
 """Set to 1, kernels are interpreted wherever they are launched."""

@@ -14,6 +14,7 @@ from ptokit.types.enums import Pipe
 from ptokit.types.values import I1
 from ptokit.types.values import Scalar as ScalarType
 
+from . import rules
 from .events import TSYNC, RecordEvent
 from .operands import arguments_of, bind, record
 from .pipes import TPipe
@@ -23,6 +24,7 @@ from .tensors import GlobalTensor, Partition, Pointer
 from .tiles import Tile
 from .trace import current
 from .values import AlignState, Predicate, Register
+from .where import refusal
 
 Intrinsic = Callable[..., Any]
 
@@ -153,3 +155,36 @@ def documentation(instr: Instr) -> str:
     if instr.source:
         lines.append(f"Source: {instr.source}.")
     return "\n".join(lines)
+
+
+# Instructions whose names have a dot: ``pto.sync.set``.
+
+
+class Namespace:
+    """The instructions whose names begin alike, by what follows the dot; ``find`` gives one by its whole name."""
+
+    def __init__(self, name: str, find: Callable[[str], Callable[..., Any]] = intrinsic) -> None:
+        self._name, self._find = name, find
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        try:
+            return self._find(f"{self._name}.{name}")
+        except (KeyError, AttributeError):
+            known = ", ".join(dir(self))
+            raise AttributeError(f"pto.{self._name} has no instruction {name!r}; it has {known}") from None
+
+    def __call__(self, *args: object, **named: object) -> Any:
+        message = f"pto.{self._name} is no instruction, but the beginning of the names of some"
+        raise refusal(rules.NAME, message, hint=f"it has: {', '.join(f'{self._name}.{each}' for each in dir(self))}")
+
+    def __dir__(self) -> list[str]:
+        start = f"{self._name}."
+        return sorted(name.removeprefix(start) for name in names() if name.startswith(start))
+
+    def __repr__(self) -> str:
+        return f"<instructions pto.{self._name}: {', '.join(dir(self))}>"
+
+
+def beginnings() -> set[str]:
+    """What stands before the dot of such names."""
+    return {name.partition(".")[0] for name in names() if "." in name}

@@ -17,8 +17,8 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, KernelW
 from ptokit.diagnostics.ignored import ignores_of_python
 from ptokit.ir import Function as IrFunction
 from ptokit.ir import Module, Value
-from ptokit.ir.pipe_launch import sections_of_first_core
-from ptokit.ir.rank_queries import MOST_RANKS
+from ptokit.ir.launch import MOST_RANKS
+from ptokit.ir.pipe_ends import sections_of_first_core
 from ptokit.ir.verify import verify
 from ptokit.machine.chunk import Chunk
 from ptokit.machine.observer import Observer
@@ -31,18 +31,16 @@ from ptokit.types.values import Ptr as PtrType
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
-from .compiled import Compiled, States
 from .interpret import interpret, wanted
+from .launching import Compiled, P, States, Watcher, given, selections
 from .mistakes import refuse_result
 from .params import Constant, Parameters, Signature, count_hint, is_count
-from .ranks import given
 from .scalar import Scalar
 from .source import keep
 from .syntax import run
 from .tensors import Pointer
 from .trace import Trace, tracing
 from .tracebacks import refuses
-from .watched import P, Watcher, selections
 from .where import refusal, user_frame
 
 if TYPE_CHECKING:

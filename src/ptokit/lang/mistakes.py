@@ -349,7 +349,7 @@ def of_users(error: BaseException) -> bool:
     return bool(modules) and modules[-1].partition(".")[0] != "ptokit"
 
 
-_CALLING = ("ptokit.lang.syntax.", "ptokit.lang.core_tile", "ptokit.lang.tracebacks")
+_CALLING = ("ptokit.lang.syntax.", "ptokit.lang.core", "ptokit.lang.tracebacks")
 """Modules that make the calls that the user wrote."""
 
 

@@ -25,9 +25,9 @@ from ptokit.types.values import Scalar as ScalarType
 from . import rules
 from .arrays import as_array
 from .outside import Snapshot
-from .scalar_types import scalar_type
 from .source import definition_of, parameters_of
 from .tracebacks import refuses
+from .values import scalar_type
 from .where import here, refusal
 
 

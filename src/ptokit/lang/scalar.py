@@ -22,10 +22,9 @@ from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .asked import of_kernel, text_of
-from .core_held import Held
-from .eager_numbers import Condition, Index, Real, type_of, wider, wrapped
-from .scalar_types import bits_of, cast_name, check_range, is_unsigned, scalar_type, spelling
+from .eager import Condition, Held, Index, Real, type_of, wider, wrapped
 from .trace import current, tracing
+from .values import bits_of, cast_name, check_range, is_unsigned, scalar_type, spelling
 from .where import here, is_item, refusal
 
 Terms = dict[Value, int]

@@ -15,7 +15,7 @@ from ptokit.types.values import Ptr as PtrType
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
-from .eager_numbers import Index, fixed
+from .eager import Index, fixed
 from .mistakes import shown
 from .scalar import Scalar, is_number, materialize, number, plain
 from .trace import current

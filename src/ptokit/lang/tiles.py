@@ -16,11 +16,10 @@ from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec, declared
 from ptokit.types.values import I64, INDEX
 
 from . import rules
-from .eager_numbers import Index, fixed
+from .eager import Index, fixed
 from .mistakes import NoArithmetic, shown
 from .scalar import Scalar, is_number, materialize, plain
-from .trace import current
-from .tracked import Tracked
+from .trace import Tracked, current
 from .where import refusal
 
 _SETTING = dict.fromkeys(

@@ -9,8 +9,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
-from ptokit.ir.entry_calls import Query
-from ptokit.ir.launch import VECTOR_CORES
+from ptokit.ir.launch import VECTOR_CORES, Query
 from ptokit.ir.serial import dumps
 from ptokit.run.arguments import bind_arguments
 from ptokit.run.outcome import Faults, show
@@ -20,8 +19,7 @@ from ptokit.workers.executors import open_executor, workers_of
 from ptokit.workers.task import Answer, How, Task
 
 from .access import Entangled, footprints, shared_arguments
-from .placed import Placed
-from .rules import LOST
+from .arrays import LOST, Placed
 from .worker import RUN_BLOCKS
 
 Progress = Callable[[int, int], None]

@@ -1,4 +1,4 @@
-"""What an editor asks of a text: its findings, and what stands at a place."""
+"""What an editor asks of a text: its findings, what is at a place, and positions of the protocol."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ from bisect import bisect_right
 from contextlib import suppress
 from dataclasses import field
 
-from ptokit.api.inputs import kernels_in
-from ptokit.asm.reading.labels import NO_LABELS, Labels
+from lsprotocol import types as lsp
+from pygls.workspace import PositionCodec, TextDocument
+
+from ptokit.api.program import kernels_in
+from ptokit.asm.reading.blocks import FUNCTION_WORDS
 from ptokit.asm.reading.module import parse_with
 from ptokit.asm.reading.parser import Parser
-from ptokit.asm.reading.recovery import FUNCTION_WORDS
+from ptokit.asm.reading.scope import NO_LABELS, Labels
 from ptokit.asm.text.lexer import EOF, Tokens
 from ptokit.diagnostics import Diagnostics, Location
 from ptokit.ir import Function, Module, Value
 from ptokit.ir.facts import Facts
-from ptokit.ir.module_target import ARCH, stated_target
-from ptokit.ir.readable_functions import readable_functions
+from ptokit.ir.functions import ARCH, readable_functions, stated_target
 from ptokit.ir.verify import verify
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.values import Type
+
+# What an editor asks of a text: its findings, and what stands at a place.
+
 
 _LONGEST = 300  # tokens of an operation to look back for its name
 _OPERATION = re.compile(r'"?(?:pto\.)?([a-z]\w*(?:\.\w+)*)"?\Z')
@@ -234,3 +239,56 @@ def _read(text: str, file: str, target: Target | None) -> Index:
         return Index(Tokens(""), result.module, result.diagnostics, target)
     p = parsers[0]
     return Index(p.tokens, result.module, result.diagnostics, target, values, p.types, p.labels)
+
+
+# Positions of the protocol against ours.
+
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their ends."""
+    return _LINE.findall(text)[: -1 if text.endswith(("\r", "\n")) or not text else None]
+
+
+class EditorPositions:
+    """Positions of the editor (lines from 0, its own units) against ours (lines and characters from 1).
+
+    A line ends where the protocol says, which is where it ends for the lexer.
+    """
+
+    def __init__(self, document: TextDocument) -> None:
+        self.text = document.source
+        self.lines = lines_of(self.text)
+        self.codec: PositionCodec = document.position_codec
+
+    def ours(self, position: lsp.Position) -> tuple[int, int]:
+        """Line and column."""
+        place = self.codec.position_from_client_units(self.lines, position)
+        return place.line + 1, place.character + 1
+
+    def before(self, position: lsp.Position) -> str:
+        """The part of the line in front of a position."""
+        line, column = self.ours(position)
+        return self.lines[line - 1][: column - 1] if line <= len(self.lines) else ""
+
+    def back(self, position: lsp.Position, characters: int) -> lsp.Range:
+        """The range of that many characters before a position."""
+        line, column = self.ours(position)
+        return self.span(line, column - 1 - characters, column - 1)
+
+    def span(self, line: int, start: int, end: int) -> lsp.Range:
+        """Characters ``start`` to ``end`` (from 0, half open) of a line (from 1)."""
+        ends = (lsp.Position(line - 1, start), lsp.Position(line - 1, end))
+        return lsp.Range(*(self.codec.position_to_client_units(self.lines, end) for end in ends))
+
+    def range(self, location: Location) -> lsp.Range:
+        """The range of a location; one character where it has no extent."""
+        line, start = max(1, location.line), max(0, location.column - 1)
+        here = len(self.lines[line - 1].rstrip("\r\n")) if line <= len(self.lines) else 0
+        return self.span(line, start, min(start + location.length, max(here, start + 1)))
+
+    def whole(self) -> lsp.Range:
+        """The whole text."""
+        return lsp.Range(lsp.Position(0, 0), lsp.Position(len(self.lines) + 1, 0))

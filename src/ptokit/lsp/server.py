@@ -23,14 +23,11 @@ from ptokit.isa.table import BY_TEXT
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
 
-from .changes import RenameError, new_name, proposals, renamable
-from .completion import TRIGGERS, complete
+from .changes import SIGNATURE_TRIGGERS as SIGNATURE_TRIGGERS
+from .changes import TRIGGERS, RenameError, complete, new_name, proposals, renamable, signature
 from .hover import hover, instruction_page
-from .index import Index, build, is_python, kernels
-from .positions import EditorPositions
+from .index import EditorPositions, Index, build, is_python, kernels
 from .processes import Answer, Mended, check, sanitize
-from .signature import TRIGGERS as SIGNATURE_TRIGGERS
-from .signature import signature
 from .structure import KINDS, MODIFIERS, coloured, folds
 
 SANITIZE = "ptokit.sanitize"

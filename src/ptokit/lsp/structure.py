@@ -7,12 +7,11 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
-from ptokit.asm.reading.recovery import FUNCTION_WORDS
+from ptokit.asm.reading.blocks import FUNCTION_WORDS
 from ptokit.asm.text.lexer import EOF, Tokens
 from ptokit.isa.table import BY_TEXT
 
-from .index import Index
-from .positions import EditorPositions
+from .index import EditorPositions, Index
 
 KINDS = ("comment", "function", "variable", "parameter", "type", "enumMember", "number", "string", "keyword", "label")
 """Kinds of words: the legend of the protocol. Instructions, operations and functions are ``function``."""

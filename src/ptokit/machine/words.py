@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.ir.scale_views import Packed
+from ptokit.ir.facts import Packed
 from ptokit.isa.checks.tile_types import SLOPES, broken_placement
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType

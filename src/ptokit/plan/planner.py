@@ -12,10 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from ptokit.ir import core
-from ptokit.ir.control import called_from, passed
+from ptokit.ir.control import called_from, passed, reachable
 from ptokit.ir.core import Function, Module, Op, Value
 from ptokit.ir.facts import instr_of
-from ptokit.ir.graph import reachable
 from ptokit.ir.launch import SECTIONS, SIMT_SIZES, Launch
 from ptokit.isa.check import bound_at_run, open_rules
 from ptokit.isa.meaning.footprint import bytes_moved

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.core import Op
-from ptokit.ir.scale_views import packed_slice
+from ptokit.ir.facts import packed_slice
 from ptokit.isa.site import known
 from ptokit.types.enums import TileType
 from ptokit.types.rounding import FLOAT_TYPES

@@ -17,7 +17,7 @@ import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note, Severity
 from ptokit.ir.core import Function, Value
-from ptokit.ir.rank_queries import MOST_RANKS, Each, Peer, RankQuery
+from ptokit.ir.launch import MOST_RANKS, Each, Peer, RankQuery
 from ptokit.machine.buffers import Buffer, overlaps
 from ptokit.machine.chunk import Workspace
 from ptokit.machine.global_memory import Pointer, Tensor

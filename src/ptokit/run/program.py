@@ -9,11 +9,20 @@ import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Note, Severity
 from ptokit.ir.core import Function, Module, Op
-from ptokit.ir.entry_calls import Query, pair, partner, stem, supplied, with_function
-from ptokit.ir.launch import VECTOR_CORES, Launch, launch_of
-from ptokit.ir.module_target import as_compiled
-from ptokit.ir.reached import found_for, with_reached
-from ptokit.ir.runnable import check_runnable
+from ptokit.ir.functions import as_compiled, check_runnable
+from ptokit.ir.launch import (
+    VECTOR_CORES,
+    Launch,
+    Query,
+    found_for,
+    launch_of,
+    pair,
+    partner,
+    stem,
+    supplied,
+    with_function,
+    with_reached,
+)
 from ptokit.ir.verify import verify
 from ptokit.machine.buffers import pages_given_back
 from ptokit.machine.chunk import Workspace

@@ -3,11 +3,10 @@
 from ptokit.diagnostics.finding import Edit
 
 from .api import ORDERS, sanitize
-from .findings.fixes import Fix
-from .findings.race import Access, Race
-from .findings.witness import Change, Witness
+from .findings.changes import Fix
+from .findings.race import Access, Change, Race, Witness
+from .outcome import Uninitialised, uninit
 from .report import Report
-from .uninitialised import Uninitialised, uninit
 
 __all__ = [
     "ORDERS",

@@ -14,10 +14,8 @@ import numpy as np
 
 from ptokit.diagnostics import Diagnostics, Note, Severity
 from ptokit.ir.core import Function, Module
-from ptokit.ir.launch import VECTOR_CORES
-from ptokit.ir.module_target import as_compiled
-from ptokit.ir.reached import found_for, with_reached
-from ptokit.ir.runnable import check_runnable
+from ptokit.ir.functions import as_compiled, check_runnable
+from ptokit.ir.launch import VECTOR_CORES, found_for, with_reached
 from ptokit.ir.verify import verify
 from ptokit.run.arguments import divided
 from ptokit.run.program import check_blocks, choose_entry, filled_in
@@ -31,10 +29,9 @@ from .checks.flags import OPTIONAL
 from .checks.placement import reserved_bytes
 from .coverage import Mode, coverage
 from .findings.addresses import Addresses
-from .findings.explain import explain
-from .findings.race import Race
+from .findings.insertion import explain
+from .findings.race import Race, Witness, compare, copies
 from .findings.repair import MENDED, Repairs, repair
-from .findings.witness import Witness, compare, copies
 from .launch import KEPT, ObservedRun, Progress, Rerun
 from .reorder import Scheduler, can_wait, delaying
 from .replay import RecordedRun, Replay

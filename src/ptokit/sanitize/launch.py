@@ -13,7 +13,7 @@ import numpy as np
 from ptokit.backends.numpy.launch import OnNumPy
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note
 from ptokit.ir.core import Function, Module, Op
-from ptokit.ir.pipe_launch import slot_memories
+from ptokit.ir.pipe_ends import slot_memories
 from ptokit.machine.buffers import groups
 from ptokit.machine.chunk import Chunk
 from ptokit.machine.cluster import Cluster, Stream, core_ids, run_clusters
@@ -28,28 +28,25 @@ from ptokit.targets import Target
 
 from .checks.analysis import Analysis
 from .checks.core import Buffers
-from .checks.engines import left_moving
-from .checks.flags import ProgramOrder, reuse_race
+from .checks.engines import left_moving, report_unwritten
+from .checks.flags import ProgramOrder, left_set, reuse_race
 from .checks.pipes import left_in
 from .checks.stuck import report_stuck
-from .checks.unit_flags import left_set
-from .checks.unwritten import report_unwritten
 from .checks.vector_scopes import Sources
 from .coverage import Mode
-from .findings.folded import Draft, Findings
 from .findings.insertion import Insertion
+from .findings.race import Witness, compare, copies
+from .findings.races import Draft, Findings
 from .findings.repair import Repairs
-from .findings.witness import Witness, compare, copies
 from .memory.gm import Memory
 from .observe import REGIONS, CoreObserver
+from .outcome import Uninitialised
 from .reorder import Delayed, Scheduler, explained
 from .report import Report
-from .simulation.core import Core
-from .simulation.events import Signal
+from .simulation.core import Core, Signal
 from .simulation.givers import Waits
 from .simulation.queues import Simulation
 from .simulation.signals import Hub
-from .uninitialised import Uninitialised
 
 Progress = Callable[[int, int], None]
 """Called with the blocks that are done, and how many there are on all devices."""

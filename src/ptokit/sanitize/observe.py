@@ -28,28 +28,21 @@ from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 
 from .checks import placement
-from .checks.alias import run_scatter
 from .checks.core import Buffers, ObservedCore
 from .checks.cross_core import HANDLERS
 from .checks.engines import check_prefetches
-from .checks.flags import ProgramOrder, alias_pipes
+from .checks.flags import ProgramOrder, alias_pipes, synchronise, unit_flags
 from .checks.pipes import PipeWatch
+from .checks.placement import chosen, leaves_memory, leaves_shape, place, run_scatter, scattered, sliced
 from .checks.registers import Registers
-from .checks.synchronise import synchronise
 from .checks.threads import Watched
-from .checks.unit_flags import unit_flags
 from .checks.vector_scopes import ScopeOrder, Sources
-from .checks.views import chosen, leaves_memory, leaves_shape, place, scattered, sliced
-from .findings.folded import Draft, Findings
+from .findings.races import Draft, Findings
 from .memory.footprints import Touch, meet
-from .memory.gm import Located, Scattered
-from .memory.local import footprint_of, in_global_memory, needed_of
-from .memory.owners import Group, Owners
-from .memory.producers import Producers
-from .memory.shadow import Space
-from .memory.touches import accesses, atomic_kind, tile_touch
-from .simulation.core import Core
-from .simulation.events import Barrier, FlagKey, Item, SetFlag, WaitFlag, Work
+from .memory.gm import Located, Scattered, footprint_of, in_global_memory, needed_of
+from .memory.shadow import Group, Owners, Space
+from .memory.touches import Producers, accesses, atomic_kind, tile_touch
+from .simulation.core import Barrier, Core, FlagKey, Item, SetFlag, WaitFlag, Work
 from .simulation.queues import Simulation
 
 _REMEMBERED = 4096  # combinations of operands per core

@@ -1,19 +1,24 @@
-"""What a run under observation found, as data."""
+"""What a run under observation found, as data, and what starts uninitialised."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field, replace
+
+import numpy as np
 
 from ptokit.diagnostics import Diagnostic, Diagnostics
 from ptokit.diagnostics.finding import edited
 from ptokit.diagnostics.render import summary
 from ptokit.records import dataclass
+from ptokit.types.dtypes import DType
 
 from .coverage import NOTHING, Coverage, listed
-from .findings.explain import Synchronisation
-from .findings.fixes import Fix
-from .findings.race import Race
-from .findings.witness import Witness
+from .findings.changes import Fix
+from .findings.insertion import Synchronisation
+from .findings.race import Race, Witness
+
+# What a run under observation found, as data.
 
 
 @dataclass
@@ -89,3 +94,20 @@ class Outcome:
         found = summary(self.diagnostics) or ("notes only" if len(self.diagnostics) else "no findings")
         checked = f"checked {listed(self.coverage.checked)}: " if self.coverage.checked else ""
         return f"{checked}{found}{''.join(f'; {gap}' for gap in self.coverage.gaps)}"
+
+
+# Arguments that start uninitialised.
+
+
+class Uninitialised(np.ndarray):
+    """An array whose contents the kernel must not rely on. Made by `uninit`."""
+
+
+def uninit(shape: int | Sequence[int], dtype: DType) -> Uninitialised:
+    """An output-only argument: global memory of `shape` elements that starts uninitialised (filled with 0xA5 bytes)."""
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if dtype.packed:
+        sizes = (*sizes[:-1], (sizes[-1] + 1) // 2)
+    kind = np.dtype(dtype.value or dtype.storage)
+    raw = np.full((int(np.prod(sizes)) * kind.itemsize,), 0xA5, np.uint8)
+    return raw.view(kind).reshape(sizes).view(Uninitialised)

@@ -24,15 +24,14 @@ from ptokit.machine.tiles import Tile
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 
-from .checks import engines, transfers
+from .checks import engines
 from .checks.core import Buffers
-from .checks.views import leaves_memory
+from .checks.placement import leaves_memory
 from .findings.race import Access, Race
 from .memory.footprints import Touch
 from .observe import CoreObserver
 from .simulation.clocks import COMPONENTS, POSTED, Clock
-from .simulation.core import Core
-from .simulation.events import Work
+from .simulation.core import Core, Work
 
 _PENDING = 1 << 16  # instructions that are put off at most
 _POSTED = Touch(None, True, None, "")  # tells that the scalar unit writes
@@ -58,7 +57,7 @@ def delaying(race: Race) -> tuple[Delays, str]:
 def can_wait(work: Work) -> bool:
     """True if an instruction may be put off: transfers between devices are carried out as they come."""
     instr = instr_of(work.op)
-    return instr is None or instr.name not in (*transfers.OPERATIONS, *engines.HANDLERS)
+    return instr is None or instr.name not in (*engines.OPERATIONS, *engines.HANDLERS)
 
 
 def _who(access: Access) -> str:

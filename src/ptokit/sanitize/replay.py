@@ -14,19 +14,17 @@ from ptokit.machine.rings import Event
 from ptokit.records import dataclass
 
 from .checks.analysis import Analysis
-from .checks.flags import ProgramOrder, alias_pipes
+from .checks.flags import ProgramOrder, alias_pipes, left_set
 from .checks.stuck import report_stuck
-from .checks.unit_flags import left_set
 from .findings.addresses import PLACES, Ring
 from .findings.changes import Change, Outcome, applied
-from .findings.folded import Draft, Findings, Folded
+from .findings.races import Draft, Findings, Folded
 from .launch import ObservedRun
 from .memory.footprints import Touch, shifted
 from .memory.gm import Memory
 from .memory.shadow import Space
 from .observe import CoreObserver
-from .simulation.core import Core
-from .simulation.events import GetToken, Item, Meet, ReleaseToken, Submit, WaitFlag, WaitWork, Work
+from .simulation.core import Core, GetToken, Item, Meet, ReleaseToken, Submit, WaitFlag, WaitWork, Work
 from .simulation.queues import Simulation
 from .simulation.signals import Hub
 

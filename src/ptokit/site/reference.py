@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ptokit.api.catalogue import load_catalogue
-from ptokit.api.families import by_family, instructions_by_family
-from ptokit.api.instruction import InstructionPage, isa
+from ptokit.api.findings import load_catalogue
+from ptokit.api.instruction import InstructionPage, by_family, instructions_by_family, isa
 from ptokit.api.parts import Words
 from ptokit.api.rule import RulePage, explain
 from ptokit.api.target_page import side_by_side

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ptokit.api.catalogue import load_catalogue
+from ptokit.api.findings import load_catalogue
 from ptokit.api.instruction import named
-from ptokit.api.usage import unknown
+from ptokit.api.parts import unknown
 from ptokit.diagnostics import CATALOGUE
 from ptokit.diagnostics.render import page_of
 from ptokit.isa.table import TABLE

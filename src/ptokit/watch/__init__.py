@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from .record import Recorder
-from .seen import Seen
-from .selection import Selection
+from .seen import Recorder, Seen, Selection
 
 __all__ = ["Recorder", "Seen", "Selection"]

@@ -1,23 +1,31 @@
-"""`Seen`: what an operand held at one moment of a run, with where and when that was."""
+"""What operands held at moments of a run: chosen, kept, handed on, or written into a folder."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
+from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from ptokit.diagnostics import Location
+from ptokit.ir.core import Module
 from ptokit.isa.checks.tile_types import buffer_name
 from ptokit.machine.global_memory import View
 from ptokit.machine.loops import Loops
-from ptokit.machine.observer import Moment, contents
+from ptokit.machine.observer import Moment, Observer, contents
 from ptokit.machine.tiles import Tile
 from ptokit.records import dataclass
 from ptokit.types.codecs import decode
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
 from ptokit.types.values import Mask, Scalar
+
+# `Seen`: what an operand held at one moment of a run, with where and when that was.
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,3 +174,160 @@ class Known:
     def names(self, core: int) -> list[str]:
         """The names that steps of the core have used."""
         return sorted(name for number, name in self._known if number == core)
+
+
+# `Folder`: everything that a run writes, instruction by instruction, as files in a directory.
+
+
+INDEX = "index.jsonl"
+
+
+class Folder:
+    """Call it with every `Seen`: contents go to ``NUMBER-INSTRUCTION-NAME.npy``, a line about each to ``index.jsonl``.
+
+    Elements of types that NumPy cannot save (bf16, f8) are saved as float32, which holds them exactly; the index
+    names the element type. A context manager; the index is complete when it is left, also by an exception.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory, self.count, self.bytes = directory, 0, 0
+        directory.mkdir(parents=True, exist_ok=True)
+        self._index = (directory / INDEX).open("x", encoding="utf-8")
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._index.close()
+
+    def __call__(self, seen: Seen) -> None:
+        self.count += 1
+        file = None
+        if seen.array is not None:
+            array = seen.array if seen.array.dtype.kind in "biuf" else seen.array.astype(np.float32)
+            name = re.sub(r"[^\w.-]+", "_", seen.name or seen.operand)[:60]
+            file = f"{self.count:06}-{seen.instruction}-{name}.npy"
+            np.save(self.directory / file, array, allow_pickle=False)
+            self.bytes += array.nbytes
+        line: dict[str, Any] = {"number": self.count, "file": file, "name": seen.name, "instruction": seen.instruction}
+        line |= {"operand": seen.operand, "source": seen.location.file, "line": seen.line, "block": seen.block}
+        line |= {"rank": seen.rank} if seen.rank >= 0 else {}
+        line |= {"core": seen.core, "loops": {name: int(value) for name, value in seen.loops}, "kind": seen.kind}
+        line |= {"dtype": None if seen.dtype is None else str(seen.dtype), "address": seen.address}
+        self._index.write(json.dumps(line) + "\n")
+
+
+# Which contents to look at: ``acc``, ``acc@12``, ``@12``, ``acc@12:block=0,i=3``.
+
+
+_FORM = re.compile(r"%?(?P<name>[\w.$-]*(?:\[\d+\])*)(?:@(?P<line>\d+))?(?::(?P<when>[^:]*))?")
+_FIXED = re.compile(r"(?P<name>[\w.$-]+)\s*=\s*(?P<value>-?\d+)")
+
+
+class SelectionError(ValueError):
+    """A text that selects nothing, with what is wrong about it."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """One choice: a tile, view or register by name, a line, or both; and when.
+
+    Without a line: after every instruction that writes or returns the named one. Without a name: what the
+    instructions in that line write and return. With both: what the named one holds after each instruction in that
+    line, whoever has written it. ``when`` has the values that ``block`` and loop variables must have.
+    """
+
+    name: str
+    line: int | None = None
+    when: Mapping[str, int] = field(default_factory=dict)
+    text: str = ""
+
+    @staticmethod
+    def of(text: str) -> Selection:
+        """Read one. Raises `SelectionError`."""
+        match = _FORM.fullmatch(text.strip())
+        if match is None or not (match["name"] or match["line"]):
+            raise SelectionError(f"{text!r} is not NAME, NAME@LINE or @LINE, perhaps with :block=0,i=3 behind it")
+        when = {}
+        for part in (match["when"] or "").split(",") if match["when"] is not None else ():
+            fixed = _FIXED.fullmatch(part.strip())
+            if fixed is None:
+                raise SelectionError(f"{part!r} in {text!r} is not block=NUMBER or VARIABLE=NUMBER")
+            when[fixed["name"]] = int(fixed["value"])
+        return Selection(match["name"], int(match["line"]) if match["line"] else None, when, text.strip())
+
+    def at(self, moment: Moment) -> bool:
+        """True at a step that stands in the line, at a moment that fits."""
+        if self.line is not None and moment.location.line != self.line:
+            return False
+        if not self.when:
+            return True
+        now = {**dict(moment.loops), "block": moment.block, "core": moment.core, "rank": moment.machine.rank}
+        return all(now.get(name) == value for name, value in self.when.items())
+
+    def missing(self, module: Module) -> str:
+        """What the module lacks that the choice names; empty if it has all of it."""
+        names, lines = set(), set()
+        for function in module.functions:
+            for op in function.body.walk() if function.body is not None else ():
+                lines.add(op.location.line)
+                names |= {value.name for value in (*op.values, *op.results)}
+        if self.line is not None and self.line not in lines:
+            after = min((line for line in lines if line > self.line), default=None)
+            near = "" if after is None else f"; the next one is in line {after}"
+            return f"there is no operation in line {self.line}{near}"
+        if self.name and self.name not in names:
+            return f"nothing is called {self.name!r}{_near(self.name, names)}"
+        return ""
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, [n for n in names if n and not n.isdigit()], 3)
+    return f"; did you mean {', '.join(close)}?" if close else ""
+
+
+# `Recorder`: an observer that keeps, or hands on, what the chosen operands hold after each instruction.
+
+
+class Recorder(Observer):
+    """Calls ``found`` with every `Seen` that one of the selections chooses; without selections, all that is written.
+
+    ``hits`` counts for each selection how often it applied.
+    """
+
+    def __init__(self, selections: Sequence[Selection], found: Callable[[Seen], None]) -> None:
+        self.selections, self.found = selections, found
+        self.hits = [0] * len(selections)
+        self._known = Known() if any(choice.name and choice.line is not None for choice in selections) else None
+
+    def after(self, moment: Moment) -> None:
+        if self._known is not None:
+            self._known.remember(moment)
+        if not self.selections:
+            for operand in moment.left:
+                self.found(seen(moment, operand))
+            return
+        chosen: dict[str, Seen] = {}
+        for number, selection in enumerate(self.selections):
+            if selection.at(moment):
+                some = self._chosen(moment, selection)
+                self.hits[number] += len(some)
+                chosen |= {s.name or s.operand: s for s in some}
+        for each in chosen.values():
+            self.found(each)
+
+    def _chosen(self, moment: Moment, selection: Selection) -> list[Seen]:
+        if not selection.name:
+            return [seen(moment, operand) for operand in moment.left]
+        known = named(moment)
+        if selection.line is None:
+            return [look(moment, o, known[o]) for o in moment.left if known[o].name == selection.name]
+        for operand, it in known.items():
+            if it.name == selection.name:
+                return [look(moment, operand, it)]
+        used = self._known.look(moment, selection.name) if self._known is not None else None
+        return [] if used is None else [used]

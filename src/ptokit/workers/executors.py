@@ -12,10 +12,27 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Scope, Severity, define
 
 from .minder import Crew, join
-from .rules import EXECUTOR
+
+# Rules of work on other processes.
+
+
+EXECUTOR = define(
+    "RUN-EXECUTOR",
+    "The executor can be reached, and what it needs is installed.",
+    scope=Scope.RUN,
+    why="The work is done elsewhere: a cluster that does not answer can give no results.",
+    source="docs/campaigns.md",
+    example="{--executor dask://127.0.0.1:8786     with pip install distributed, and a scheduler there|--executor "
+    "dask                      without an address}",
+    unrun="it is about other processes and machines",
+)
+
+
+# Where work is done: processes of this machine, a Dask cluster, Ray, or any executor of `concurrent.futures`.
+
 
 CONNECT_SECONDS = 10
 

@@ -21,8 +21,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from .task import Answer, How, Task, read_task
-from .wire import MalformedError, receive, send
+from .task import Answer, How, MalformedError, Task, read_task, receive, send
 
 ATTEMPTS = 2
 """How often a task is tried whose process dies."""

@@ -1,14 +1,18 @@
-"""A task, and what came of it: plain values, so that they travel to any process."""
+"""A task and what came of it, and messages between two processes: plain values that travel anywhere."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from importlib import import_module
-from typing import Any
+from typing import Any, BinaryIO
 
 from ptokit.records import dataclass
+
+# A task, and what came of it: plain values, so that they travel to any process.
+
 
 Work = Callable[[dict[str, Any], Sequence[bytes]], Any]
 """Gets what a task gives and its bytes; returns a value of JSON, or a pair of one and a list of bytes."""
@@ -79,3 +83,33 @@ def work_on(call: str, given: dict[str, Any], data: Sequence[bytes]) -> tuple[An
     work: Work = getattr(import_module(module), name)
     found = work(given, data)
     return found if isinstance(found, tuple) else (found, [])
+
+
+# Messages between two processes: a line of JSON, and bytes behind it.
+
+
+class MalformedError(Exception):
+    """What came is no message."""
+
+
+def send(stream: BinaryIO, value: Any, data: Sequence[bytes] = ()) -> None:
+    """Write a message. Raises `OSError` where the other end is gone."""
+    stream.write(json.dumps([value, [len(d) for d in data]]).encode() + b"\n")
+    for part in data:
+        stream.write(part)
+    stream.flush()
+
+
+def receive(stream: BinaryIO) -> tuple[Any, list[bytes]] | None:
+    """The next message; None where the other end is gone, perhaps in the middle of one. Raises `MalformedError`."""
+    line = stream.readline()
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        value, sizes = json.loads(line)
+        if not all(isinstance(size, int) and size >= 0 for size in sizes):
+            raise ValueError("a size is none")
+        data = [stream.read(size) for size in sizes]
+    except (ValueError, TypeError, RecursionError, OverflowError, MemoryError) as error:
+        raise MalformedError(" ".join(str(error).split())[:200]) from None
+    return None if any(len(part) != size for part, size in zip(data, sizes)) else (value, data)

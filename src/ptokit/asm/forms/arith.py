@@ -17,7 +17,7 @@ from ptokit.types.values import I1, Opaque, Scalar, Type
 
 from ..text import rules
 from ..text.cursor import Cursor, whole
-from .spelling import number
+from .attributes import number
 
 BITS = re.compile(r"(?:[su]?i|bf|tf|f)(\d+)")
 

@@ -23,9 +23,8 @@ from ptokit.types.values import I1, Type
 from ..text import rules
 from ..text.cursor import Cursor, is_string
 from .arith import ROUNDINGS, constant_text, constant_value, flag_set, takes
-from .attributes import Written, integers, unquote
+from .attributes import Written, at_name, integers, quote, unquote
 from .attributes import symbol as symbol_name
-from .spelling import quote, symbol
 
 ANY = -1
 """Number of results or regions that the operation itself decides."""
@@ -233,7 +232,7 @@ SHAPES: dict[str, Shape] = {
     "scf.condition": Shape(("condition", "values*"), 0),
     "scf.yield": Shape(("values*",), 0),
     "func.return": Shape(("values*",), 0),
-    "func.call": Shape(("args*",), ANY, keys={"callee": Key("callee", lambda op, value: symbol(value), _callee)}),
+    "func.call": Shape(("args*",), ANY, keys={"callee": Key("callee", lambda op, value: at_name(value), _callee)}),
     "memref.alloc": Shape(("sizes*", "*"), segments=True),
     "memref.alloca": Shape(("sizes*", "*"), segments=True),
     "memref.dealloc": Shape(("in",), 0),

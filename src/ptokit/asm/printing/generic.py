@@ -14,10 +14,10 @@ from ptokit.ir import Block, Function, Module, Op, Part, Value
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import FunctionType, Type
 
+from ..forms.attributes import attribute, quote
 from ..forms.generic import SEGMENTS, SHAPES
 from ..forms.operands import operand_order
-from ..forms.spelling import attribute, quote
-from .names import Names, head_of
+from .values import Names, head_of
 
 INDENT = "  "
 

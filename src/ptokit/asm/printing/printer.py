@@ -10,12 +10,10 @@ from ptokit.ir import Block, Function, Module, Op, Part, Value
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import Type, result_list
 
-from ..forms.spelling import attribute, quote, symbol
-from .micro import print_micro
-from .names import Names, head_of
+from ..forms.attributes import at_name, attribute, quote
+from .instructions import print_dps, print_form, print_micro
 from .structure import PRINTERS, REGION_PRINTERS
-from .tile import print_dps
-from .written import print_form
+from .values import Names, head_of
 
 INDENT = "  "
 
@@ -36,7 +34,7 @@ def print_module(module: Module, make: Callable[[Function], FunctionPrinter] | N
 
 
 def _head(module: Module | Part) -> str:
-    name = f" {symbol(module.name)}" if module.name else ""
+    name = f" {at_name(module.name)}" if module.name else ""
     attrs = f" attributes {_dictionary(module.attrs)}" if module.attrs else ""
     return f"module{name}{attrs} {{"
 
@@ -55,7 +53,7 @@ class FunctionPrinter:
 
     def print(self) -> list[str]:
         f = self.function
-        head = f"{INDENT}func.func {f.visibility + ' ' if f.visibility else ''}{symbol(f.name)}({self._parameters()})"
+        head = f"{INDENT}func.func {f.visibility + ' ' if f.visibility else ''}{at_name(f.name)}({self._parameters()})"
         if f.results:
             head += f" -> {self._results()}"
         if f.attrs:

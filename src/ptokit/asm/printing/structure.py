@@ -10,10 +10,10 @@ from ptokit.ir.launch import SIMT_SIZES
 from ptokit.types.values import I1, INDEX, Type, result_list
 
 from ..forms.arith import FLAG_NAMES, constant_text, flags_text
-from ..forms.spelling import attribute
-from ..forms.structure import FORMS
-from .names import Names
-from .written import print_structure, successor
+from ..forms.attributes import attribute
+from ..forms.notation import FORMS
+from .instructions import print_structure, successor
+from .values import Names
 
 Name = Callable[[Value], str]
 

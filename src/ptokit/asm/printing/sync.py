@@ -22,13 +22,10 @@ from ptokit.ir.facts import instr_of
 from ptokit.isa.table import Instr, Kind, Role
 from ptokit.types.values import MemRef, PartitionView, TensorView
 
-from ..forms.operands import DPS_WORDS
-from ..forms.statements import first_source
-from .copying import Copier
+from ..forms.operands import DPS_WORDS, first_source
+from .instructions import lacks_scratch, obstacle, print_dps, print_statement
 from .printer import INDENT, FunctionPrinter, print_module
-from .statements import lacks_scratch, obstacle, print_statement
-from .tile import print_dps
-from .value_types import ValueTile
+from .values import Copier, ValueTile
 
 Part = tuple[Value, Sequence[Value]]
 """A tensor and the indices of a part of it."""

@@ -12,7 +12,7 @@ from typing import Any
 from ptokit.diagnostics import Diagnostics, Location, Note
 from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Block, Function, Module, Op, Part, Value
-from ptokit.ir.module_target import ARCH, stated_arch
+from ptokit.ir.functions import ARCH, stated_arch
 from ptokit.isa.table import BY_TEXT
 from ptokit.records import dataclass
 from ptokit.targets import Target
@@ -21,18 +21,14 @@ from ptokit.types.values import Type
 from ..forms.attributes import Dictionary, generic_attrs, read_attrs, read_dictionary, symbol
 from ..text import rules
 from ..text.cursor import LimitError, OperationError
-from ..text.files import line_ends, read_text
-from ..text.lexer import EOF, MAX_TEXT, Tokens
+from ..text.lexer import EOF, MAX_TEXT, Tokens, line_ends, read_text
 from ..types.parse import FREE, POISON
-from .blocks import read_ops, read_region
-from .generic.module import MODULE_WORD, closing, module_attributes, read_function
-from .generic.operations import read_properties
+from .blocks import FUNCTION_WORDS, read_ops, read_region, starts_operation
+from .generic.operations import MODULE_WORD, closing, module_attributes, read_function, read_properties
 from .operand_places import OperandPlaces
 from .ops.control import same_types
-from .parser import Parser
-from .recovery import FUNCTION_WORDS, starts_operation
+from .parser import READERS, Parser
 from .regions import BODY
-from .registry import READERS
 
 
 @dataclass(frozen=True)

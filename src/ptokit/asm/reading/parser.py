@@ -1,16 +1,16 @@
-"""The parser's state: position, types seen, visible values, target."""
+"""The parser's state: position, types seen, visible values, target; and who reads which operation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Note
 from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Block, Op, Value
-from ptokit.ir.module_target import target_named
-from ptokit.ir.recursion import SHALLOW, make_room
+from ptokit.ir.core import SHALLOW, make_room
+from ptokit.ir.functions import target_named
 from ptokit.records import dataclass
 from ptokit.targets import A2A3, TARGET_NAMES, Target
 from ptokit.types.enums import TileType
@@ -19,12 +19,12 @@ from ptokit.types.values import I1, I64, INDEX, FunctionType, Type
 
 from ..text import rules
 from ..text.cursor import MAX_DEPTH, Cursor
-from ..text.faults import TypeFaultError
 from ..text.lexer import Tokens
+from ..text.rules import TypeFaultError
 from ..types.parse import BUILTINS, FREE, POISON, parse_type
-from .labels import NO_LABELS, Labels, Region
-from .scope import Scope
-from .undefined_values import Definitions
+from .scope import NO_LABELS, Definitions, Labels, Region, Scope
+
+# The parser's state: position, types seen, visible values, target.
 
 
 @dataclass(slots=True)
@@ -333,3 +333,18 @@ class Parser(Cursor):
                 if self.texts[self.i] == ",":
                     self.i += 1
                 self.skip_value()
+
+
+# Which function reads an operation that is not in the instruction table.
+
+
+Reader = Callable[[Parser, str, int], Op]
+"""``reader(parser, name, index)`` with the cursor behind the name, which is token `index`; returns the operation.
+
+Its results have types; names and places are given afterwards.
+"""
+
+READERS: dict[str, Reader] = {}
+"""By full name; the modules of `readers` put theirs in. `QUOTED` reads generic form: the name is quoted."""
+
+QUOTED = '"'

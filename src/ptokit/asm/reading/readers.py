@@ -1,7 +1,7 @@
 """All readers of operations outside of the instruction table: importing this module registers them."""
 
 from .generic import operations
-from .ops import arith, cf, control, forms
+from .ops import control, forms
 from .statements import sync
 
-__all__ = ["arith", "cf", "control", "forms", "operations", "sync"]
+__all__ = ["control", "forms", "operations", "sync"]

@@ -8,14 +8,13 @@ from typing import NamedTuple
 from ptokit.diagnostics import Note
 from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Block, Value
-from ptokit.ir.control import TERMINATORS
-from ptokit.ir.graph import dominators, reverse_postorder
+from ptokit.ir.control import TERMINATORS, dominators, reverse_postorder
 
 from ..text import rules
 from ..text.cursor import OperationError
 from ..types.parse import POISON
-from .labels import Jump, Region
 from .parser import Parser
+from .scope import Jump, Region
 
 _MAX_NAMES = 5000  # labels to compare with a wrong one
 

@@ -6,16 +6,230 @@ import re
 
 from ptokit.diagnostics.finding import suggest
 from ptokit.types.dtypes import DTYPES, PACKED, DType, dtype, is_dtype
-from ptokit.types.tile import DYNAMIC
-from ptokit.types.values import EventIdArray, Group, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
+from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.values import (
+    Align,
+    EventIdArray,
+    Group,
+    LocalArray,
+    LogicalMask,
+    LogicalVector,
+    Mask,
+    MemRef,
+    MultiTile,
+    Opaque,
+    PartitionView,
+    Ptr,
+    Scalar,
+    Struct,
+    TensorView,
+    Type,
+    VReg,
+)
 
 from ..text import rules
 from ..text.cursor import whole
-from ..text.faults import TypeFaultError, element, is_signed
-from .compound import COMPOUND, compound
-from .logical import LOGICAL, logical
-from .register import REGISTERS, register
-from .tile import tile
+from ..text.rules import TypeFaultError, element, is_signed, number
+from .tile import tile, tile_buf
+
+# The written forms of types made of others: several tiles, arrays and structs of the scalar unit.
+
+
+COMPOUND = frozenset(("multi_tile_buf", "local_array", "struct"))
+"""Mnemonics of these types."""
+
+_SLOTS = 2, 16
+_COUNT = re.compile(r",\s*count\s*=\s*(\d+)\s*\Z", re.ASCII)
+_ARRAY = re.compile(r"\s*((?:-?\d+\s*x\s*)*)([A-Za-z]\w*)\s*\Z", re.ASCII)
+_NUMBER = re.compile(r"(?:[su]?i\d+|bf16|f16|f32|f64)\Z", re.ASCII)
+_FIELD = re.compile(r"(?:[su]?i(?:8|16|32|64)|bf16|f16|f32|f64)\Z", re.ASCII)
+
+
+def compound(name: str, body: str, at: int) -> MultiTile | LocalArray | Struct:
+    """The type ``!pto.name<body>``; `at` is the place of the body. Raises `TypeFaultError`."""
+    if name == "struct":
+        return _struct(body, at)
+    return _tiles(body, at) if name == "multi_tile_buf" else _array(body, at)
+
+
+def _fault(message: str, body: str, at: int) -> TypeFaultError:
+    return TypeFaultError(rules.TYPE, message, at, max(1, len(body)))
+
+
+def _tiles(body: str, at: int) -> MultiTile:
+    m = _COUNT.search(body)
+    count = whole(m[1]) if m is not None else None
+    if m is None or count is None:
+        raise _fault("!pto.multi_tile_buf has a tile type and ', count=N'", body, at)
+    if not _SLOTS[0] <= count <= _SLOTS[1]:
+        raise _fault(f"a multi_tile_buf has {_SLOTS[0]} to {_SLOTS[1]} slots, not {count}", body, at)
+    slot = body[: m.start()]
+    written = slot.strip()
+    if written.startswith("!pto.tile_buf<") and written.endswith(">"):
+        inner = slot.index("<") + 1
+        spec: TileSpec = tile_buf(slot[inner : slot.rindex(">")], at + inner)
+    elif written.startswith("!"):
+        raise _fault("a slot is a !pto.tile_buf<..>", body, at)
+    else:
+        spec = tile_buf(slot, at)
+    return MultiTile(spec, count)
+
+
+def _array(body: str, at: int) -> LocalArray:
+    m = _ARRAY.match(body)
+    dims = [whole(d.strip()) for d in m[1].split("x")[:-1]] if m is not None else []
+    sizes = tuple(d for d in dims if d is not None and d > 0)
+    if m is None or not dims or len(sizes) != len(dims) or not _NUMBER.match(m[2]):
+        raise _fault("!pto.local_array has positive sizes and a number's type, as in 4x2xi32", body, at)
+    return LocalArray(sizes, number(m[2]))
+
+
+def _struct(body: str, at: int) -> Struct:
+    fields: list[Scalar | Struct] = []
+    for text, place in _split(body):
+        if text.startswith("!pto.struct<") and text.endswith(">"):
+            fields.append(_struct(text[len("!pto.struct<") : -1], at + place + len("!pto.struct<")))
+        elif _FIELD.match(text):
+            fields.append(number(text))
+        else:
+            raise _fault("a field of a struct is an integer of 8 to 64 bits, a float or a struct", text, at + place)
+    return Struct(tuple(fields))
+
+
+def _split(body: str) -> list[tuple[str, int]]:
+    """The parts between commas outside of angle brackets, and their places."""
+    out, depth, start = [], 0, 0
+    for i, character in enumerate(body + ","):
+        depth += (character == "<") - (character == ">")
+        if character == "," and depth == 0:
+            part = body[start:i]
+            out.append((part.strip(), start + len(part) - len(part.lstrip())))
+            start = i + 1
+    return out
+
+
+# The written forms of logical vectors and their predicates (PTOAS e32488c9, VMITypeDefs).
+
+
+LOGICAL = frozenset(("vmi.vreg", "vmi.mask"))
+"""Mnemonics of their types."""
+
+GRANULARITIES = ("pred", "b8", "b16", "b32")
+
+_BODY = re.compile(r"\s*(\d{1,9})\s*x\s*([!\w.]+)\s*(?:,\s*(#.*))?\Z", re.ASCII | re.DOTALL)
+_LAYOUT = re.compile(
+    r"#pto(?:\.vmi\.layout\s*<|<\s*vmi\.layout\s*<?)\s*(\w+)\s*(?:=\s*(-?\d+)\s*)?((?:,\s*\w+\s*=\s*-?\d+\s*)*)>+\s*\Z",
+    re.ASCII,
+)
+_LAYOUT_FIELD = re.compile(r",\s*(\w+)\s*=\s*(-?\d+)")
+_FIELDS = {
+    "contiguous": ("lane_stride",),
+    "deinterleaved": ("lane_stride",),
+    "block_deinterleaved": (),
+    "num_groups": ("slots", "lane_stride"),
+}
+
+
+def logical(name: str, body: str | None, at: int) -> LogicalVector | LogicalMask:
+    """The type ``!pto.name<body>``; `at` is the place of the body. Raises `TypeFaultError`."""
+    m = _BODY.match(body or "")
+    if m is None or int(m[1]) == 0:
+        hint = f"write for example !pto.{name}<128x{'f32' if name == 'vmi.vreg' else 'pred'}>"
+        raise TypeFaultError(
+            rules.VMI_1, f"!pto.{name} has a number of lanes and what they hold", at, len(body or "") or 1, hint
+        )
+    lanes, place = int(m[1]), at + m.start(2)
+    layout = _layout(m[3], at + m.start(3), lanes if name == "vmi.vreg" else 0) if m[3] else ""
+    if name == "vmi.mask":
+        if m[2] not in GRANULARITIES:
+            known = ", ".join(GRANULARITIES)
+            raise TypeFaultError(rules.VMI_1, f"'{m[2]}' is not a granularity: {known}", place, len(m[2]))
+        if m[2] == "pred" and layout:
+            raise TypeFaultError(rules.VMI_1, "a predicate without a granularity has no layout", place, len(m[2]))
+        return LogicalMask(lanes, m[2], layout)
+    inner = element(m[2], place)
+    if inner.bits not in (8, 16, 32):
+        message = f"a lane has 8, 16 or 32 bits, not the {inner.bits} of {inner.text}"
+        raise TypeFaultError(rules.VMI_1, message, place, len(m[2]))
+    return LogicalVector(lanes, inner, layout, is_signed(m[2]))
+
+
+def _layout(text: str, at: int, lanes: int) -> str:
+    """A layout in its usual spelling; `lanes` are those of a vector, 0 for a predicate. Raises `TypeFaultError`."""
+    m = _LAYOUT.match(text.strip())
+    message = ""
+    if m is None or m[1] not in _FIELDS:
+        message = "a layout is contiguous, deinterleaved, block_deinterleaved or num_groups"
+    elif (m[2] is None) != (m[1] == "contiguous"):
+        message = f"{m[1]} is written {'alone' if m[2] else 'with a number'}"
+    if message or m is None:
+        raise TypeFaultError(rules.VMI_1, message, at, len(text))
+    kind, number = m[1], int(m[2] or 1)
+    fields = {key: int(value) for key, value in _LAYOUT_FIELD.findall(m[3])}
+    unknown = [key for key in fields if key not in _FIELDS[kind]]
+    if unknown:
+        message = f"{kind} has no field '{unknown[0]}'"
+    elif fields.get("lane_stride", 1) <= 0 or fields.get("slots", 0) < 0:
+        message = "strides and slots are positive"
+    elif kind.endswith("deinterleaved") and number not in (2, 4):
+        message = f"{kind} takes 2 or 4, not {number}"
+    elif kind == "num_groups" and (number <= 0 or (lanes and lanes != number)):
+        message = f"a layout of {number} groups is that of a vector with a lane for each group"
+    if message:
+        raise TypeFaultError(rules.VMI_1, message, at, len(text))
+    shown = [kind if kind == "contiguous" else f"{kind} = {number}"]
+    if fields.get("slots"):
+        shown.append(f"slots = {fields['slots']}")
+    if fields.get("lane_stride", 1) != 1:
+        shown.append(f"lane_stride = {fields['lane_stride']}")
+    return f"#pto.vmi.layout<{', '.join(shown)}>"
+
+
+# The written forms of vector, predicate and align registers (vector-path 1.2).
+
+
+REGISTERS = frozenset(("vreg", "mask", "align"))
+"""Mnemonics of their types."""
+
+VREG_BITS = 2048
+
+_GRANULARITIES = {"b8": 8, "b16": 16, "b32": 32}
+_LANES = re.compile(r"\s*(\d{1,4})\s*x\s*([!A-Za-z][\w.]*)\s*\Z", re.ASCII)
+
+
+def register(name: str, body: str | None, at: int) -> VReg | Mask | Align:
+    """The type ``!pto.name<body>``; `at` is the place of the body. Raises `TypeFaultError`."""
+    if name == "align" and body is None:
+        return Align()
+    if name == "mask" and (body is None or body.strip() in _GRANULARITIES):
+        return Mask(_GRANULARITIES[body.strip()] if body is not None else 0)
+    if name == "vreg":
+        return _vreg(body or "", at)
+    known = "a granularity: b8, b16 or b32" if name == "mask" else "no parameters"
+    raise TypeFaultError(rules.TYPE, f"!pto.{name} has {known}", at, max(1, len(body or "")))
+
+
+def _vreg(body: str, at: int) -> VReg:
+    m = _LANES.match(body)
+    if m is None:
+        hint = "write for example !pto.vreg<64xf32>"
+        raise TypeFaultError(rules.TYPE, "!pto.vreg has lanes and an element type", at, max(1, len(body)), hint)
+    inner, lanes = element(m[2], at + m.start(2)), int(m[1])
+    if inner.bits < 8:
+        raise TypeFaultError(rules.VEC_A5_01, f"a vector register has no lanes of {inner.text}", at, len(body))
+    if lanes * inner.bits != VREG_BITS:
+        raise TypeFaultError(
+            rules.VEC_A5_01,
+            f"{lanes} lanes of {inner.bits} bits are {lanes * inner.bits} bits; a vector register has {VREG_BITS}",
+            at,
+            len(body),
+            f"write !pto.vreg<{VREG_BITS // inner.bits}x{inner.text}>",
+        )
+    return VReg(lanes, inner, is_signed(m[2]))
+
+
+# From the text of a type to the type (assembly 3). Tile buffers are in `ptokit.asm.types.tile`.
+
 
 POISON = Opaque("<error>")
 """Type of a value whose definition is wrong; it fits everywhere, so that one error is reported once."""

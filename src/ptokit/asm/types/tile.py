@@ -13,7 +13,7 @@ from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec, declared, scales
 
 from ..text import rules
 from ..text.cursor import whole
-from ..text.faults import TypeFaultError, element
+from ..text.rules import TypeFaultError, element
 
 LONG_KEYS = ("loc", "dtype", "rows", "cols", "v_row", "v_col", "blayout", "slayout", "fractal", "pad")
 OPTIONS = ("valid", "blayout", "slayout", "fractal", "pad", "compact")

@@ -21,11 +21,10 @@ from ..tiles import Tile
 from ..trace import Region, current, tracing
 from ..where import refusal
 from .answers import IN_KERNELS, answer_of, answers_for_kernels, class_of, init_of, makes_itself, raised_at
-from .carry import Unmerged, anything, join
+from .carry import Names, Unmerged, anything, assigned, falls_through, join, jumps, loaded
 from .code import Source, bound, is_library, renew, source_of, variables_of
 from .effects import adopt, carried_out, frozen, once
 from .expressions import FUNCTIONS, if_else, truth
-from .liveness import Names, assigned, falls_through, jumps, loaded
 from .loops import BREAK, CONTINUE, RETURN, Loops
 
 FLAGS = (RETURN, BREAK, CONTINUE)

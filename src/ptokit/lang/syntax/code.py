@@ -17,8 +17,8 @@ from .. import rules
 from ..asked import HELPER
 from ..source import definition_of, first_line, is_library_file, made_of, parameters_of
 from ..where import refusal
+from .carry import Liveness, assigned, loaded
 from .expressions import Rewriter, perhaps
-from .liveness import Liveness, assigned, loaded
 
 _REFUSED = {
     ast.Try: "write the statements without try: nothing raises while the kernel runs",

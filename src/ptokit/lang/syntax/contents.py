@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..asked import HELPER
-from ..reach import names_of
+from ..outside import all_names_of
 from ..source import is_installed
 
 MINE = __name__.partition(".")[0]
@@ -193,7 +193,7 @@ def _of_class(kind: Any) -> Content | None:
 
 @lru_cache(maxsize=1024)
 def _names(code: types.CodeType) -> frozenset[str]:
-    return frozenset(names_of(code))
+    return frozenset(all_names_of(code))
 
 
 def _globals(code: types.CodeType, scope: dict[str, Any]) -> tuple[frozenset[str], dict[str, Any]]:

@@ -15,7 +15,7 @@ from ptokit.types.values import I1
 
 from .. import rules
 from ..asked import HELPER
-from ..choice import select
+from ..functions import select
 from ..mistakes import same_object
 from ..scalar import Scalar, is_number, plain
 from ..trace import Region, current

@@ -21,12 +21,11 @@ from ..mistakes import NoArithmetic
 from ..scalar import Scalar, is_number, materialize, plain
 from ..trace import Region, Trace, current
 from ..where import refusal
-from .carry import Unmerged, handle, leaves, rebuilt, same, type_of, value_of
+from .carry import Unmerged, assigned, handle, jumps, leaves, rebuilt, same, type_of, value_of
 from .code import Source
 from .contents import MINE
 from .effects import adopt, frozen, opened
 from .expressions import is_helper
-from .liveness import assigned, jumps
 
 RETURN, BREAK, CONTINUE = "·return", "·break", "·continue"
 """Variables that say whether control has left a function, a loop, or a turn of a loop: false, true, or traced."""

@@ -17,14 +17,12 @@ from ptokit.targets import Target
 from ptokit.types.enums import Pipe, TileType
 
 from ..findings.addresses import PLACES
-from ..findings.folded import Draft, Findings
+from ..findings.races import Draft, Findings
 from ..memory.footprints import Touch
 from ..memory.gm import Located
-from ..memory.owners import Group, Owners
-from ..memory.producers import Producers
-from ..memory.shadow import Space
-from ..simulation.core import Core
-from ..simulation.events import FlagKey, Item, Loops, SetFlag, WaitFlag, Work
+from ..memory.shadow import Group, Owners, Space
+from ..memory.touches import Producers
+from ..simulation.core import Core, FlagKey, Item, Loops, SetFlag, WaitFlag, Work
 from ..simulation.queues import Simulation
 from .vector_scopes import ScopeOrder
 

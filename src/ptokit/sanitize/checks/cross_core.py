@@ -14,9 +14,9 @@ from ptokit.machine.lanes import uniform
 from ptokit.types.enums import NotifyOp, Pipe
 
 from ..memory.footprints import Touch
-from ..simulation.events import OWN_FLAG, Barrier, Meet, SetFlag, WaitFlag, WaitWork, Work
+from ..simulation.core import OWN_FLAG, Barrier, Meet, SetFlag, WaitFlag, WaitWork, Work
 from ..simulation.givers import Source
-from . import engines, global_views, pipes, transfers
+from . import engines, pipes, placement
 from .core import ObservedCore
 
 Given = Mapping[str, Any]
@@ -37,7 +37,7 @@ def syncall(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> An
 
 def tnotify(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     signal = given["signal"]
-    touches = global_views.touched(o, signal, write=True, kind=SIGNAL)
+    touches = placement.touched(o, signal, write=True, kind=SIGNAL)
     work = Work(op, "TNOTIFY", Pipe.S, touches=touches, keep=True)
     before = _values(signal) if touches else []
     run()
@@ -56,7 +56,7 @@ def twait(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     def seen() -> bool:
         if not over():
             return False
-        touches = global_views.touched(o, given["signal"], write=False, kind=SIGNAL)
+        touches = placement.touched(o, given["signal"], write=False, kind=SIGNAL)
         wait.works, wait.sources = _behind(o, touches, given, attrs)
         o.simulation.resume(o.core)
         o.push(Work(op, "TWAIT", Pipe.S, touches=touches))
@@ -70,7 +70,7 @@ def ttest(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
 
     def answer() -> bool:
         result = bool(asked())
-        touches = global_views.touched(o, given["signal"], write=False, kind=SIGNAL)
+        touches = placement.touched(o, given["signal"], write=False, kind=SIGNAL)
         if result:
             works, sources = _behind(o, touches, given, attrs)
             o.push(WaitWork(op, "TTEST", Pipe.S, works=works, sources=sources))
@@ -159,6 +159,6 @@ HANDLERS: dict[str, Callable[[ObservedCore, Op, Given, Given, Run], Any]] = {
     "dsb": dsb,
     **engines.HANDLERS,
     **dict.fromkeys(pipes.OPERATIONS, pipes.handle),
-    **dict.fromkeys(transfers.OPERATIONS, transfers.handle),
+    **dict.fromkeys(engines.OPERATIONS, engines.handle),
 }
 """By the instruction's name: report it, execute it with `run`, and give its result."""

@@ -1,24 +1,34 @@
-"""Transfers that engines beside the pipes carry out: in the background of their core, session by session
-(memory-model-and-sync 5.5, 11.1; pto-isa docs/isa/comm TPUT_ASYNC)."""
+"""Transfers by engines beside the pipes and between devices, and outputs that are written in part."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Note
-from ptokit.ir.core import Op
+from ptokit.diagnostics import Diagnostics, Note
+from ptokit.ir.core import Function, Module, Op
+from ptokit.ir.facts import instr_of
 from ptokit.isa.machine import AsyncEvent
+from ptokit.isa.table import Role
+from ptokit.machine.buffers import Buffer
+from ptokit.machine.global_memory import View
+from ptokit.machine.tiles import Tile
 from ptokit.types.enums import Pipe
 
-from ..findings.folded import Draft, Findings
-from ..memory.footprints import Touch
-from ..simulation.events import Barrier, Submit, WaitWork, Work
-from . import global_views
+from ..findings.races import Draft, Findings
+from ..memory.footprints import Touch, footprint
+from ..memory.gm import Located
+from ..memory.touches import tile_region
+from ..simulation.core import OWN_FLAG, Barrier, SetFlag, Submit, WaitFlag, WaitWork, Work
+from . import placement
 from .core import Moving, ObservedCore, Prefetch
+
+# Transfers that engines beside the pipes carry out: in the background of their core, session by session (memory-
+# model-and-sync 5.5, 11.1; pto-isa docs/isa/comm TPUT_ASYNC).
+
 
 Given = Mapping[str, Any]
 Run = Callable[[], Any]
@@ -43,7 +53,7 @@ def prefetch_async(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run
 
 
 def _prefetched(o: ObservedCore, op: Op, given: Given, event: tuple[Any, int] | None) -> None:
-    touches = global_views.touched(o, given["src"], write=False)
+    touches = placement.touched(o, given["src"], write=False)
     work = Work(op, "TPREFETCH_ASYNC", Pipe.S, touches=list(touches), keep=True)
     before, o.prefetches = o.prefetches, []  # prefetches do not disturb each other
     o.push(work)
@@ -91,14 +101,14 @@ def build(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
 def transfer(name: str, o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     """All pipes end, then the engine of the session gets the transfer."""
     dst, src = given["dst"], given["src"]
-    sides = [global_views.stays_in_memory(o, op, name, operand, given[operand]) for operand in ("dst", "src")]
+    sides = [placement.stays_in_memory(o, op, name, operand, given[operand]) for operand in ("dst", "src")]
     o.push(Barrier(op, name, Pipe.ALL))
     o.catch_up(Pipe.S)
     if not all(sides):
         return AsyncEvent()
     event = run()
-    global_views.whole(dst, src)
-    touches = [*global_views.touched(o, src, write=False), *global_views.touched(o, dst, write=True)]
+    placement.whole(dst, src)
+    touches = [*placement.touched(o, src, write=False), *placement.touched(o, dst, write=True)]
     work = Work(op, name, Pipe.MTE3, touches=touches, keep=True)
     o.push(Submit(op, name, Pipe.S, session=given["session"], work=work))
     o.moving.append(Moving(given["session"], event.handle, work))
@@ -138,3 +148,98 @@ HANDLERS: dict[str, Callable[[ObservedCore, Op, Given, Given, Run], Any]] = {
     "wait_async_event": wait,
     "test_async_event": wait,
 }
+
+
+# Transfers between devices under observation: what they read and write of global memory, and the tiles they need.
+
+
+def handle(o: ObservedCore, op: Op, given: Mapping[str, Any], attrs: Mapping[str, Any], run: Callable[[], Any]) -> Any:
+    """A transfer loads its source into tiles, and stores them; where it adds up, the vector pipe does that between.
+
+    The pipes are in order inside, and loads that follow come after the stores; nothing else waits for the stores
+    (pto-isa include/pto/comm). One with a part that leaves its memory is reported and left out.
+    """
+    instr = instr_of(op)
+    assert instr is not None
+    sides: dict[bool, list[Touch]] = {False: [], True: []}  # of global memory, by whether they write
+    tiles: list[tuple[Tile, str]] = []
+    views: list[View] = []
+    in_memory = True
+    for operand in instr.operands:
+        value = given.get(operand.name)
+        role = operand.role
+        for part in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(part, View):
+                views.append(part)
+                in_memory = placement.stays_in_memory(o, op, instr.name, operand.name, part) and in_memory
+                write = role is Role.OUT
+                kind = placement.atomic_kind(attrs.get("atomic"), part) if write else None
+                sides[write] += placement.touched(o, part, write=write, kind=kind)
+            elif isinstance(part, Tile):
+                tiles.append((part, operand.name))
+    o.catch_up(Pipe.MTE2)
+    result = run() if in_memory else None
+    placement.whole(*views)
+    adds = "acc" in given
+    loaded = [_staged(o, tile, name, write=True) for tile, name in tiles]
+    o.push(Work(op, instr.name, Pipe.MTE2, touches=[*sides[False], *loaded]))
+    stored = [_staged(o, tile, name, write=False) for tile, name in tiles if not adds or name == "acc"]
+    if adds:
+        _order(o, op, instr.name, Pipe.MTE2, Pipe.V)
+        o.push(Work(op, instr.name, Pipe.V, touches=[_staged(o, t, n, write=n == "acc") for t, n in tiles]))
+    _order(o, op, instr.name, Pipe.V if adds else Pipe.MTE2, Pipe.MTE3)
+    o.push(Work(op, instr.name, Pipe.MTE3, touches=[*stored, *sides[True]]))
+    _order(o, op, instr.name, Pipe.MTE3, Pipe.MTE2)
+    return result
+
+
+def _order(o: ObservedCore, op: Op, name: str, first: Pipe, second: Pipe) -> None:
+    """The transfer's own flag."""
+    o.push(SetFlag(op, name, first, key=(first, second, OWN_FLAG)))
+    o.push(WaitFlag(op, name, second, key=(first, second, OWN_FLAG)))
+
+
+def _staged(o: ObservedCore, tile: Tile, operand: str, *, write: bool) -> Touch:
+    """The access to a tile that data pass through: all of it, what it held before is gone."""
+    space = o.space_of(tile.storage.arena, tile.spec.loc, f"tile {tile.name}")
+    region = tile_region(tile, tile.spec.rows, tile.spec.cols)
+    return Touch(space, write, footprint(region), tile.name, operand, region)
+
+
+OPERATIONS = (
+    *(f"comm.{name}" for name in ("tput", "tget", "tbroadcast", "tgather", "tscatter", "treduce")),
+    *("TPUT", "TGET", "TBROADCAST", "TREDUCE", "GROUP_GATHER", "GROUP_SCATTER"),
+)
+"""Names of the transfers."""
+
+
+# Outputs that a launch has written in part: GM-UNWRITTEN.
+
+
+def report_unwritten(
+    module: Module, kernel: Function, blocks: int, outputs: Iterable[tuple[Buffer, Located]], found: Diagnostics
+) -> None:
+    """Report the outputs of which some elements are written and some are not, when all blocks have ended.
+
+    ``outputs``: arguments that started uninitialised, with their memory.
+    """
+    ops = (op for f in module.functions if f.body is not None for op in f.body.walk())
+    by_block = any(op.name == "pto.get_block_idx" for op in ops)
+    for buffer, (memory, start) in outputs:
+        if memory.valid is None or memory.read:
+            continue
+        first, last = start // memory.granule, (start + buffer.mem.nbytes) // memory.granule
+        valid = memory.valid[first:last]
+        per = buffer.nelem / len(valid) if len(valid) else 0  # elements of a granule
+        written = int(valid.sum())
+        if not 0 < written < len(valid):
+            continue
+        missing, total = int((len(valid) - written) * per), int(len(valid) * per)
+        message = f"{missing:,} of {total:,} elements of {buffer.shown} were never written"
+        hint = "store to all of it, or pass an argument of the size that is stored"
+        share, left = divmod(written, blocks)
+        if by_block and not left and len(valid) % share == 0 and valid[:written].all():
+            each, needed = int(share * per), len(valid) // share
+            now = "1 block has" if blocks == 1 else f"{blocks} blocks have"
+            hint = f"launch {needed} blocks: {now} written {each:,} elements{'' if blocks == 1 else ' each'}"
+        found.warning("GM-UNWRITTEN", message, kernel.location, hint=hint)

@@ -1,20 +1,46 @@
-"""Flags and tokens in program order: what is set twice, never consumed, or not held (memory-model-and-sync 11.7)."""
+"""Flags, barriers, tokens, signals and unit flags: as items of the simulation and in program order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from ptokit.diagnostics import Note
+from ptokit.ir.core import Op
+from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, class_pipe, no_flag, out_of_range, reserved
+from ptokit.isa.table import Instr
+from ptokit.machine.lanes import uniform
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 
-from ..findings.folded import Draft, Findings
 from ..findings.insertion import COMPOSITE_PIPES
-from ..findings.spelling import flag_code, flag_text
+from ..findings.races import Draft, Findings
+from ..findings.source_text import flag_code, flag_text
+from ..memory.footprints import Touch
+from ..memory.gm import Memory
 from ..simulation.clocks import COMPONENTS
-from ..simulation.core import Core
-from ..simulation.events import FlagKey, GetToken, Item, ReleaseToken, SetFlag, WaitFlag
+from ..simulation.core import (
+    UNIT,
+    AwaitSignal,
+    Barrier,
+    Core,
+    FlagKey,
+    GetToken,
+    Item,
+    ReleaseToken,
+    SetFlag,
+    Signal,
+    Use,
+    WaitFlag,
+    WaitWork,
+    Work,
+    units_of,
+)
+from .core import ObservedCore
+
+# Flags and tokens in program order: what is set twice, never consumed, or not held (memory-model-and-sync 11.7).
+
 
 OPTIONAL = frozenset(("FLAG-REUSE-RACE", "FLAG-ALIAS"))
 """Rules about things that no public text decides, off by default; FLAG-ALIAS but for the pipes where a device hangs."""
@@ -160,3 +186,139 @@ def _hidden(key: FlagKey, item: Item, source: SetFlag) -> Draft:
 def _unmatched(key: FlagKey, item: SetFlag) -> Draft:
     message = f"{flag_code('set', key, item.op)} is never waited for: the flag is still set when the kernel ends"
     return Draft(message, item.op.location, f"add {flag_code('wait', key, item.op)} at the end, or remove the set")
+
+
+# Flags, barriers, tokens and signals of a program as items of the simulation.
+
+
+def synchronise(
+    o: ObservedCore, op: Op, instr: Instr, kind: str, operands: Mapping[str, Any], attrs: Mapping[str, Any]
+) -> None:
+    """A flag, barrier, token or signal."""
+    if instr.name == "mem_bar":
+        o.scope_order.barrier(attrs["kind"])
+    if o.in_order and not instr.order.between_cores:
+        if instr.name in ("set_flag_dyn", "wait_flag_dyn"):  # the check knows the ids of others
+            _in_range(o, op, instr.name.removesuffix("_dyn"), int(uniform(operands["event"])))
+        return
+    item = _item(o, op, instr.name, kind, operands, attrs)
+    if item is not None:
+        o.push(item)
+    if isinstance(item, SetFlag | WaitFlag) and operands.get("event") is None:
+        o.flags[op] = type(item), item.name, item.pipe, item.key
+
+
+def _item(
+    o: ObservedCore, op: Op, name: str, kind: str, operands: Mapping[str, Any], attrs: Mapping[str, Any]
+) -> Item | None:
+    event = operands.get("event")
+    number = attrs.get("event_id", 0) if event is None else int(uniform(event))
+    match name:
+        case "set_flag" | "wait_flag" | "set_flag_dyn" | "wait_flag_dyn":
+            return _flag(o, op, name.removesuffix("_dyn"), attrs["src_pipe"], attrs["dst_pipe"], number, kind)
+        case "record_event" | "wait_event":
+            src, dst = class_pipe(attrs["src_op"], kind), class_pipe(attrs["dst_op"], kind)
+            flag = "set_flag" if name == "record_event" else "wait_flag"
+            return _flag(o, op, flag, src, dst, number, kind)
+        case "pipe_barrier":
+            return Barrier(op, name, attrs["pipe"])
+        case "barrier_sync":
+            pipe = class_pipe(attrs["op"], kind)
+            return None if pipe is None else Barrier(op, name, pipe)
+        case "get_buf" | "rls_buf" | "get_buf_dyn" | "rls_buf_dyn":
+            pipe = class_pipe(attrs["op"], kind)
+            if pipe is None or pipe is Pipe.ALL:
+                return None
+            token = int(uniform(operands["buf"])) if "buf" in operands else attrs["id"]
+            if not 0 <= token < BUFFER_IDS:
+                message = f"{name}: token {token} is outside 0..{BUFFER_IDS - 1}"
+                o.report("BUF-PROTOCOL", op, token, partial(Draft, message, op.location))
+                return None
+            return (GetToken if name.startswith("get_buf") else ReleaseToken)(op, name, pipe, token=token)
+        case "sync.set" | "set_cross_block" | "set_intra_block":
+            if _no_flag(o, op, name, number):
+                return None
+            mode = attrs.get("ffts_mode")
+            return Signal(op, name, attrs["pipe"], event=number, mode=2 if mode is None else mode)
+        case "sync.wait" | "wait_cross_block" | "wait_intra_block":
+            if _no_flag(o, op, name, number):
+                return None
+            return AwaitSignal(op, name, attrs["pipe"], event=number)
+        case "TSYNC":
+            return WaitWork(op, name, Pipe.S, works=o.producers.of(operands["events"]))
+        case _:
+            return None
+
+
+def _no_flag(o: ObservedCore, op: Op, name: str, number: int) -> bool:
+    """True if there is no flag between cores of this id. That, and what is odd about an id, is reported."""
+    outside, odd = no_flag(number, o.target), reserved(number, o.target)
+    for rule, message in (("XFLAG-RANGE", outside), ("XFLAG-RESERVED", odd)):
+        if message is not None:
+            o.report(rule, op, number, partial(Draft, f"{name}: {message}", op.location))
+    return outside is not None
+
+
+def _in_range(o: ObservedCore, op: Op, name: str, number: int) -> bool:
+    """True if there is a flag of this id; else it is reported."""
+    message = out_of_range(number)
+    if message is not None:
+        o.report("FLAG-RANGE", op, number, partial(Draft, f"{name}: {message}", op.location))
+    return message is None
+
+
+def _flag(
+    o: ObservedCore, op: Op, name: str, src: Pipe | None, dst: Pipe | None, number: int, kind: str
+) -> Item | None:
+    """A set or a wait; one with a wrong id or pipe is reported and ignored."""
+    if not _in_range(o, op, name, number):
+        return None
+    if (message := bad_pair(src, dst, kind)) is not None:
+        o.report("FLAG-PIPE", op, number, partial(Draft, f"{name}: {message}", op.location))
+        return None
+    if src is None or dst is None:
+        return None
+    if name == "set_flag":
+        return SetFlag(op, name, src, key=(src, dst, number))
+    return WaitFlag(op, name, dst, key=(src, dst, number))
+
+
+# Unit flags of the accumulator: which an instruction uses, what it waits for in words, and flags that are left set.
+
+
+_ACCUMULATOR = "L0C"
+
+
+def unit_flags(pipe: Pipe, flag: str, touches: list[Touch]) -> Use | None:
+    """The unit flags that a product or a drain looks at and changes."""
+    here = [t for t in touches if not isinstance(t.space, Memory) and t.space.name == _ACCUMULATOR]
+    units = sorted({unit for touch in here for unit in units_of(touch.where)})
+    return Use(tuple(units), until_set=pipe is Pipe.FIX, changes=flag != "check_only") if units else None
+
+
+def unit_text(core: Core, work: Work) -> str:
+    """What an instruction waits for."""
+    unit = core.units.missing(work.use)[0]
+    where = f"L0C bytes {unit * UNIT:#x}..{(unit + 1) * UNIT - 1:#x}"
+    setter = core.units.setters.get(unit)
+    if setter is None:
+        return f"the unit flag of {where}, which no product before it has set"
+    return f"the unit flag of {where}, set in line {setter.op.location.line}, to be cleared"
+
+
+def unit_hint(core: Core, work: Work) -> str:
+    """How to mend that."""
+    if work.use.until_set:
+        return "let the last product before it say unit_flag(check_and_set), or leave out its unit flag"
+    return "let the last drain of what is there say unit_flag(check_and_clear)"
+
+
+def left_set(core: Core, findings: Findings) -> None:
+    """UNIT-FLAG-LEFT: flags that are set when a core has ended."""
+    for work in dict.fromkeys(core.units.setters.values()):
+        findings.add("UNIT-FLAG-LEFT", work.op, core, work, partial(_left, work))
+
+
+def _left(work: Work) -> Draft:
+    message = f"the unit flags that {work.name} sets are still set when the kernel ends"
+    return Draft(message, work.op.location, "let the last drain say unit_flag(check_and_clear)")

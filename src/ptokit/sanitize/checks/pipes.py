@@ -23,9 +23,9 @@ from ptokit.types.enums import Pipe, TileType
 
 from ..findings.addresses import Ring as RingBytes
 from ..findings.addresses import sharing
-from ..findings.folded import Draft, Findings
+from ..findings.races import Draft, Findings
 from ..memory.footprints import Touch
-from ..simulation.slots import AwaitSlot, PostSlot
+from ..simulation.core import AwaitSlot, PostSlot
 from .core import ObservedCore
 
 Given = Mapping[str, Any]

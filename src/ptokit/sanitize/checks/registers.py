@@ -59,7 +59,7 @@ from ptokit.types.dtypes import DType
 from ..memory.footprints import Touch, places_of
 
 if TYPE_CHECKING:
-    from ..simulation.events import Work
+    from ..simulation.core import Work
 
 
 @dataclass(slots=True, eq=False)

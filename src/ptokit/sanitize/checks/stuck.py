@@ -7,13 +7,23 @@ from functools import partial
 from ptokit.diagnostics import Note
 from ptokit.types.enums import Pipe
 
-from ..findings.folded import Draft, Findings
-from ..findings.spelling import flag_text
-from ..simulation.core import Core
-from ..simulation.events import AwaitSignal, Barrier, GetToken, Item, Meet, SetFlag, WaitFlag, WaitWork, Work
+from ..findings.races import Draft, Findings
+from ..findings.source_text import flag_text
+from ..simulation.core import (
+    AwaitSignal,
+    AwaitSlot,
+    Barrier,
+    Core,
+    GetToken,
+    Item,
+    Meet,
+    SetFlag,
+    WaitFlag,
+    WaitWork,
+    Work,
+)
 from ..simulation.queues import Simulation
-from ..simulation.slots import AwaitSlot
-from .unit_flags import unit_hint, unit_text
+from .flags import unit_hint, unit_text
 
 
 def report_stuck(simulation: Simulation, findings: Findings) -> None:

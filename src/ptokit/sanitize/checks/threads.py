@@ -21,7 +21,7 @@ from ptokit.machine.local_memory import SPACES
 from ptokit.machine.threads import Access, Place, Threads
 from ptokit.records import dataclass
 
-from ..findings.folded import Draft
+from ..findings.races import Draft
 from ..memory.footprints import Footprint, Touch
 from ..memory.gm import Scattered
 from .core import ObservedCore

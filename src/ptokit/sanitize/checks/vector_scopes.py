@@ -21,11 +21,10 @@ from ptokit.diagnostics import Note
 from ptokit.ir.control import givers
 from ptokit.ir.core import Function, Op
 
-from ..findings.folded import Draft
+from ..findings.races import Draft
 from ..memory.footprints import Touch, places_of
-from ..memory.owners import Group
-from ..memory.shadow import Space
-from ..simulation.events import Loops
+from ..memory.shadow import Group, Space
+from ..simulation.core import Loops
 
 Report = Callable[[str, Op, Any, Callable[[], Draft]], None]
 

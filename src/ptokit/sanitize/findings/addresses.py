@@ -21,13 +21,11 @@ from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 
-from ..memory.owners import Group
-from ..simulation.events import Item, Work
+from ..memory.shadow import Group
+from ..simulation.core import Item, Work
 from .candidates import Candidate
 from .changes import Change
-from .lines import indent
-from .python_text import python_text
-from .statements import Structure
+from .source_text import Structure, indent, python_text
 
 PLACES = ("UB-OVERLAP", "PIPE-RING")
 """Rules whose findings another address mends. Their keys name the operations that make the tiles."""

@@ -15,13 +15,9 @@ from ptokit.ir.core import Op
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 
-from ..simulation.events import FlagKey, Item, Loops, SetFlag, WaitFlag
-from .changes import Change, barrier, flag
-from .fixes import Fix, Step
-from .lines import indent
-from .python_text import python_text
-from .spelling import as_statement, barrier_code, flag_code
-from .statements import Statement, Structure
+from ..simulation.core import FlagKey, Item, Loops, SetFlag, WaitFlag
+from .changes import Change, Fix, Step, barrier, flag
+from .source_text import Statement, Structure, as_statement, barrier_code, flag_code, indent, python_text
 
 Number = Callable[[int, int, Loops], int | None]
 """The event id of a flag: of the copy of a statement with a number, on a core, inside of loops."""

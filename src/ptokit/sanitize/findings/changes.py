@@ -1,15 +1,19 @@
-"""Changes of a program, as they show in what its cores issue."""
+"""Changes of a program, as they show in what its cores issue and in its text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import field
 
+from ptokit.diagnostics import finding
 from ptokit.ir.core import Op
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 
-from ..simulation.events import Barrier, FlagKey, Item, SetFlag, WaitFlag
+from ..simulation.core import Barrier, FlagKey, Item, SetFlag, WaitFlag
+
+# Changes of a program, as they show in what its cores issue.
+
 
 Found = dict[tuple[str, Hashable], None]
 """Findings by rule and key, in the order they were made."""
@@ -157,3 +161,36 @@ def _wrong(entries: Sequence[_Entry]) -> tuple[int, int]:
 
 
 Replayed = Callable[[Sequence[Change]], Outcome]
+
+
+# What mends a finding: operations to insert, and changes of the text.
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operation to insert before or after `op`: a set or wait of a flag, or a barrier (``verb`` is "barrier")."""
+
+    op: Op
+    after: bool
+    verb: str
+    pipes: tuple[Pipe, ...]
+    number: int = 0
+
+    def make(self) -> Op:
+        """The operation."""
+        if self.verb == "barrier":
+            return Op("pto.barrier", {}, {"pipe": self.pipes[0]}, location=self.op.location)
+        attrs = {"src_pipe": self.pipes[0], "dst_pipe": self.pipes[1], "event_id": self.number}
+        return Op(f"pto.{self.verb}_flag", {}, attrs, location=self.op.location)
+
+
+@dataclass(frozen=True, slots=True)
+class Fix(finding.Fix):
+    """What mends a finding; ``steps``: the operations of those edits that insert one each."""
+
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def paired(self) -> list[tuple[Step, finding.Edit]]:
+        """Each step with its line."""
+        return list(zip(self.steps, self.edits))

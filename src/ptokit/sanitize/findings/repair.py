@@ -15,13 +15,12 @@ from ptokit.ir.core import Op
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 
-from ..simulation.events import FlagKey, Item, WaitFlag, Work
+from ..simulation.core import FlagKey, Item, WaitFlag, Work
 from .addresses import PLACES, Addresses
 from .candidates import Anchor, Candidate, Candidates, together
-from .changes import Balance, Change, Found, Replayed
-from .fixes import Fix
+from .changes import Balance, Change, Fix, Found, Replayed
 from .insertion import Insertion
-from .statements import Statement
+from .source_text import Statement
 
 Key = tuple[str, Hashable]
 

@@ -1,4 +1,4 @@
-"""The page: what was launched, the findings, and for each the source, the picture, the bytes and the fix."""
+"""The page of a run: what was launched, the findings, and for each the source, the picture, the bytes and the fix."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from ptokit.diagnostics.finding import Edit
 from ptokit.diagnostics.location import file_lines
 from ptokit.diagnostics.render import link_to, page_of, summary
 
-from ..findings.fixes import Fix
-from ..findings.race import Access, Race
-from ..findings.witness import Witness
+from ..findings.changes import Fix
+from ..findings.race import Access, Race, Witness
 from ..outcome import Outcome
-from ..simulation.events import Item
-from .bytesmap import byte_maps
-from .lanes import lanes
+from ..simulation.core import Item
+from .pictures import byte_maps, lanes
 
 _STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
 _READ = (

@@ -12,10 +12,12 @@ from ptokit.machine.signals import Rendezvous
 from ptokit.types.enums import Pipe
 
 from .clocks import COMPONENTS, POSTED, SCALAR, WIDTH, Clock
-from .core import ENGINE, RECENT, Core
-from .events import (
+from .core import (
+    ENGINE,
+    RECENT,
     AwaitSignal,
     Barrier,
+    Core,
     GetToken,
     Item,
     Meet,

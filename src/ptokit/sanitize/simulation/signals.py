@@ -14,10 +14,8 @@ from ptokit.types.enums import SECOND_CORE, Pipe
 
 from ..memory.footprints import Touch
 from .clocks import SCALAR, Clock
-from .core import Core
-from .events import AwaitSignal, Signal, Work
+from .core import AwaitSignal, AwaitSlot, Core, Posts, PostSlot, Signal, Work
 from .givers import Given, Giver, Source
-from .slots import AwaitSlot, Posts, PostSlot
 
 Arrival = tuple[Clock, Signal]
 _Sender = tuple[int, int, int]

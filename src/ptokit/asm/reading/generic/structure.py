@@ -20,12 +20,18 @@ from ...forms.attributes import Dictionary, generic_attrs
 from ...forms.generic import ANY, SEGMENTS, Shape, segments
 from ...text import rules
 from ...types.parse import POISON
-from ..arith_types import check_select, check_types, like
-from ..memref_types import check_alloc, check_dealloc, check_reinterpret_cast, check_subview
-from ..ops.cf import check_flag
-from ..ops.control import check_cases, check_condition, check_counts, check_yield
+from ..ops.control import check_cases, check_condition, check_counts, check_flag, check_yield
 from ..parser import Parser
 from ..regions import Successor, branch_to
+from ..result_types import (
+    check_alloc,
+    check_dealloc,
+    check_reinterpret_cast,
+    check_select,
+    check_subview,
+    check_types,
+    like,
+)
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Control flow, calls and sections (assembly 10, 11)."""
+"""Constants, selections, control flow, calls and sections (assembly 2, 10, 11)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from ptokit.ir.control import TERMINATORS
 from ptokit.ir.launch import SIMT_SIZES
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
+from ...forms.arith import constant_value
 from ...forms.attributes import UNIT, read_attrs
 from ...text import rules
 from ...types.parse import POISON
 from ..blocks import read_region
-from ..parser import Parser
-from ..regions import EXECUTED, LABELLED, SECTION, Kind
-from ..registry import READERS
+from ..parser import READERS, Parser
+from ..regions import EXECUTED, LABELLED, SECTION, Kind, Successor, branch_to, read_successor
+from ..result_types import check_select, read_flags
+
+# Control flow, calls and sections (assembly 10, 11).
+
 
 _SIZES = re.compile(r"<<<\s*(\d{1,9})\s*,\s*(\d{1,9})\s*,\s*(\d{1,9})\s*>>>\Z", re.ASCII)
 
@@ -235,3 +239,96 @@ READERS.update(
         "pto.strict_vecscope": read_strict_scope,
     }
 )
+
+
+# Constants and selections (assembly 11).
+
+
+def read_constant(p: Parser, name: str, at: int) -> Op:
+    """``N : T``, ``true``, ``false``, ``1.5e-01 : f32``, ``dense<..> : vector<..>``."""
+    attrs = read_attrs(p)
+    index = p.i
+    token = p.texts[index]
+    if not (token[0].isalnum() or token[0] in '-[@"#'):
+        p.unexpected("a constant")
+    if token in ("true", "false"):
+        p.i += 1
+        if p.accept(":"):
+            p.type()
+        return Op(name, {}, {"value": token == "true", **attrs}, [Value(I1)])
+    p.i += 1
+    p.expect(":")
+    type = p.type()
+    return Op(name, {}, {"value": constant_value(p, token, type, index), **attrs}, [Value(type)])
+
+
+def read_select(p: Parser, name: str, at: int) -> Op:
+    """``%c, %a, %b : T``."""
+    first = p.i
+    condition = p.value()
+    p.expect(",")
+    true = p.value()
+    p.expect(",")
+    false = p.value()
+    attrs = read_flags(p, name)
+    attrs.update(read_attrs(p))
+    p.expect(":")
+    type = p.type()
+    written = type is not POISON and p.accept(",")  # type of the condition, type of the result
+    if written:
+        p.match(condition, type, first)
+        type = p.type()
+    p.match(true, type, first + 2)
+    p.match(false, type, first + 4)
+    op = Op(name, {"condition": condition, "true": true, "false": false}, attrs, [Value(type)])
+    if written:
+        check_select(p, op, first)
+    else:
+        p.match(condition, I1, first)
+    return op
+
+
+READERS.update({"arith.constant": read_constant, "arith.select": read_select})
+
+
+# The switch between the blocks of a region (assembly 2), in the spelling of MLIR's `cf` dialect.
+
+
+def read_switch(p: Parser, name: str, at: int) -> Op:
+    """``%i : T, [default: ^bb1(%a : T), 2: ^bb2, ..]``."""
+    first = p.i
+    flag = p.value()
+    p.expect(":")
+    type_at = p.i
+    p.match(flag, p.type(), first)
+    check_flag(p, flag.type, type_at)
+    p.expect(",")
+    p.expect("[")
+    p.expect("default")
+    p.expect(":")
+    default = read_successor(p)
+    cases: list[Successor] = []
+    numbers: list[int] = []
+    seen: set[int] = set()
+    while p.accept(","):
+        numbers.append(p.integer("the number of a case"))
+        check_cases(p, numbers[-1:], seen, p.i - 1)
+        p.expect(":")
+        cases.append(read_successor(p))
+    p.expect("]")
+    operands: dict[str, Any] = {
+        "flag": flag,
+        "default": default.values,
+        "cases": [v for case in cases for v in case.values],
+    }
+    attrs = {"values": numbers, "sizes": [len(case.values) for case in cases], **read_attrs(p)}
+    return Op(name, operands, attrs, successors=[branch_to(p, to, to.values) for to in (default, *cases)])
+
+
+def check_flag(p: Parser, type: object, at: int) -> None:
+    """cf.switch chooses by an integer other than index (TEXT-TYPE)."""
+    if type is not POISON and not (isinstance(type, Scalar) and type.is_integer and type.name != "index"):
+        p.fail(rules.TYPE, f"cf.switch chooses by an integer like i32, not by {type}", at)
+
+
+READERS["cf.switch"] = read_switch

@@ -13,16 +13,21 @@ from ptokit.isa.scalar.arithmetic import ARITH_BINARY, ARITH_CASTS, ARITH_EXTEND
 from ptokit.types.values import I1, INDEX, Type
 
 from ...forms.attributes import generic_attrs, read_dictionary, symbol, unquote
-from ...forms.notation import Element, Form, compile_form
-from ...forms.structure import FORMS, PREDICATES
+from ...forms.notation import FORMS, PREDICATES, Element, Form, compile_form
 from ...text import rules
 from ...text.cursor import is_string
 from ...types.parse import scalar
-from ..arith_types import check_types, like, read_flags
-from ..memref_types import check_alloc, check_dealloc, check_reinterpret_cast, check_subview
-from ..parser import Parser
+from ..parser import READERS, Parser
 from ..regions import branch_to, read_successor
-from ..registry import READERS
+from ..result_types import (
+    check_alloc,
+    check_dealloc,
+    check_reinterpret_cast,
+    check_subview,
+    check_types,
+    like,
+    read_flags,
+)
 from ..written import Read, Reading, Steps
 
 Check = Callable[[Parser, Op, int], None]

@@ -30,7 +30,7 @@ from ...forms.attributes import Dictionary, Written, declared_value, read_dictio
 from ...text import rules
 from ...types.parse import FREE, POISON
 from ..parser import Expansion, Parser
-from ..statements.items import constant
+from ..statements.sync import constant
 from ..written import dictionary_attrs
 
 VREG_BYTES = 256

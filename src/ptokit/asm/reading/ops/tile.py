@@ -1,5 +1,7 @@
 """Tile instructions: ``pto.name ins(...) outs(...) {attributes}``, after the instruction table (assembly 5, 6).
 
+The reference assembler reads both and makes nothing of them (assembly 6.1, 6.3); here they are carried and not run.
+
 | syntax word | what is particular |
 |---|---|
 | ``dps`` | all operands of a group, then all their types |
@@ -11,19 +13,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple, NoReturn
 
 from ptokit.ir import Op, Operands, Value
 from ptokit.isa.move.move import SUFFIX, suffix_mismatch
-from ptokit.isa.table import ALSO, TABLE, Instr, Operand
+from ptokit.isa.table import ALSO, TABLE, Attr, Instr, Operand
 from ptokit.types.values import (
+    INDEX,
     Group,
+    Opaque,
     Scalar,
+    Type,
 )
 
-from ...forms.attributes import Dictionary, Written, read_dictionary
+from ...forms.attributes import Dictionary, Written, declared_value, read_dictionary
 from ...forms.operands import (
     NOTHING_BESIDE,
     Beside,
@@ -39,9 +45,82 @@ from ...forms.operands import (
 from ...text import rules
 from ...text.cursor import OperationError
 from ...text.lexer import EOF
+from ...types.parse import POISON
 from ..parser import Parser
-from ..trailing import read_result, read_trailing
 from ..written import dictionary_attrs
+
+# What stands behind the operands and attributes of level 2: ``key = value`` in a fixed order, a tensor as result.
+
+
+_TENSOR = re.compile(r"tensor<(?!\s*\*)")
+
+
+def read_trailing(p: Parser, instr: Instr, operands: Operands, attrs: dict[str, Any]) -> None:
+    """Read ``pad_mode = <PadValue> pad_value = %v : f32 ..``, each at most once and in the order of the table."""
+    keys = keys_of(instr.name)
+    last = -1
+    while (key := p.texts[p.i]) in keys and p.texts[p.i + 1] == "=":
+        place = list(keys).index(key)
+        if place <= last or keys[key].name in attrs:
+            again = keys[key].name in attrs or keys[key].name in operands
+            found = "is written twice" if again else f"stands behind '{list(keys)[last]}'"
+            p.fail(rules.UNEXPECTED, f"'{key}' {found}", hint=f"the order is {', '.join(keys)}, each at most once")
+        last = place
+        p.i += 2
+        entry = keys[key]
+        if isinstance(entry, Operand):
+            _value(p, entry, operands)
+        else:
+            _attribute(p, entry, attrs)
+
+
+def _value(p: Parser, entry: Operand, operands: Operands) -> None:
+    index = p.i
+    value = p.value()
+    p.expect(":")
+    place = p.i
+    type = p.type()
+    p.match(value, type, index)
+    check_type(p, entry, type, place)
+    operands[entry.name] = value
+
+
+def check_type(p: Parser, entry: Operand, type: Type, place: int) -> None:
+    """TEXT-TYPE if a trailing operand has another type than its own; most take any."""
+    if entry.type == "index" and type not in (INDEX, POISON):
+        p.error(rules.TYPE, f"'{entry.name}' is of type index, not {type}", place)
+
+
+def _attribute(p: Parser, entry: Attr, attrs: dict[str, Any]) -> None:
+    index, token = p.i, p.texts[p.i]
+    if not (token[0] in '#<"' if entry.mnemonic else token[0].isalnum()) or token == "<":
+        p.unexpected(f"the value of '{entry.name}'")
+    p.check_string()
+    p.i += 1
+    value = declared_value(p, entry, Written(p.expand(token), index))
+    if value is not None:
+        attrs[entry.name] = value
+
+
+def read_result(p: Parser, instr: Instr, at: int) -> list[Value]:
+    """The result behind ``->``, if there is one; token `at` is the name of the instruction."""
+    if not p.accept("->"):
+        return []
+    if not instr.form.tensor:
+        p.fail(rules.RESULTS, f"pto.{instr.text} has no result: it writes what stands in outs", at)
+    index = p.i
+    type = p.type()
+    check_result(p, instr, type, index)
+    return [Value(type)]
+
+
+def check_result(p: Parser, instr: Instr, type: Type, index: int) -> None:
+    """TEXT-TYPE unless the result of an instruction of level 2 is a ranked tensor."""
+    if type is not POISON and not (isinstance(type, Opaque) and _TENSOR.match(str(type))):
+        p.fail(rules.TYPE, f"the result of pto.{instr.text} is a tensor of known rank, not {type}", index)
+
+
+# Tile instructions: ``pto.name ins(...) outs(...) {attributes}``, after the instruction table (assembly 5, 6).
 
 
 def read_dps(p: Parser, instr: Instr, name: int) -> Op:

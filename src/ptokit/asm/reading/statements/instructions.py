@@ -30,14 +30,12 @@ from ptokit.types.values import INDEX, MemRef, PartitionView, Scalar, TensorView
 
 from ...forms.arith import constant_value
 from ...forms.attributes import Dictionary
-from ...forms.operands import fits, told_apart
-from ...forms.statements import first_source, fit, operand_groups, orders
+from ...forms.operands import first_source, fit, fits, operand_groups, orders, told_apart
 from ...text import rules
 from ...types.parse import FREE, POISON
 from ..parser import Expansion, Parser
-from ..written import dictionary_attrs
-from .items import Item, Statement, constant, is_event, read_statement
-from .words import hash_attribute
+from ..written import dictionary_attrs, hash_attribute
+from .sync import Item, Statement, constant, is_event, read_statement
 
 
 def read_ssa(p: Parser, instr: Instr, at: int, named: int) -> Op:

@@ -1,0 +1,389 @@
+"""The options and help of commands that run kernels: ``run``, ``sanitize``, ``diff``, ``check``."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from ptokit.types.choices import Backend, Matmul, Order, RuleSet
+
+from .console import EXIT_ERRORS
+from .options import (
+    Also,
+    Arguments,
+    Blocks,
+    Core,
+    CppEntry,
+    Define,
+    Diff,
+    Entry,
+    ErrorOnWarning,
+    Extended,
+    File,
+    Files,
+    FindingsFormat,
+    Fix,
+    Format,
+    Ignore,
+    Include,
+    MatmulMode,
+    MaxErrors,
+    Ranks,
+    ReportFormat,
+    SanitizerMode,
+    Select,
+    Targets,
+    VectorCores,
+)
+
+# The options and help of ``ptokit run``.
+
+
+RUN_EPILOG = """Examples:
+
+\b
+  ptokit run add.pto --target a5 -a x.npy -a y.npy -a zeros:f32:64x64 --out o
+  ptokit run softmax.pto -t a2a3 -a x.npy -a zeros:f32:64x256 -a 64
+  ptokit run axpy.pto -t cpu --blocks 8 -a ones:f32:8x256 -a x.npy -a 8
+  ptokit run kernels.py:scale --blocks 4 -a x.npy -a zeros:f32:256x128 -a 256
+  ptokit run gemm.cpp -t a2a3 --entry 'Gemm<float, 64>' --blocks 4 -a ...
+  ptokit run softmax.pto -t a2a3 -t a5 -a ...         on both, one by one
+  ptokit run softmax.pto -t a5 --dump t@39 --dump sum:g=3 -a ...
+  ptokit run softmax.pto -t a5 --step -a ...
+  ptokit run ring.pto -t a2a3 --ranks 4 -a x.npy -a peer:x:+1 -a rank
+
+\b
+Arguments are given in the order of the kernel's parameters. Forms:
+  x.npy                       an array from a file, which is left as it is
+  zeros:f32:64x64             also ones:DTYPE:SHAPE and arange:DTYPE:SHAPE
+  full:0.5:f16:1024           every element 0.5
+  random:f16:1024:seed=3      floats in [-1, 1), integers -8..7 or 0..15
+  uninit:f32:64x64            output only, starts uninitialised
+  17, 0x1F, -2.5, 1e-5        a number for a scalar parameter
+
+\b
+With --ranks N, arrays have a leading axis of N. Also:
+  rank, ranks                 the number of the rank, and how many there are
+  peer:x:+1, peer:x:0         the array x of the next rank, of rank 0
+  comm                        the communication context: windows of all ranks
+  in{rank}/x.npy              a file for each rank
+
+
+What --dump shows, with its block and loop variables:
+  t                    %t, after every instruction that writes it
+  t@39                 %t, after the instructions in line 39
+  @39                  what the instructions in line 39 write
+  t@39:block=0,g=3     only in that block, for that value of %g"""
+
+
+def run(
+    file: File,
+    target: Targets = None,
+    entry: Entry = None,
+    arg: Arguments = None,
+    blocks: Blocks = 1,
+    ranks: Ranks = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            *("--out", "-o"),
+            metavar="DIR",
+            help="Save every pointer argument as DIR/NAME.npy; of several targets, as DIR/NAME-T.npy.",
+        ),
+    ] = None,
+    matmul: MatmulMode = Matmul.EXACT,
+    vector_cores: VectorCores = 2,
+    extended: Extended = False,
+    sanitize: Annotated[
+        bool, typer.Option("--sanitize", help="Look for races and uninitialised data first; errors end the run.")
+    ] = False,
+    backend: Annotated[
+        Backend | None, typer.Option(help="Who carries it out; by default PTOKIT_BACKEND, or what is faster.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Threads that run native code; by default all processors.")
+    ] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(metavar="WHERE", help="Run blocks on other processes: processes, dask://HOST:PORT or ray."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, max=256, metavar="N", help="How many; default one per core.")
+    ] = None,
+    dump: Annotated[
+        list[str] | None,
+        typer.Option("--dump", metavar="TILE@LINE", help="Show what a tile holds after instructions; repeatable."),
+    ] = None,
+    dump_all: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Save all that instructions write as .npy files, with an index."),
+    ] = None,
+    step: Annotated[
+        bool, typer.Option("--step", help="Stop after every instruction, show what it did, and ask.")
+    ] = False,
+    include: Include = None,
+    define: Define = None,
+    core: Core = None,
+) -> None:
+    """Run a kernel and show what it left in its arguments."""
+    from .console import said_when_interrupted
+    from .run import run_file
+    from .watch import Watching
+
+    with said_when_interrupted(lambda: "no output was saved"):
+        run_file(
+            file,
+            arg or [],
+            target=target or [],
+            entry=entry,
+            blocks=blocks,
+            ranks=ranks,
+            out=out,
+            matmul=matmul.value,
+            vector_cores=vector_cores,
+            extended=extended,
+            sanitize=sanitize,
+            backend=backend and backend.value,
+            threads=threads,
+            executor=executor,
+            jobs=jobs,
+            watching=Watching(tuple(dump or ()), dump_all, step),
+        )
+
+
+# The options and help of ``ptokit sanitize``.
+
+
+SANITIZE_EPILOG = """Examples:
+
+\b
+  ptokit sanitize add.pto -t a5                         arguments made from the text
+  ptokit sanitize add.pto -t a5 -a x.npy -a y.npy -a uninit:f32:64x64
+  ptokit sanitize kernels.py:scale --blocks 4 -a x.npy -a uninit:f32:256x128
+  ptokit sanitize gemm.pto -t a2a3 --blocks 24 --order profile -a ...
+  ptokit sanitize gemm.cpp -t a2a3 --entry 'Gemm<float, 64>' --blocks 4 -a ...
+  ptokit sanitize add.pto -t a2a3 -t a5 -a ...          for each of them
+  ptokit sanitize add.pto -t a5 --witness -a x.npy -a y.npy -a zeros:f32:4096
+  ptokit sanitize add.pto -t a5 --html add.html -a x.npy -a y.npy -a ...
+  ptokit sanitize add.pto -t a5 -a ... --fix            write the fixes
+
+\b
+Arguments are those of ptokit run. An output-only argument is written
+uninit:DTYPE:SHAPE: reading it before the kernel has written it is an error.
+Exit status: 0 without errors, 1 with errors, 2 for wrong usage, 3 without
+errors where nobody checked the order of pipes: a program without addresses
+and flags leaves it to the compiler (--mode auto accepts that)."""
+
+
+def sanitize(
+    file: File,
+    target: Targets = None,
+    entry: Entry = None,
+    arg: Arguments = None,
+    blocks: Blocks = 1,
+    ranks: Ranks = None,
+    order: Annotated[
+        Order, typer.Option(help="Order within a pipe: complete, or as far as the target promises it.")
+    ] = Order.STRICT,
+    witness: Annotated[
+        bool, typer.Option("--witness", help="Run once more for each race, the other way round; show what changes.")
+    ] = False,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Run once more in another legal order; show what changes.")
+    ] = None,
+    html: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the report as a page with pictures, too; of several targets FILE-T."),
+    ] = None,
+    vector_cores: VectorCores = 2,
+    mode: SanitizerMode = None,
+    also: Annotated[
+        list[Also] | None,
+        typer.Option(
+            metavar="RULE-ID", help="Report FLAG-REUSE-RACE or FLAG-ALIAS, too, which are off by default; repeatable."
+        ),
+    ] = None,
+    explain_sync: Annotated[
+        bool, typer.Option("--explain-sync", help="List the flags and barriers that a program without any needs.")
+    ] = False,
+    select: Select = None,
+    ignore: Ignore = None,
+    max_errors: MaxErrors = None,
+    error_on_warning: ErrorOnWarning = False,
+    format: FindingsFormat = Format.TEXT,
+    extended: Extended = False,
+    fix: Fix = False,
+    diff: Diff = False,
+    include: Include = None,
+    define: Define = None,
+    core: Core = None,
+) -> None:
+    """Find races, missing flags, deadlocks and uninitialised data."""
+    from .reporting import Reporting
+    from .sanitize import sanitize_file
+
+    status = sanitize_file(
+        file,
+        arg or [],
+        Reporting(format.value, select, ignore, max_errors, error_on_warning),
+        html=html,
+        blocks=blocks,
+        ranks=ranks,
+        target=target or [],
+        entry=entry,
+        order=order.value,
+        witness=witness,
+        seed=seed,
+        explain_sync=explain_sync,
+        mode=mode and mode.value,
+        also=[rule.value for rule in also or []],
+        vector_cores=vector_cores,
+        extended=extended,
+        fix=None if not fix and not diff else not diff,
+    )
+    if status:
+        raise typer.Exit(status)
+
+
+# The options and help of ``ptokit diff``.
+
+
+T = TypeVar("T")
+
+DIFF_EPILOG = """Examples:
+
+\b
+  ptokit diff old.pto new.pto -t a5 -a random:f32:64x64 -a zeros:f32:64x64
+  ptokit diff gemm.pto -t a2a3 -t a5 -a x.npy -a y.npy -a zeros:f32:64x64
+  ptokit diff gemm.pto -t a5 --matmul exact --matmul fast --rtol 1e-5 -a ...
+  ptokit diff softmax.pto -t a5 --backend numpy --backend native -a ...
+
+\b
+An option given once is for both sides, given twice the first is for A, the
+second for B. Arguments are those of ptokit run; both sides get copies.
+Exit status: 0 if nothing differs, 1 if something does or a program is refused,
+2 for wrong usage."""
+
+
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", help="A .pto file.", show_default=False)],
+    b: Annotated[
+        str | None, typer.Argument(metavar="[B]", help="Another one; by default A again.", show_default=False)
+    ] = None,
+    target: Annotated[
+        list[str] | None, typer.Option("--target", "-t", metavar="T", help="cpu, a2a3 or a5; once or twice.")
+    ] = None,
+    entry: Annotated[
+        list[str] | None, typer.Option(metavar="F", help="The kernel, where the file has several; once or twice.")
+    ] = None,
+    arg: Arguments = None,
+    blocks: Blocks = 1,
+    matmul: Annotated[list[Matmul] | None, typer.Option(help="How the cube unit adds up; once or twice.")] = None,
+    backend: Annotated[list[Backend] | None, typer.Option(help="Who carries it out; once or twice.")] = None,
+    rtol: Annotated[float, typer.Option(metavar="X", help="Let numbers differ by X times that of B.")] = 0.0,
+    atol: Annotated[float, typer.Option(metavar="X", help="Let numbers differ by X.")] = 0.0,
+    vector_cores: VectorCores = 2,
+    format: Annotated[ReportFormat, typer.Option(help="How to print what differs.")] = ReportFormat.TEXT,
+    extended: Extended = False,
+) -> None:
+    """Find the first instruction whose results differ between two kernels or ways of running."""
+    from ptokit.api.diff import diff as compare
+
+    from .console import show_diagnostics, show_parts
+
+    options: dict[str, Any] = {
+        "target": _pair("--target", target or [], None),
+        "entry": _pair("--entry", entry or [], None),
+        "matmul": _pair("--matmul", [mode.value for mode in matmul or ()], "exact"),
+        "backend": _pair("--backend", [backend.value for backend in backend or ()], None),
+    }
+    more: dict[str, Any] = {"vector_cores": vector_cores, "extended": extended, "rtol": rtol, "atol": atol}
+    report = compare(a, b, arg or [], blocks=blocks, **options, **more)
+    if format is ReportFormat.JSON:
+        typer.echo(json.dumps(report.as_json(), indent=2))
+    else:
+        for found in report.diagnostics:
+            show_diagnostics(found)
+        show_parts(report.parts())
+    if not report.same:
+        raise typer.Exit(EXIT_ERRORS)
+
+
+def _pair(option: str, given: list[T], otherwise: T) -> T | tuple[T, T]:
+    """One value for both sides, or one for each."""
+    if len(given) > 2:
+        raise typer.BadParameter(f"it is given {len(given)} times; there are two sides.", param_hint=option)
+    if len(given) == 2:
+        return given[0], given[1]
+    return given[0] if given else otherwise
+
+
+# The options and help of ``ptokit check``.
+
+
+CHECK_EPILOG = """Examples:
+
+\b
+  ptokit check kernel.pto --target a5
+  ptokit check kernels/ more/*.pto -t a5
+  ptokit check kernel.pto -t a2a3 --format json | jq '.diagnostics[].rule'
+  ptokit check kernel.pto -t a5 --format sarif > kernel.sarif
+  ptokit check kernels/ -t a2a3 -t a5 --format github --error-on-warning
+  ptokit check kernels/ -t a5 --ignore TILE --ignore EW-04
+  ptokit check kernel.pto -t a5 --level 3       every tile has an address
+  ptokit check kernels.py                       every kernel in it
+  ptokit check kernels.py:gemm -a x.npy -a ...  types are those of arguments
+  ptokit check gemm.cpp -t a2a3 --entry 'Gemm<float, 64>' -I include
+
+Exit status: 0 without errors, 1 with errors, 2 for wrong usage."""
+
+
+def check(
+    files: Files,
+    target: Targets = None,
+    arg: Arguments = None,
+    level: Annotated[
+        int | None,
+        typer.Option(
+            "--level", "-l", min=1, max=3, metavar="N", help="Who places tiles: the assembler (1, 2), the program (3)."
+        ),
+    ] = None,
+    auto_sync: Annotated[
+        bool, typer.Option("--auto-sync", help="The assembler is to insert flags and barriers.")
+    ] = False,
+    rules: Annotated[
+        RuleSet | None, typer.Option(help="All rules, or only what the reference assembler refuses; by default all.")
+    ] = None,
+    select: Select = None,
+    ignore: Ignore = None,
+    max_errors: MaxErrors = None,
+    error_on_warning: ErrorOnWarning = False,
+    format: FindingsFormat = Format.TEXT,
+    extended: Extended = False,
+    fix: Fix = False,
+    diff: Diff = False,
+    entry: CppEntry = None,
+    include: Include = None,
+    define: Define = None,
+    core: Core = None,
+) -> None:
+    """Report everything in files that the target would refuse."""
+    from .check import check_files
+    from .reporting import Reporting
+
+    reporting = Reporting(format.value, select, ignore, max_errors, error_on_warning)
+    passed = check_files(
+        files,
+        arg or [],
+        reporting,
+        target=target or [],
+        level=level,
+        auto_sync=auto_sync,
+        rules=rules and rules.value,
+        extended=extended,
+        fix=None if not fix and not diff else not diff,
+    )
+    if not passed:
+        raise typer.Exit(EXIT_ERRORS)

@@ -1,0 +1,205 @@
+"""The options and help of ``campaign``, ``conformance``, ``docs`` and ``lsp``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ptokit.types.choices import Action
+
+from .completion import programs, targets
+from .console import EXIT_ERRORS
+from .options import ReportFormat, SanitizerMode
+
+# The options and help of ``ptokit campaign``.
+
+
+CAMPAIGN_EPILOG = """Examples:
+
+\b
+  ptokit campaign kernels/                     check, run and sanitize them all
+  ptokit campaign kernels/ -t a2a3 -t a5
+  ptokit campaign kernels/ --do check,run -j 4
+  ptokit campaign nightly.toml --html nightly.html
+  ptokit campaign nightly.toml --executor dask://10.0.0.5:8786
+  ptokit campaign report nightly.sqlite --junit nightly.xml
+
+\b
+A TOML file says which programs, targets, arguments and answers there are
+(docs/campaigns.md). Interrupted, the same command goes on where it stopped.
+Exit status: 0 if every case passed, 1 if not, 2 for wrong usage."""
+
+
+def campaign(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATH...",
+            help="A TOML file, or programs and folders of them; report FILE shows results that are there.",
+            show_default=False,
+            autocompletion=programs,
+        ),
+    ],
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="T",
+            help="cpu, a2a3 or a5, repeatable; default what each text states.",
+            autocompletion=targets,
+        ),
+    ] = None,
+    default_target: Annotated[
+        str | None, typer.Option(metavar="T", help="The target of texts that state none.")
+    ] = None,
+    do: Annotated[
+        list[str] | None,
+        typer.Option("--do", metavar="ACTIONS", help=f"{','.join(Action)}; default the first three."),
+    ] = None,
+    mode: SanitizerMode = None,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="The file of results; default NAME.sqlite.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, max=256, metavar="N", help="Processes; default one per core.")
+    ] = None,
+    executor: Annotated[str, typer.Option(metavar="WHERE", help="processes, dask://HOST:PORT or ray.")] = "processes",
+    timeout: Annotated[
+        float | None, typer.Option(min=0, metavar="SECONDS", help="Limit of each case; default 300, 0 for none.")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="BYTES", help="Limit of each case, such as 4GiB; default none.")
+    ] = None,
+    html: Annotated[str | None, typer.Option(metavar="FILE", help="Write the report as a page, too.")] = None,
+    junit: Annotated[str | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML, too.")] = None,
+    format: Annotated[ReportFormat, typer.Option(help="How to print the report.")] = ReportFormat.TEXT,
+) -> None:
+    """Check, run, sanitize and compare many programs, and keep every result."""
+    from .campaign import report, run
+
+    if paths[0] == "report":
+        if len(paths) != 2 or target or default_target or do or mode or out or jobs or timeout is not None or memory:
+            raise typer.BadParameter("write: ptokit campaign report FILE", param_hint="PATH")
+        passed = report(paths[1], html, junit, format.value)
+    else:
+        passed = run(
+            paths,
+            out,
+            jobs,
+            executor,
+            html,
+            junit,
+            format.value,
+            targets=target or [],
+            default=default_target,
+            do=do or [],
+            timeout=timeout,
+            memory=memory,
+            mode=mode and mode.value,
+        )
+    if not passed:
+        raise typer.Exit(1)
+
+
+# The options and help of ``ptokit conformance``.
+
+
+CONFORMANCE_EPILOG = """Examples:
+
+\b
+  ptokit conformance tests/data/vectors
+  ptokit conformance tests/data/vectors --op TLOAD --target a5
+  ptokit conformance tests/data/programs --jobs 4 --junit results.xml
+
+docs/conformance.md has the forms of cases and how they are judged. Exit
+status: 0 if nothing failed, 1 with failures or a broken folder, 2 for wrong
+usage."""
+
+
+def conformance(
+    directory: Annotated[
+        str, typer.Argument(metavar="DIR", help="A folder of cases, with a manifest.json.", show_default=False)
+    ],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", metavar="T", help="Only the cases for cpu, a2a3 or a5.")
+    ] = None,
+    op: Annotated[
+        str | None, typer.Option("--op", metavar="NAME", help="Only the cases of an instruction or kernel.")
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=256, metavar="N", help="Processes to use.")] = 1,
+    executor: Annotated[str, typer.Option(metavar="WHERE", help="processes, dask://HOST:PORT or ray.")] = "processes",
+    junit: Annotated[str | None, typer.Option(metavar="FILE", help="Write the results as JUnit XML, too.")] = None,
+    root: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Where to look for programs the folder does not have.")
+    ] = None,
+) -> None:
+    """Replay conformance cases and report differences."""
+    from .conformance import replay_folder
+
+    if not replay_folder(directory, target, op, jobs, executor, junit, root):
+        raise typer.Exit(1)
+
+
+# The options and help of ``ptokit docs``.
+
+
+DOCS_EPILOG = """Examples:
+
+\b
+  ptokit docs                 the first page
+  ptokit docs TLOAD           an instruction
+  ptokit docs RACE-WAR        a rule
+  ptokit docs sanitizer       a page by its name
+  ptokit docs --out site      build the pages in a folder
+
+\b
+The pages are built when they are first asked for, which takes minutes and
+needs pip install 'ptokit[docs]'. With PTOKIT_DOCS in the environment, the
+address of pages that are built already, nothing is built."""
+
+
+def docs(
+    topic: Annotated[str | None, typer.Argument(metavar="TOPIC", help="An instruction, a rule, or a page.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Build the pages anew in this folder, and open none.")
+    ] = None,
+    show: Annotated[bool, typer.Option("--print", help="Print the address, and open nothing.")] = False,
+) -> None:
+    """Open the documentation in a browser."""
+    from .docs import open_page
+
+    if not open_page(topic, out, show):
+        raise typer.Exit(EXIT_ERRORS)
+
+
+# The options and help of ``ptokit lsp``.
+
+
+LSP_EPILOG = """Examples:
+
+\b
+  ptokit lsp                  what an editor starts; it talks over stdin
+  ptokit lsp --target a5      check files for a5 that state no target
+  ptokit lsp --tcp 2087       serve one editor on 127.0.0.1:2087
+
+\b
+Needs pip install '.[lsp]' in a clone. docs/editors.md tells how to set up editors."""
+
+
+def lsp(
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", metavar="T", help="The target of files that state none: cpu, a2a3 or a5."),
+    ] = None,
+    tcp: Annotated[
+        int | None, typer.Option("--tcp", min=1, max=65535, metavar="PORT", help="Use a TCP port of this machine.")
+    ] = None,
+) -> None:
+    """Language server: findings as you type, hover, definitions, completion, layout."""
+    from .lsp import serve
+
+    if not serve(target, tcp):
+        raise typer.Exit(EXIT_ERRORS)

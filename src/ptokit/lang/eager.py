@@ -1,0 +1,268 @@
+"""Values of an eager session, and numbers that compute as the kernel's own numbers."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ptokit.diagnostics import UNKNOWN_LOCATION, Location
+from ptokit.ir import Block, Op, Value
+from ptokit.types.codecs import unsigned, width, wrap
+from ptokit.types.rounding import FLOAT_TYPES, round_float
+from ptokit.types.values import I1, INDEX, Type
+from ptokit.types.values import Scalar as ScalarType
+
+# Values of an eager session: they carry what they stand for.
+
+
+class Held(Value):
+    """A value with its run-time object: a tile, a view or pointer of global memory, a Python number.
+
+    ``session`` is the session that made it; no other one takes it. ``stated``: a number that is a constant when the
+    kernel is compiled.
+    """
+
+    __slots__ = ("held", "session", "stated")
+
+    def __init__(
+        self,
+        type: Type,
+        name: str = "",
+        owner: Op | Block | None = None,
+        location: Location = UNKNOWN_LOCATION,
+        called: str = "",
+        *,
+        session: Any,
+        held: Any = None,
+        stated: bool = False,
+    ) -> None:
+        super().__init__(type, name, owner, location, called)
+        self.session = session
+        self.held = held
+        self.stated = stated
+
+
+def held(value: Any) -> Any:
+    """What a value of a session stands for; lists become tuples, None stays None."""
+    if isinstance(value, list):
+        return tuple(held(item) for item in value)
+    return value.held if isinstance(value, Held) else None
+
+
+# Numbers of an eager session: Python numbers that compute as the kernel's own numbers of the same type do.
+
+
+class Index(int):
+    """An integer of the kernel: arithmetic wraps as its type does, comparisons give conditions that ``~`` negates."""
+
+    type = INDEX
+    checked: ClassVar[Callable[[str, Any, Any], Any]]
+    """What an operator gives where Python alone does not tell; `scalar` sets both."""
+    constant: ClassVar[Callable[[int, ScalarType], Any]]
+    """A Python integer as a number of a type, refused if it does not fit."""
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __round__(self, digits: Any = None) -> Any:
+        return self if digits is None else int.__round__(self, digits)
+
+    def __repr__(self) -> str:
+        return int.__repr__(self)
+
+
+def fixed(size: object) -> bool:
+    """True for an integer of Python; one of the kernel is a matter of the run, in an interpreted kernel too."""
+    return isinstance(size, int) and not isinstance(size, Index)
+
+
+@cache
+def _integers(type: ScalarType) -> type[Index]:
+    """The class of the integers of a type."""
+    return Index if type == INDEX else builtins.type(f"Index_{type.name}", (Index,), {"type": type})
+
+
+def wider(a: ScalarType, b: ScalarType) -> ScalarType:
+    """The type in which two integers meet: index if one is, otherwise the one of more bits."""
+    return INDEX if INDEX in (a, b) else max(a, b, key=lambda type: width(type.name))
+
+
+def wrapped(value: int, type: ScalarType) -> int:
+    """A number wrapped to the range of an integer type."""
+    return (unsigned if type.name.startswith("ui") else wrap)(value, width(type.name))
+
+
+BF16 = ScalarType("bf16")
+
+
+class Condition(Index):
+    """A condition of the kernel: ``~`` negates it, and in arithmetic it counts 0 or 1, as Python's booleans do."""
+
+    type = I1
+
+    def __repr__(self) -> str:
+        return repr(bool(self))
+
+    def __invert__(self) -> Condition:
+        return Condition(not self)
+
+    __hash__ = int.__hash__
+
+
+class Real(float):
+    """A float of the kernel: arithmetic rounds to its type, comparisons give conditions."""
+
+    type = BF16
+
+    def __repr__(self) -> str:
+        kind = FLOAT_TYPES[self.type.name]
+        return float.__repr__(self) if self.type == BF16 else str(kind(self))
+
+    __str__ = __repr__
+    __hash__ = float.__hash__
+
+
+_REALS = {name: builtins.type(f"Real_{name}", (Real,), {"type": ScalarType(name)}) for name in ("bf16", "f16", "f32")}
+
+
+def _constant(self: Real, name: str, other: Any, reflected: bool) -> Any:
+    """The other operand as a float of this type; `NotImplemented` for what is no number. Refuses mixtures."""
+    if isinstance(other, Real | Index) and not isinstance(other, Condition) and other.type != self.type:
+        return Index.checked(name, *((other, self) if reflected else (self, other)))
+    if isinstance(other, np.generic):
+        other = other.item()
+    return round_float(other, self.type.name) if isinstance(other, int | float) else NotImplemented
+
+
+def _rounded(name: str) -> Any:
+    reflected, straight = name.startswith("__r"), name.replace("__r", "__", 1)
+
+    def compute(self: Real, *others: Any) -> Any:
+        constants = [_constant(self, straight, other, reflected) for other in others]
+        if NotImplemented in constants:
+            return NotImplemented
+        with np.errstate(all="ignore"):
+            result = getattr(np.float64(self), name)(*constants)  # which divides by zero, as Python does not
+            return _REALS[self.type.name](round_float(result, self.type.name))
+
+    return compute
+
+
+def type_of(x: object) -> ScalarType | None:
+    """The type of a number of the kernel; None for Python's own numbers."""
+    if isinstance(x, Index | Real):
+        return x.type
+    if isinstance(x, np.bool_):
+        return I1
+    return next((ScalarType(name) for name, kind in FLOAT_TYPES.items() if type(x) is kind), None)
+
+
+_DIVISIONS = ("__floordiv__", "__mod__")
+_SHIFTS = ("__lshift__", "__rshift__")
+
+
+def _as_python(name: str, kind: ScalarType, a: Any, b: Any) -> bool:
+    """Whether Python computes what the kernel does, apart from wrapping: the numbers are of the type, and b may be
+    divided or shifted by."""
+    if any(not isinstance(x, Index) and (type(x) is not int or wrapped(x, kind) != x) for x in (a, b)):
+        return False
+    return b != 0 if name in _DIVISIONS else 0 <= b < width(kind.name) if name in _SHIFTS else True
+
+
+def _arithmetic(name: str) -> Any:
+    method = getattr(int, name)
+    reflected = name.startswith("__r") and name != "__rshift__"
+    straight = name.replace("__r", "__", 1) if reflected else name
+
+    def compute(self: Index, *others: Any) -> Any:
+        kind = self.type
+        if others:
+            other = others[0] if not isinstance(others[0], bool | np.bool_ | Condition) else int(others[0])
+            others = (other,)
+            if isinstance(other, Index):
+                kind = wider(kind, other.type)
+            elif not isinstance(other, int | float | np.generic):
+                return method(self, other)
+            a, b = (other, self) if reflected else (self, other)
+            if not _as_python(straight, kind, a, b):
+                return Index.checked(straight, a, b)
+        return _integers(kind)(wrapped(method(self, *others), kind))
+
+    return compute
+
+
+def _counting(name: str) -> Any:
+    """An operator of conditions, which count 0 or 1."""
+    logical = name.strip("_") in ("and", "rand", "or", "ror", "xor", "rxor")
+
+    def compute(self: Condition, *others: Any) -> Any:
+        if logical and isinstance(others[0], bool | np.bool_ | Condition):
+            return Condition(getattr(int, name)(int(self), int(others[0])))
+        if others and isinstance(others[0], Real):
+            return NotImplemented  # which counts it as a float
+        if others and isinstance(others[0], float):
+            return getattr(_REALS["f32"](self), name)(others[0])
+        return getattr(Index, name)(Index(self), *others)
+
+    return compute
+
+
+def _comparison(name: str) -> Any:
+    method = getattr(int, name)
+
+    def compare(self: Any, other: Any) -> Any:
+        if isinstance(other, Real) and not isinstance(self, Condition):
+            return Index.checked(name, self, other)
+        if type(other) is int and not isinstance(self, Condition) and wrapped(other, self.type) != other:
+            other = Index.constant(other, self.type)
+        result = method(self, other)
+        return result if result is NotImplemented else Condition(result)
+
+    return compare
+
+
+def _real_comparison(name: str) -> Any:
+    method = getattr(float, name)
+
+    def compare(self: Real, other: Any) -> Any:
+        result = method(self, _constant(self, name, other, False))
+        return result if result is NotImplemented else Condition(result)
+
+    return compare
+
+
+_OPERATORS = (
+    "add radd sub rsub mul rmul floordiv rfloordiv mod rmod "
+    "and rand or ror xor rxor lshift rlshift rshift rrshift neg pos abs"
+)
+for _name in [f"__{name}__" for name in _OPERATORS.split()]:
+    setattr(Index, _name, _arithmetic(_name))
+    setattr(Condition, _name, _counting(_name))
+for _name in ("__round__", "__divmod__", "__rdivmod__"):
+    setattr(Condition, _name, _counting(_name))
+Index.__invert__ = _arithmetic("__invert__")  # type: ignore[method-assign]
+for _name in [f"__{name}__" for name in "eq ne lt le gt ge".split()]:
+    setattr(Index, _name, _comparison(_name))
+    setattr(Real, _name, _real_comparison(_name))
+for _name in [f"__{name}__" for name in "add radd sub rsub mul rmul truediv rtruediv neg pos abs".split()]:
+    setattr(Real, _name, _rounded(_name))
+Index.__hash__ = int.__hash__  # type: ignore[method-assign]  # which a class with __eq__ of its own loses
+
+
+def typed(value: Any, type: ScalarType) -> Any:
+    """A Python number as one of the kernel's type: floats are rounded to it, integers wrap as it does."""
+    if type.name == "i1":
+        return Condition(bool(value))
+    if not type.is_float:
+        return _integers(type)(wrapped(value, type))
+    if type.name in _REALS:
+        return _REALS[type.name](round_float(value, type.name))
+    kind = FLOAT_TYPES.get(type.name)
+    return float(value) if kind is None else kind(value)  # 8-bit floats have no arithmetic
