@@ -31,11 +31,11 @@ from .reporting import FIXED_FILE, Reporting, left_out_text, report_forms
 
 _ROUNDS = 5  # times that the fixes of a file are looked for, each on top of the last
 
-Seen = tuple[list[Sequence[Edit]], Counter[str]]
+Repairs = tuple[list[Sequence[Edit]], Counter[str]]
 """The edits of each fix of a file, and how many findings of each rule it has."""
 
 
-def mend(file: str, look: Callable[[str], Seen], *, write: bool) -> None:
+def mend(file: str, look: Callable[[str], Repairs], *, write: bool) -> None:
     """Make the fixes of a file that leave fewer findings and none of another rule, in place or as a difference.
 
     ``file``: as on the command line; ``look`` tells what is found in another version of it, a file of its own that lies
@@ -83,7 +83,7 @@ def mend(file: str, look: Callable[[str], Seen], *, write: bool) -> None:
 
 
 def _better(
-    path: str, kernel: str, text: str, fixes: list[Sequence[Edit]], rules: Counter[str], look: Callable[[str], Seen]
+    path: str, kernel: str, text: str, fixes: list[Sequence[Edit]], rules: Counter[str], look: Callable[[str], Repairs]
 ) -> Iterator[tuple[int, str, str, list[Sequence[Edit]], Counter[str]]]:
     """Versions with fewer findings and none of another rule: with all fixes, else with one of them."""
     for chosen in [fixes, *([fix] for fix in fixes if len(fixes) > 1)]:
@@ -198,7 +198,7 @@ SHOWN = 5
 """Files that are named of those left out."""
 
 
-def _look(args: Sequence[str], options: dict[str, Any], file: str) -> Seen:
+def _look(args: Sequence[str], options: dict[str, Any], file: str) -> Repairs:
     """What findings propose, each line by itself, and the findings."""
     report = check(At(file), args, **options)
     return [[edit] for edit in together(report.diagnostics)], Counter(d.rule for d in report.diagnostics)

@@ -24,7 +24,7 @@ from ptokit.run.outcome import redirected
 from ptokit.sanitize import Report
 from ptokit.targets import Target
 
-from .check import Seen, mend
+from .check import Repairs, mend
 from .console import EXIT_ERRORS, EXIT_UNCHECKED, remark, said_when_interrupted, say, show_diagnostics
 from .outputs import check_writable, write_whole
 from .progress import Progress
@@ -57,7 +57,7 @@ def sanitize_file(
     options |= {"target": targets[0] if targets == [None] else targets}
     if fix is not None:
 
-        def look(other: str) -> Seen:
+        def look(other: str) -> Repairs:
             with redirected(lambda text: len(text)):
                 return _seen(sanitize(At(other), arg_texts, blocks=blocks, **options, **reporting.selection(project)))
 
@@ -81,7 +81,7 @@ def sanitize_file(
     return _show(STDIN if file == "-" else file, reports, seconds, reporting.format, most, strict)
 
 
-def _seen(found: Report | Reports) -> Seen:
+def _seen(found: Report | Reports) -> Repairs:
     """The fixes and the findings of a report; of several targets the fixes of the first that has some."""
     reports = list(found.values()) if isinstance(found, Reports) else [found]
     rules = Counter(d.rule for report in reports for d in report.symptoms)

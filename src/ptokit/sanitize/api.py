@@ -27,7 +27,7 @@ from . import rules as _rules  # puts the rules into the catalogue
 from .auto import MODES, auto_rules
 from .checks.flags import OPTIONAL
 from .checks.placement import reserved_bytes
-from .coverage import Mode, coverage
+from .coverage import LaunchMode, coverage
 from .findings.addresses import Addresses
 from .findings.insertion import explain
 from .findings.race import Race, Witness, compare, copies
@@ -124,7 +124,7 @@ def sanitize(
     if any(d.rule not in _IGNORED and d.rule not in _SEEN_RUNNING for d in found.errors):
         return report
     stated = list(found)
-    how = Mode(module, mode, vector_cores, ranks)
+    how = LaunchMode(module, mode, vector_cores, ranks)
     fresh = copies(args) if witness or seed is not None or explain_sync or how.others_may_end else []
     kept = not ranks and sum(arg.nbytes for arg in args if isinstance(arg, np.ndarray)) <= KEPT
     spare = (fresh or copies(args)) if kept else None
@@ -154,7 +154,7 @@ def sanitize(
         def watch(version: Module) -> tuple[list[Race], int]:
             again = Report(name, target.name, blocks, order)
             entry, _ = filled_in(choose_entry(version, name), given)
-            by_hand = Mode(version, None, vector_cores, ranks)
+            by_hand = LaunchMode(version, None, vector_cores, ranks)
             by_hand.by_compiler = False
             run = ObservedRun(
                 *(version, entry, target, copies(fresh), blocks, order == "profile", extended, again, by_hand)
@@ -223,7 +223,7 @@ def _rerun(
     extended: bool,
     fresh: Sequence[Any],
     results: Sequence[Any],
-    how: Mode,
+    how: LaunchMode,
     told: dict[tuple[int, int], Clock],
     scheduler: Scheduler,
     words: str,

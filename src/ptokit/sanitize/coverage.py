@@ -11,7 +11,7 @@ from ptokit.types.enums import SECOND_CORE
 from ptokit.types.values import Ptr
 
 
-class Mode:
+class LaunchMode:
     """Whether the program places tiles and orders pipes itself (memory-model-and-sync 4).
 
     ``placed``: it gives tiles addresses. ``by_compiler``: it leaves the order of the pipes of a core to the compiler.
@@ -113,7 +113,7 @@ PIPES, RANKS, BLOCKS, CORES, FLAGS, DATA, BOUNDS = (
 )
 
 
-def coverage(mode: Mode, *, in_order: bool, explained: bool, complete: bool) -> Coverage:
+def coverage(mode: LaunchMode, *, in_order: bool, explained: bool, complete: bool) -> Coverage:
     """What is checked of a program. ``in_order``: the target completes one instruction after the other. ``explained``:
     the flags that a manual version needs were asked for. ``complete``: every core came to its end."""
     gaps = []

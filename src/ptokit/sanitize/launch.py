@@ -33,7 +33,7 @@ from .checks.flags import ProgramOrder, left_set, reuse_race
 from .checks.pipes import left_in
 from .checks.stuck import report_stuck
 from .checks.vector_scopes import Sources
-from .coverage import Mode
+from .coverage import LaunchMode
 from .findings.insertion import Insertion
 from .findings.race import Witness, compare, copies
 from .findings.races import Draft, Findings
@@ -68,7 +68,7 @@ class ObservedRun:
         profile: bool,
         extended: bool,
         report: Report,
-        mode: Mode,
+        mode: LaunchMode,
         also: frozenset[str] = frozenset(),
         waits: Waits | None = None,
         progress: Progress = lambda done, total: None,

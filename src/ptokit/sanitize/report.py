@@ -7,7 +7,7 @@ from html import escape
 from ptokit.diagnostics.diagnostic import html_of, text_of
 
 from .outcome import Outcome
-from .page import page
+from .page.document import page
 
 
 class Report(Outcome):

@@ -12,7 +12,7 @@ from ..meaning.words import Contract
 from ..site import Site
 from ..table import TENSOR, Instr, Operand, TextForm, dst, instruction, src
 from .matmul import BIAS, LAYOUT, LIMIT, LOCATIONS, SAME_ACC, TOGETHER, TYPES, contraction
-from .matmul_text_rules import ROW, ROW_ACCUMULATE, ROW_BIAS
+from .matmul_text_rules import GEMV, ROW_ACCUMULATE, ROW_BIAS
 
 # Rules of TGEMV and its relatives (compute-reduce-matrix 10).
 
@@ -83,7 +83,7 @@ def _gemv(name: str, text: str, summary: str, rules: tuple[Rule, ...], meaning: 
 
 
 TGEMV = _gemv(
-    "TGEMV", "tgemv", "Product of one row and a matrix.", (*PRODUCT, *ROW), contraction(), dst(), src("lhs"), src("rhs")
+    "TGEMV", "tgemv", "Product of one row and a matrix.", (*PRODUCT, *GEMV), contraction(), dst(), src("lhs"), src("rhs")
 )
 TGEMV_ACC = _gemv(
     "TGEMV_ACC",

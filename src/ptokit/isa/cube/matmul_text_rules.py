@@ -259,9 +259,9 @@ MM_1_SCALED = replace(MM_1, check=partial(_product, least=1))
 PRODUCT = (MM_1, MM_2, MM_3)
 ACCUMULATE = (MM_1, MM_2, replace(MM_3, targets=("a5",)))
 BIAS = (*PRODUCT, MM_4)
-ROW = (GV_1, MM_1_ROW, MM_2, MM_3)
+GEMV = (GV_1, MM_1_ROW, MM_2, MM_3)
 ROW_ACCUMULATE = (GV_1, MM_1_ROW, MM_2)
-ROW_BIAS = (*ROW, MM_4)
+ROW_BIAS = (*GEMV, MM_4)
 
 
 def scaled(name: str) -> tuple[Rule, ...]:
