@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ptokit.workers.drive import drive
-from ptokit.workers.executors import cores, open_executor
+from ptokit.workers.executors import cores, drive, open_executor
 from ptokit.workers.task import How, Task
 
 PART = 1 << 22

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptokit.api.findings import load_catalogue
-from ptokit.api.rule_examples import found_in
+from ptokit.api.rule import found_in
 from ptokit.diagnostics import CATALOGUE, Rule, Scope, catalogue
 
 load_catalogue()

@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ptokit.workers.drive import drive
-from ptokit.workers.executors import cores, open_executor
+from ptokit.workers.executors import cores, drive, open_executor
 from ptokit.workers.task import How, Task
 
 ROOT = Path(__file__).parents[1]

@@ -39,8 +39,7 @@ from ptokit.diagnostics import Diagnostic, Diagnostics, Severity
 from ptokit.ir.functions import readable_functions, stated_target
 from ptokit.ir.verify import verify
 from ptokit.targets import target
-from ptokit.workers.drive import drive
-from ptokit.workers.executors import open_executor
+from ptokit.workers.executors import drive, open_executor
 from ptokit.workers.task import How, Task
 
 ARCHS = {"a2": "a2a3", "a3": "a2a3", "a5": "a5"}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ptokit.api.findings import load_catalogue
 from ptokit.diagnostics import Scope, catalogue
-from ptokit.diagnostics.evidence import WORDS, Evidence
+from ptokit.diagnostics.rules import WORDS, Evidence
 
 PAGE = Path(__file__).parents[1] / "docs" / "evidence.md"
 MARK = "<!-- made by tools/evidence.py -->\n"

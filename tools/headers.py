@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from ptokit.cpp.words import OF_LANGUAGE, PIPES, enumerations, instruction_names, tags
+from ptokit.cpp.lift.instructions import OF_LANGUAGE, PIPES, enumerations, instruction_names, tags
 
 HEADERS = Path(__file__).parents[1] / "src" / "ptokit" / "cpp" / "headers"
 MADE = "// Made by tools/headers.py.\n#pragma once\n"

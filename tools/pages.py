@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ptokit.site.notebooks import BLOCK, sessions
+from ptokit.site.build import BLOCK, sessions
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

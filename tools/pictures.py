@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ptokit.cli.texts import read_type
-from ptokit.draw import layout
-from ptokit.draw.machine import machine
+from ptokit.draw import svg
+from ptokit.draw.svg import machine
 from ptokit.targets import TARGETS
 
 _SPEC = importlib.util.spec_from_file_location("pages_tool", Path(__file__).with_name("pages.py"))
@@ -41,7 +41,7 @@ def drawn(name: str) -> str:
     if kind == "race":
         return race(pages.run(pages.DOCS / "tutorial" / "05-flags.md", until="report")["report"])
     spec, _ = read_type(LAYOUTS[kind])
-    return layout(spec).svg() + "\n"
+    return svg(spec).svg() + "\n"
 
 
 def race(report: Any) -> str:

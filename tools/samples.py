@@ -29,8 +29,7 @@ from typing import Any
 from corpus import ARCHS, Case, generalised, samples
 
 from ptokit.arguments.derive import derive
-from ptokit.arguments.grammar import parse_argument
-from ptokit.arguments.npy import as_parameter
+from ptokit.arguments.grammar import as_parameter, parse_argument
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.core import Function, Module

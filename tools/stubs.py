@@ -21,8 +21,7 @@ from pathlib import Path
 import ptokit
 import ptokit.lang as lang
 from ptokit.isa.table import TABLE, Attr, Instr, Kind, Operand
-from ptokit.lang.intrinsics import beginnings, documentation, names
-from ptokit.lang.registers import takes_dtype
+from ptokit.lang.intrinsics import beginnings, documentation, names, takes_dtype
 from ptokit.types.dtypes import DType
 from ptokit.types.values import Scalar as ScalarType
 

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
     from ptokit.api.check import CheckReport as CheckReport
     from ptokit.api.check import check as check
-    from ptokit.api.cpp_file import cpp as cpp
-    from ptokit.api.diff import DiffReport as DiffReport
-    from ptokit.api.diff import diff as diff
+    from ptokit.api.check import convert as convert
+    from ptokit.api.check import format as format
+    from ptokit.api.check import read as read
     from ptokit.api.errors import UsageError as UsageError
+    from ptokit.api.files import cpp as cpp
     from ptokit.api.instruction import InstructionPage as InstructionPage
     from ptokit.api.instruction import isa as isa
     from ptokit.api.launch import RunResult as RunResult
@@ -29,10 +30,9 @@ if TYPE_CHECKING:
     from ptokit.api.program import Source as Source
     from ptokit.api.rule import RulePage as RulePage
     from ptokit.api.rule import explain as explain
+    from ptokit.api.sanitize import DiffReport as DiffReport
+    from ptokit.api.sanitize import diff as diff
     from ptokit.api.sanitize import sanitize as sanitize
-    from ptokit.api.source import read as read
-    from ptokit.api.text import convert as convert
-    from ptokit.api.text import format as format
     from ptokit.ir import Module
     from ptokit.targets import Target
 else:
@@ -40,20 +40,20 @@ else:
 
 _TOOLS = {
     "CheckReport": "check",
-    "DiffReport": "diff",
+    "DiffReport": "sanitize",
     "InstructionPage": "instruction",
     "RulePage": "rule",
     "RunResult": "launch",
     "Source": "program",
     "UsageError": "errors",
     "check": "check",
-    "cpp": "cpp_file",
-    "convert": "text",
-    "diff": "diff",
+    "cpp": "files",
+    "convert": "check",
+    "diff": "sanitize",
     "explain": "rule",
-    "format": "text",
+    "format": "check",
     "isa": "instruction",
-    "read": "source",
+    "read": "check",
     "run": "launch",
     "sanitize": "sanitize",
 }

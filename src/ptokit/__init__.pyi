@@ -13,7 +13,7 @@ from ptokit.types.dtypes import DType
 
 from ptokit.types.enums import AccToVecMode as AccToVecMode
 from ptokit.lang.values import AlignState as AlignState
-from ptokit.lang.prefetch import AsyncEvent as AsyncEvent
+from ptokit.lang.intrinsics import AsyncEvent as AsyncEvent
 from ptokit.types.enums import AtomicType as AtomicType
 from ptokit.types.enums import BLayout as BLayout
 from ptokit.lang.tensors import BaseShape2D as BaseShape2D
@@ -61,7 +61,7 @@ from ptokit.lang.launching import Peer as Peer
 from ptokit.types.enums import Pipe as Pipe
 from ptokit.lang.tensors import Pointer as Pointer
 from ptokit.lang.values import Predicate as Predicate
-from ptokit.lang.prefetch import PrefetchAsyncContext as PrefetchAsyncContext
+from ptokit.lang.intrinsics import PrefetchAsyncContext as PrefetchAsyncContext
 from ptokit.types.enums import PrintFormat as PrintFormat
 from ptokit.types.enums import QuantScaleAlg as QuantScaleAlg
 from ptokit.types.enums import QuantType as QuantType
@@ -88,8 +88,8 @@ from ptokit.types.enums import SyncAllMode as SyncAllMode
 from ptokit.types.enums import SyncCoreType as SyncCoreType
 from ptokit.lang.functions import TASSIGN as TASSIGN
 from ptokit.types.enums import TInsertMode as TInsertMode
-from ptokit.lang.prefetch import TPREFETCH_ASYNC as TPREFETCH_ASYNC
-from ptokit.lang.pipes import TPipe as TPipe
+from ptokit.lang.intrinsics import TPREFETCH_ASYNC as TPREFETCH_ASYNC
+from ptokit.lang.tensors import TPipe as TPipe
 from ptokit.lang.functions import TRESHAPE as TRESHAPE
 from ptokit.lang.functions import TSUBVIEW as TSUBVIEW
 from ptokit.lang.events import TSYNC as TSYNC
@@ -104,7 +104,7 @@ from ptokit.types.enums import TileSplitAxis as TileSplitAxis
 from ptokit.types.enums import TileType as TileType
 from ptokit.types.enums import VecStoreMode as VecStoreMode
 from ptokit.lang.scalar import cast as cast
-from ptokit.lang.registers import castptr as castptr
+from ptokit.lang.intrinsics import castptr as castptr
 from ptokit.lang.functions import cdiv as cdiv
 from ptokit.lang.control import cube_section as cube_section
 from ptokit.lang.tiles import custom_pad as custom_pad
@@ -114,7 +114,6 @@ from ptokit.lang.functions import get_block_num as get_block_num
 from ptokit.lang.functions import get_subblock_idx as get_subblock_idx
 from ptokit.lang.functions import get_subblock_num as get_subblock_num
 from ptokit.lang.kernels import kernel as kernel
-from ptokit.draw import layout as layout
 from ptokit.lang.functions import maximum as maximum
 from ptokit.lang.functions import minimum as minimum
 from ptokit.lang.functions import quant as quant
@@ -122,23 +121,23 @@ from ptokit.lang.functions import select as select
 from ptokit.lang.syntax import static as static
 from ptokit.lang.syntax import static_range as static_range
 from ptokit.sanitize import uninit as uninit
-from ptokit.lang.registers import vecscope as vecscope
+from ptokit.lang.intrinsics import vecscope as vecscope
 from ptokit.lang.control import vector_section as vector_section
 from ptokit.api.check import CheckReport as CheckReport
-from ptokit.api.diff import DiffReport as DiffReport
+from ptokit.api.sanitize import DiffReport as DiffReport
 from ptokit.api.instruction import InstructionPage as InstructionPage
 from ptokit.api.rule import RulePage as RulePage
 from ptokit.api.launch import RunResult as RunResult
 from ptokit.api.program import Source as Source
 from ptokit.api.errors import UsageError as UsageError
 from ptokit.api.check import check as check
-from ptokit.api.text import convert as convert
-from ptokit.api.cpp_file import cpp as cpp
-from ptokit.api.diff import diff as diff
+from ptokit.api.check import convert as convert
+from ptokit.api.files import cpp as cpp
+from ptokit.api.sanitize import diff as diff
 from ptokit.api.rule import explain as explain
-from ptokit.api.text import format as format
+from ptokit.api.check import format as format
 from ptokit.api.instruction import isa as isa
-from ptokit.api.source import read as read
+from ptokit.api.check import read as read
 from ptokit.api.launch import run as run
 from ptokit.api.sanitize import sanitize as sanitize
 

@@ -35,7 +35,7 @@ def main() -> None:
     """Run the command line, see `ptokit.cli.main`."""
     import gc
 
-    from ptokit.cli.collector import spare_start
+    from ptokit.cli.main import spare_start
 
     spare_start()  # before anything large is imported
 

@@ -10,9 +10,14 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ptokit.arguments.generators import ArgumentSyntaxError, parse_number
-from ptokit.arguments.grammar import parse_argument
-from ptokit.arguments.npy import as_parameter, load_array, portable
+from ptokit.arguments.grammar import (
+    ArgumentSyntaxError,
+    as_parameter,
+    load_array,
+    parse_argument,
+    parse_number,
+    portable,
+)
 from ptokit.diagnostics import DiagnosticError
 from ptokit.types.codecs import decode, unpack_nibbles
 from ptokit.types.dtypes import DTYPES, dtype

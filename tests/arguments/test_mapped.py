@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ptokit.arguments.generators import ArgumentSyntaxError
-from ptokit.arguments.grammar import parse_argument
+from ptokit.arguments.grammar import ArgumentSyntaxError, parse_argument
 from ptokit.diagnostics import DiagnosticError
 
 from ..cli.conftest import Run, ptokit

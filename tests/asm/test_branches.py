@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptokit.asm import parse_module, print_generic, print_module
-from ptokit.asm.convert import convert
-from ptokit.asm.format import format_text
+from ptokit.asm.convert import convert, format_text
 from ptokit.diagnostics import Diagnostic
 from ptokit.diagnostics.finding import Replacement, replacement
 
@@ -267,7 +266,7 @@ def test_hints_and_second_places() -> None:
 
 @pytest.mark.parametrize(("most", "hint"), [(2, "did you mean '^loop'?"), (1, None)])
 def test_a_wrong_label_is_compared_with_some(most: int, hint: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ptokit.asm.reading.regions._MAX_NAMES", most)
+    monkeypatch.setattr("ptokit.asm.reading.ops.forms._MAX_NAMES", most)
     assert diagnostic("cf.br ^lop\n^loop:\nreturn\n^other:").hint == hint
 
 

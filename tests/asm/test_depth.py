@@ -11,7 +11,7 @@ HOST = """
 import sys
 from ptokit.asm import parse_module, print_module
 from ptokit.asm.convert import convert
-from ptokit.asm.format import format_text
+from ptokit.asm.convert import format_text
 from ptokit.ir.verify import verify
 from ptokit.targets import A5
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptokit.asm import parse_module, print_module
-from ptokit.asm.format import format_text
+from ptokit.asm.convert import format_text
 from ptokit.ir import Module
 
 from .reading import CORPUS, DATA, errors, read

@@ -14,7 +14,7 @@ import pytest
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostic
 from ptokit.diagnostics.finding import Proposal, replacement
-from ptokit.diagnostics.sarif import sarif
+from ptokit.diagnostics.render import sarif
 
 T, M = "!pto.tile_buf<vec, 16x64xf32>", "!pto.tile_buf<vec, 16x64xi8>"
 TEXT = f"""\

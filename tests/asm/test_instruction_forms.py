@@ -8,7 +8,7 @@ import pytest
 
 import ptokit.isa.all  # noqa: F401 - completes the table
 from ptokit.asm import parse_module
-from ptokit.asm.instruction_forms import text_forms
+from ptokit.asm.printing.forms import text_forms
 from ptokit.ir import Op
 from ptokit.isa.table import TABLE
 

@@ -8,8 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ptokit.asm.convert import convert
-from ptokit.asm.format import format_text
+from ptokit.asm.convert import convert, format_text
 from ptokit.ir.verify import verify
 from ptokit.isa.table import BY_TEXT
 from ptokit.targets import A5

@@ -7,10 +7,9 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
-from ptokit.campaign.run import run_campaign
+from ptokit.campaign.run import Summary, run_campaign, summarise
 from ptokit.campaign.spec import read_spec
 from ptokit.campaign.store import Store
-from ptokit.campaign.summary import Summary, summarise
 from ptokit.workers.task import Answer, How, read_task, work_on
 
 

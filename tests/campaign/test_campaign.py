@@ -17,10 +17,9 @@ from typing import Any
 import pytest
 
 from ptokit.campaign.case import Action
-from ptokit.campaign.run import run_campaign
+from ptokit.campaign.run import Change, Summary, page, run_campaign, summarise
 from ptokit.campaign.spec import Spec, of_paths, read_spec
 from ptokit.campaign.store import Store
-from ptokit.campaign.summary import Change, Summary, page, summarise
 from ptokit.diagnostics import DiagnosticError
 
 from ..cli.conftest import Run

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from ptokit.campaign.case import Action, Case, Result, Status
+from ptokit.campaign.run import page, summarise
 from ptokit.campaign.store import AGAIN, Store
-from ptokit.campaign.summary import page, summarise
 from ptokit.diagnostics import DiagnosticError
 
 from .conftest import kernel

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ptokit.campaign.case import Action, Case, Result, Status
+from ptokit.campaign.run import Change, summarise
 from ptokit.campaign.store import Store
-from ptokit.campaign.summary import Change, summarise
 
 CASES = [Case(name, f"{name}.pto", "text", Action.RUN) for name in ("a", "b")]
 

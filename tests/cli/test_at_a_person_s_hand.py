@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import ptokit as pto
-from ptokit.cli import completion
-from ptokit.cli.progress import Progress
+from ptokit.cli import options
+from ptokit.cli.console import Progress
 
 from .conftest import Run
 
@@ -39,9 +39,9 @@ def test_a_shell_completes_what_commands_take() -> None:
 
 def test_kernels_of_a_python_file_are_completed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES / "python")
-    assert completion.programs("saxpy_registers.py:") == ["saxpy_registers.py:saxpy"]
-    assert completion.programs("nothing.py:") == []
-    assert completion.programs("no/such/folder") == []
+    assert options.programs("saxpy_registers.py:") == ["saxpy_registers.py:saxpy"]
+    assert options.programs("nothing.py:") == []
+    assert options.programs("no/such/folder") == []
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_an_interrupted_campaign_says_that_it_goes_on(
 
 def test_a_bar_that_waits_is_drawn_before_a_unit_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = []
-    monkeypatch.setattr("ptokit.cli.progress.is_terminal", lambda stream: True)
-    monkeypatch.setattr("ptokit.cli.progress._QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("ptokit.cli.console.is_terminal", lambda stream: True)
+    monkeypatch.setattr("ptokit.cli.console._QUIET_SECONDS", 0.0)
     monkeypatch.setattr(Progress, "_draw", lambda self, total: drawn.append(total))
     with Progress("sanitize", waits=True) as progress:
         assert progress._timer is not None

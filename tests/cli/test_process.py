@@ -46,7 +46,7 @@ def test_a_small_command_loads_what_it_needs(command: list[object], needed: str)
 
 def test_collections_go_on_as_usual_after_the_first() -> None:
     code = (
-        "import gc, sys; from ptokit.cli.collector import spare_start\n"
+        "import gc, sys; from ptokit.cli.main import spare_start\n"
         "usual, before = gc.get_threshold(), sum(s['collections'] for s in gc.get_stats())\n"
         "spare_start()\n"
         "kept = [[] for _ in range(100_000)]\n"

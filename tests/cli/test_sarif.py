@@ -10,7 +10,7 @@ import pytest
 
 from ptokit.asm.text.rules import FILE
 from ptokit.diagnostics import Diagnostic, Location, Note, Severity
-from ptokit.diagnostics.sarif import sarif
+from ptokit.diagnostics.render import sarif
 
 from .conftest import KERNELS, Run
 

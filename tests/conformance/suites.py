@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.conformance.cases import Suite, suite_of
-from ptokit.conformance.files import read_manifest
+from ptokit.conformance.cases import Suite, read_manifest, suite_of
 
 DATA = Path(__file__).parents[1] / "data"
 VECTORS = DATA / "vectors"

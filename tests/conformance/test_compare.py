@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from ptokit.conformance.bench import replay
-from ptokit.conformance.compare import Bounds, Distance, Steps, Want
-from ptokit.conformance.report import Outcome, Result
+from ptokit.conformance.compare import Bounds, Distance, Outcome, Result, Steps, Want
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES, DType
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptokit.conformance.bench import EXECUTOR, replay
-from ptokit.conformance.report import Outcome
+from ptokit.conformance.compare import Outcome
 from ptokit.isa.table import TABLE
 from ptokit.targets import TARGETS
 

@@ -10,10 +10,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ptokit.conformance.compare import close
-from ptokit.conformance.files import parse_init
+from ptokit.conformance.cases import parse_init
+from ptokit.conformance.compare import Outcome, Result, close
 from ptokit.conformance.programs import ProgramCase, ProgramSuite
-from ptokit.conformance.report import Outcome, Result
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.types.dtypes import DTYPES
 

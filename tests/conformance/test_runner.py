@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ptokit.conformance.report import Outcome, Result, junit_xml, report
+from ptokit.conformance.compare import Outcome, Result, junit_xml, report
 from ptokit.conformance.runner import Job, open_cases, replay_all
 from ptokit.diagnostics import DiagnosticError
 

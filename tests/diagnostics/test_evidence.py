@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ptokit.api.findings import load_catalogue
-from ptokit.cli.reference_commands import explain
+from ptokit.cli.page_commands import explain
 from ptokit.diagnostics import Evidence, Rule, Scope, Severity, catalogue, define
 
 load_catalogue()

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ptokit.draw.machine import machine
+from ptokit.draw.svg import machine
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import TileType
 

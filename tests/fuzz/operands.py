@@ -15,7 +15,7 @@ import ptokit.isa.all  # noqa: F401 - completes the table
 from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.site import UNKNOWN, Info, ScalarInfo, TileInfo, ViewInfo
 from ptokit.isa.table import TABLE, Attr, Instr, Kind, Operand
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 from ptokit.targets import TARGETS, Target
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import BLayout, CompactMode, Layout, SLayout, TileType

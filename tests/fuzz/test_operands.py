@@ -6,7 +6,7 @@ from ptokit.diagnostics import CATALOGUE
 from ptokit.isa.check import broken_rules
 from ptokit.isa.site import Site
 from ptokit.machine.lanes import Fault
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 
 from .operands import Call, operands, play
 

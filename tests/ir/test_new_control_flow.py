@@ -13,8 +13,8 @@ import pytest
 import ptokit.plan.planner as planner
 from ptokit.arguments.derive import derive
 from ptokit.asm import parse_module, print_generic, print_module
-from ptokit.asm.forms.generic import SHAPES, Shape
-from ptokit.asm.printing import structure
+from ptokit.asm.forms.operations import SHAPES, Shape
+from ptokit.asm.printing import printer
 from ptokit.asm.reading.blocks import read_region
 from ptokit.asm.reading.parser import READERS, Parser
 from ptokit.ir import Block, Module, Op, Value, control
@@ -63,7 +63,7 @@ def read(p: Parser, name: str, at: int) -> Op:
     return Op(name, dict(zip(BOUNDS, groups)), {}, [], [body])
 
 
-def write(p: structure.FunctionPrinter, op: Op, depth: int) -> None:
+def write(p: printer.FunctionPrinter, op: Op, depth: int) -> None:
     indent = "  " * depth
     groups = [f"({', '.join(map(p.names, op.group(bound)))})" for bound in BOUNDS]
     p.names.enter()
@@ -90,7 +90,7 @@ def forall(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that the operation is."""
     monkeypatch.setitem(control.CONTROL, NAME, ForAll(BOUNDS, repeats=True))
     monkeypatch.setitem(READERS, NAME, read)
-    monkeypatch.setitem(structure.REGION_PRINTERS, NAME, write)
+    monkeypatch.setitem(printer.REGION_PRINTERS, NAME, write)
     shape = Shape(tuple(f"{bound}*" for bound in BOUNDS), 0, 1, segments=True, ends="scf.yield")
     monkeypatch.setitem(SHAPES, NAME, shape)
     monkeypatch.setitem(planner.METHODS, NAME, plan)

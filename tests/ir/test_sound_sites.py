@@ -9,7 +9,7 @@ import pytest
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostic
-from ptokit.ir.survey import RepeatedSites
+from ptokit.ir.structure_checks import RepeatedSites
 from ptokit.ir.verify import verify
 from ptokit.targets import TARGETS, target
 

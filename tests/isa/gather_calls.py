@@ -8,7 +8,7 @@ import numpy as np
 
 from ptokit.isa.transfer.gather import MGATHER
 from ptokit.isa.transfer.scatter import MSCATTER
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES, from_numpy
 from ptokit.types.enums import Layout, TileType

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-import ptokit.isa.move.extract
 import ptokit.isa.move.insert
 import ptokit.isa.move.move  # noqa: F401  the instructions under test
 from ptokit.isa.check import broken_rules
 from ptokit.isa.site import UNKNOWN, ScalarInfo, Site, TileInfo
 from ptokit.isa.table import TABLE
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import (

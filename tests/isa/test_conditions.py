@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ptokit.diagnostics import Doubt
-from ptokit.diagnostics.conditions import Conditions, Need, When, first, need
+from ptokit.diagnostics.rules import Conditions, Need, When, first, need
 from ptokit.isa import all as all_instructions
 from ptokit.isa.checks import compiling
 from ptokit.isa.checks.compiling import PYTHON, WORDS, seen

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import ptokit.isa.transfer.gather
 import ptokit.isa.transfer.scatter  # noqa: F401
 from ptokit.isa.table import TABLE
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import BLayout, Coalesce, GatherOOB, Layout, ScatterAtomicOp, ScatterOOB, SLayout, TileType

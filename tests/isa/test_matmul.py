@@ -11,7 +11,7 @@ from ptokit.isa.cube.matmul import ACCUMULATE, TMATMUL, TMATMUL_ACC
 from ptokit.isa.meaning.fold import ROUNDING
 from ptokit.isa.site import Site, TileInfo
 from ptokit.machine.tiles import Tile
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 from ptokit.targets import target
 from ptokit.types.codecs import decode
 from ptokit.types.dtypes import bf16, dtype, f16, f32, hif8, i8, i32

@@ -30,7 +30,7 @@ from ptokit.isa.meaning.orders import Order
 from ptokit.isa.meaning.primitives import PRIMITIVES
 from ptokit.isa.meaning.words import Lane, Python, Shown, Unrun, Write, lane
 from ptokit.isa.table import TABLE
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES
 

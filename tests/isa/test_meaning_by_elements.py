@@ -40,12 +40,11 @@ from ptokit.isa.meaning.footprint import size_at
 from ptokit.isa.meaning.orders import Order, Stage
 from ptokit.isa.meaning.primitives import PRIMITIVES
 from ptokit.isa.meaning.words import Fold, Lane, Move, Ordering, Python, Search
-from ptokit.isa.numerics.arith import element
-from ptokit.isa.numerics.convert import converter
-from ptokit.isa.numerics.rounding import narrow
+from ptokit.isa.numerics.arith import element, narrow
+from ptokit.isa.numerics.unary import converter
 from ptokit.isa.site import ScalarInfo, Site, TileInfo
 from ptokit.isa.table import TABLE, Instr, Kind, derived_footprint
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import BLayout, PadValue, SLayout, TileType

@@ -6,10 +6,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ptokit.isa.move.extract import extract_pipe
+from ptokit.isa.move.insert import extract_pipe
 from ptokit.isa.move.move import move_pipe
 from ptokit.isa.table import TABLE
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 from ptokit.targets import target
 from ptokit.types.enums import Pipe
 

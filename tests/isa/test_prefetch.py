@@ -19,7 +19,7 @@ from ptokit.isa.transfer.load import (
     prefetch_async,
 )
 from ptokit.machine.lanes import Fault
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 from ptokit.targets import A2A3, A5, CPU, target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import Layout

@@ -10,7 +10,7 @@ import pytest
 import ptokit.isa.all  # noqa: F401  (completes the table)
 from ptokit.isa.table import TABLE
 from ptokit.machine.lanes import Fault
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import BLayout, Layout, SetFmatrixMode, SLayout, TileType

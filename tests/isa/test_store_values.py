@@ -11,7 +11,7 @@ import pytest
 from ptokit.isa.transfer.load import TLOAD
 from ptokit.isa.transfer.store import TSTORE, TSTORE_FP
 from ptokit.machine.lanes import Fault
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import AtomicType, Layout, ReluPreMode, TileType

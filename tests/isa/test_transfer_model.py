@@ -19,8 +19,8 @@ from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.site import Site
 from ptokit.isa.transfer.load import TLOAD
 from ptokit.isa.transfer.store import TSTORE
-from ptokit.machine.calls import infos
-from ptokit.run.single import Single
+from ptokit.machine.tiles import infos
+from ptokit.run.program import Single
 from ptokit.targets import target
 from ptokit.types.codecs import pack_nibbles, unpack_nibbles
 from ptokit.types.dtypes import DTYPES, DType

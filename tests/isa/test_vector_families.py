@@ -12,9 +12,9 @@ import pytest
 
 from ptokit.diagnostics import ALL_TARGETS
 from ptokit.isa.check import broken_rules
-from ptokit.isa.numerics.convert import CVT_PAIRS
+from ptokit.isa.numerics.unary import CVT_PAIRS
 from ptokit.isa.table import TABLE, Instr, Kind
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import TileType

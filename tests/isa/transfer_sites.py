@@ -9,7 +9,7 @@ import numpy as np
 from ptokit.isa.check import broken_rules
 from ptokit.isa.site import UNKNOWN, ScalarInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import TABLE
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import BLayout, Layout, SLayout, TileType

@@ -14,7 +14,7 @@ from ptokit.ir.launch import Query
 from ptokit.launches import arrays
 from ptokit.launches.launch import LaunchWarning, launch
 from ptokit.run import Program
-from ptokit.run.outcome import redirected
+from ptokit.run.backends import redirected
 
 from .conftest import Inline, compiled
 
@@ -95,7 +95,7 @@ def test_where_nothing_can_be_shared_bytes_travel(monkeypatch: pytest.MonkeyPatc
     def nowhere(name: str, nbytes: int) -> Any:
         raise arrays.MissingError(name)
 
-    monkeypatch.setattr("ptokit.launches.worker.opened", nowhere)
+    monkeypatch.setattr("ptokit.launches.launch.opened", nowhere)
     x, y = RNG.random((16, 4096), np.float32), RNG.random((16, 4096), np.float32)
     one, other, executor = both(columns.compile(x, y, 16, 4096), [x, y, 16, 4096], 512)
     same(one, other)

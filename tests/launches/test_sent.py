@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import ptokit as pto
-from ptokit.launches.launch import launch
-from ptokit.launches.worker import _program
+from ptokit.launches.launch import _program, launch
 
 from .conftest import Inline
 from .test_launch import both, same

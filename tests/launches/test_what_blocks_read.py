@@ -13,7 +13,7 @@ from ptokit.asm import parse_module
 from ptokit.ir.serial import dumps
 from ptokit.launches.access import Entangled, footprints
 from ptokit.launches.arrays import describe_number, number
-from ptokit.launches.worker import _program
+from ptokit.launches.launch import _program
 
 from .conftest import compiled
 

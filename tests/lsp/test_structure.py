@@ -11,8 +11,8 @@ from pygls.workspace import TextDocument
 
 import ptokit
 from ptokit.lsp.changes import signature
+from ptokit.lsp.hover import KINDS, coloured, folds, words
 from ptokit.lsp.index import EditorPositions, build
-from ptokit.lsp.structure import KINDS, coloured, folds, words
 
 from .test_session import TEXT, URI, Editor, session
 

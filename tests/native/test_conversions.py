@@ -10,11 +10,11 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptokit.backends.native import compiler, conversions, elements
+from ptokit.backends.native import code, compiler, conversions
 from ptokit.backends.native.code import Code
 from ptokit.backends.native.conversions import by_table, table_of
 from ptokit.backends.native.primitives import Maker
-from ptokit.isa.numerics.convert import converter
+from ptokit.isa.numerics.unary import converter
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import RoundMode
 
@@ -57,10 +57,10 @@ def native(source: DType, target: DType, rounding: RoundMode, saturate: bool, co
 
     maker = Maker(code, LANES, helpers.setdefault, table)
     with code.loop("%count", LANES) as i:
-        kind = elements.many(LANES, elements.storage(source))
+        kind = code.many(LANES, code.storage(source))
         x = maker.narrow(source, code.load(kind, code.at("%from", code.mul(i, source.size)), source.size))
         y = conversions.convert(maker, source, target, rounding, saturate, x).narrow
-        kind = elements.many(LANES, elements.storage(target))
+        kind = code.many(LANES, code.storage(target))
         code.store(kind, y, code.at("%to", code.mul(i, target.size)), target.size)
     code.leave("ret i32 0")
     text = "\n".join([*helpers.values(), *(code.text(HEAD.format(n)) for n in ("run", "scan"))])
@@ -72,7 +72,7 @@ def native(source: DType, target: DType, rounding: RoundMode, saturate: bool, co
 
 @pytest.mark.parametrize("source", TYPES, ids=str)
 def test_every_pair(source: DType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elements, "F16C", compiler.has("f16c"))
+    monkeypatch.setattr(code, "F16C", compiler.has("f16c"))
     codes = numbers(source)
     for target, rounding, saturate in itertools.product(TYPES, MODES, (False, True)):
         if source is target or not conversions.known(source, target, rounding, saturate):

@@ -9,7 +9,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptokit.backends.native import compiler, elements
+from ptokit.backends.native import code as llvm
+from ptokit.backends.native import compiler
 from ptokit.backends.native.code import Code
 from ptokit.types.dtypes import DTYPES
 
@@ -21,16 +22,16 @@ def function(
     type: str, name: str, own: bool, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[np.ndarray, np.ndarray], None]:
     """Converts arrays: ``widen`` 16-bit elements to f32, or ``narrow`` them."""
-    monkeypatch.setattr(elements, "F16C", own)
+    monkeypatch.setattr(llvm, "F16C", own)
     code, dtype = Code(), DTYPES[type]
-    small, large = elements.many(LANES, "i16"), elements.many(LANES, "float")
+    small, large = llvm.many(LANES, "i16"), llvm.many(LANES, "float")
     with code.loop("%count", LANES) as i:
         if name == "widen":
             x = code.load(small, code.at("%from", code.mul(i, 2)), 2)
-            code.store(large, elements.widened(code, LANES, dtype, x), code.at("%to", code.mul(i, 4)), 4)
+            code.store(large, llvm.widened(code, LANES, dtype, x), code.at("%to", code.mul(i, 4)), 4)
         else:
             x = code.load(large, code.at("%from", code.mul(i, 4)), 4)
-            code.store(small, elements.narrowed(code, LANES, dtype, x), code.at("%to", code.mul(i, 2)), 2)
+            code.store(small, llvm.narrowed(code, LANES, dtype, x), code.at("%to", code.mul(i, 2)), 2)
     code.leave("ret i32 0")
     text = "\n".join(code.text(HEAD.format(n)) for n in ("run", "scan"))
     loaded = compiler.Loaded(compiler.object_code(text + '\n!0 = !{!"branch_weights", i32 9, i32 1}\n'))

@@ -10,7 +10,7 @@ import pytest
 from ptokit.asm import parse_module
 from ptokit.backends.native.backend import prepare
 from ptokit.diagnostics import DiagnosticError
-from ptokit.machine.calls import Asking
+from ptokit.machine.tiles import Asking
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
 

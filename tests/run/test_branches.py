@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from ptokit.asm import parse_module, print_generic, print_module
-from ptokit.asm.convert import convert
-from ptokit.asm.format import format_text
+from ptokit.asm.convert import convert, format_text
 from ptokit.diagnostics import DiagnosticError
 from ptokit.run import compile_program
 from ptokit.run.program import Program

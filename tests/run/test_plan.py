@@ -17,8 +17,8 @@ from ptokit.backends import reference
 from ptokit.backends.numpy.launch import OnNumPy
 from ptokit.conformance.programs import Pointer, ProgramCase, ProgramSuite
 from ptokit.diagnostics import DiagnosticError
-from ptokit.machine.calls import carry_out
 from ptokit.machine.chunk import Chunk
+from ptokit.machine.tiles import carry_out
 from ptokit.plan.steps import CONTROL, Data, Form, Step, walk
 from ptokit.run import compile_program
 from ptokit.run.program import Program

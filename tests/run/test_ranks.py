@@ -10,7 +10,7 @@ import pytest
 from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostic, DiagnosticError
 from ptokit.ir.launch import MOST_RANKS, Each, Peer, RankQuery
-from ptokit.machine import cluster
+from ptokit.machine import chunk
 from ptokit.run import Program, compile_program
 from ptokit.run.arguments import context, divided
 from ptokit.targets import target
@@ -160,7 +160,7 @@ def test_a_rank_that_asks_lets_the_others_go_on(blocks: int) -> None:
 
 
 def test_asking_for_ever_is_a_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "ASKED", 50)
+    monkeypatch.setattr(chunk, "ASKED", 50)
     program = compiled(BOTH, signal("s", "%sig") + signal("p", "%peer") + ADD + POLL)
     finding = refused(program, [np.zeros((2, 1), np.int32), Peer("sig", 1)], 2)
     assert finding.rule == "DEADLOCK"

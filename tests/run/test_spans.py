@@ -8,7 +8,7 @@ import pytest
 from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError
 from ptokit.run import Program, compile_program
-from ptokit.run.outcome import redirected
+from ptokit.run.backends import redirected
 from ptokit.targets import target
 
 TEXT = """

@@ -8,7 +8,7 @@ import pytest
 from ptokit.asm import parse_module
 from ptokit.ir import Function
 from ptokit.ir.facts import Facts
-from ptokit.plan.operands import carried_tiles, settled_regions
+from ptokit.plan.values import carried_tiles, settled_regions
 from ptokit.run import compile_program
 from ptokit.targets import target
 

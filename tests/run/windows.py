@@ -25,7 +25,7 @@ from ptokit.machine.buffers import Buffer
 from ptokit.machine.global_memory import View
 from ptokit.machine.lanes import Fault
 from ptokit.machine.tiles import Tile, Window
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 from ptokit.targets import TARGETS, Target
 from ptokit.types.enums import BLayout, Layout, SLayout, TileType
 from ptokit.types.tile import TileSpec

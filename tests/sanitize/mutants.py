@@ -14,7 +14,7 @@ import numpy as np
 
 import ptokit as pto
 from ptokit.asm import read_module
-from ptokit.conformance.sync import Buffer, SyncSuite
+from ptokit.conformance.programs import Buffer, SyncSuite
 from ptokit.sanitize import Report, sanitize
 from ptokit.sanitize import uninit as unwritten
 from ptokit.targets import target as target_named

@@ -13,7 +13,8 @@ import pytest
 
 from ptokit.diagnostics.render import render
 from ptokit.sanitize import observe
-from ptokit.sanitize.memory import footprints, gm
+from ptokit.sanitize.memory import gm
+from ptokit.sanitize.simulation import clocks
 
 from .mini import Mini, output
 from .test_model import TILES, draw
@@ -85,7 +86,7 @@ def test_a_tile_whose_bytes_others_have_taken_costs_little() -> None:
     assert peak(unrolled(80)) - peak(unrolled(40)) < 40 * 60_000  # a number for each byte of the buffer: 180,000
 
 
-class Unsettled(footprints.Touch):
+class Unsettled(clocks.Touch):
     """Accesses that never say that nothing has changed."""
 
     settled = property(lambda self: -1, lambda self, value: None)  # type: ignore[assignment]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import ptokit as pto
 from ptokit.sanitize.checks.placement import REPEAT, row_by_row, row_of_bits
-from ptokit.sanitize.memory.footprints import Region, Touch, footprint
 from ptokit.sanitize.memory.shadow import Space
+from ptokit.sanitize.simulation.clocks import Region, Touch, footprint
 from ptokit.types.dtypes import f32, u8
 from ptokit.types.enums import TileType
 from ptokit.types.tile import tile

@@ -13,10 +13,9 @@ from ptokit.asm import parse_module
 from ptokit.ir.core import Op
 from ptokit.sanitize import sanitize
 from ptokit.sanitize.findings.race import copies
-from ptokit.sanitize.memory.footprints import Footprint, Touch
 from ptokit.sanitize.memory.gm import Memory, Strided
 from ptokit.sanitize.memory.shadow import Record, Space
-from ptokit.sanitize.simulation.clocks import Clock
+from ptokit.sanitize.simulation.clocks import Clock, Footprint, Touch
 from ptokit.sanitize.simulation.core import Work
 from ptokit.types.enums import Pipe
 

@@ -14,7 +14,7 @@ from ptokit.arguments.grammar import parse_argument
 from ptokit.asm import read_module
 from ptokit.diagnostics.finding import Edit
 from ptokit.sanitize import Report, sanitize
-from ptokit.sanitize.findings.changes import Fix
+from ptokit.sanitize.findings.race import Fix
 from ptokit.sanitize.findings.repair import _Search
 from ptokit.targets import target
 

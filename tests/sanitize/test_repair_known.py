@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ptokit.asm import read_module
-from ptokit.conformance.sync import Buffer, SyncCase, SyncSuite
+from ptokit.conformance.programs import Buffer, SyncCase, SyncSuite
 from ptokit.diagnostics import Severity
 from ptokit.sanitize import Report, sanitize
 from ptokit.targets import target

@@ -10,7 +10,7 @@ import pytest
 from ptokit.api.findings import load_catalogue
 from ptokit.diagnostics import CATALOGUE
 from ptokit.isa.table import TABLE
-from ptokit.site.citations import citations, section, sections, slug
+from ptokit.site.reference import citations, section, sections, slug
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -31,7 +31,7 @@ def test_links_begin_with_the_base(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sarif_has_them(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
     from pathlib import Path
 
-    from ptokit.diagnostics.sarif import sarif
+    from ptokit.diagnostics.render import sarif
 
     report = ptokit.sanitize(RACY, [np.ones((64, 256), np.float32), np.zeros((64, 256), np.float32), 4], target="a2a3")
     for base, expected in (("", None), ("file:///docs", "file:///docs/reference/rules/RACE-WAR.html")):

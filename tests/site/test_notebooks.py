@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ptokit.site.notebooks import BLOCK, notebook, sessions
+from ptokit.site.build import BLOCK, notebook, sessions
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sessions(DOCS)

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 import ptokit
-from ptokit.site.build import stage, written
-from ptokit.site.citations import slug
-from ptokit.site.topics import page_for
+from ptokit.site.build import page_for, stage, written
+from ptokit.site.reference import slug
 from ptokit.targets import TARGETS
 
 

@@ -14,10 +14,9 @@ import ptokit.isa.all
 from ptokit.asm import parse_module
 from ptokit.ir.verify import verify
 from ptokit.isa.table import TABLE
-from ptokit.run.program import compile_program
-from ptokit.run.single import Single
+from ptokit.run.program import Single, compile_program
 from ptokit.targets import A6, TARGETS
-from ptokit.types import hifloat4
+from ptokit.types import codecs
 from ptokit.types.codecs import decode
 from ptokit.types.dtypes import DTYPES, dtype
 from ptokit.types.enums import Layout, MxGroupAxis, MxQuantAlg
@@ -81,11 +80,11 @@ def test_other_targets_have_no_such_tiles(name: str) -> None:
 def test_scales_of_elements() -> None:
     random = np.random.default_rng(4)
     codes = random.integers(0, 255, (3, 8), dtype=np.uint8)
-    got = hifloat4.scales(codes)
+    got = codecs.scales(codes)
     for row in range(3):
         want = [scale(list(codes[row, 4 * g : 4 * g + 4]), i) for g in range(2) for i in range(64)]
         assert [Fraction(float(x)) for x in got[row]] == want
-    assert np.isnan(hifloat4.scales(np.array([[0xFF, 0, 0, 0]], np.uint8))).all()
+    assert np.isnan(codecs.scales(np.array([[0xFF, 0, 0, 0]], np.uint8))).all()
 
 
 def product(left: str, right: str, kind: str = "e8m0", along: tuple[int, int] | None = None) -> set[str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptokit.types import hifloat8
+from ptokit.types import codecs
 from ptokit.types.codecs import decode, decode_table, encode, narrow_integers, pack_nibbles, unpack_nibbles
 from ptokit.types.dtypes import DTYPES, e1m2, e2m1, e4m3, e5m2, e8m0, f16, hif8, i8, i16, i32, i64, int4, u8, u64
 from ptokit.types.enums import RoundMode
@@ -63,7 +63,7 @@ def test_hif8_encode_rules(wide):
 
 def test_hif8_other_rounding_modes():
     x = np.array([1.0625, -1.0625, 1.1, -1.1, 8.5, 9.5, 36000], np.float32)
-    results = {m: hifloat8.encode(x, m, saturate=False).tolist() for m in RoundMode}
+    results = {m: codecs.encode(x, m, saturate=False).tolist() for m in RoundMode}
     assert results[RoundMode.RINT] == [0x08, 0x88, 0x09, 0x89, 0x28, 0x2A, 0x6E]
     assert results[RoundMode.ROUND] == [0x09, 0x89, 0x09, 0x89, 0x29, 0x2A, 0x6E]
     assert results[RoundMode.FLOOR] == [0x08, 0x89, 0x08, 0x89, 0x28, 0x29, 0x6E]

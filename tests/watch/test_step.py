@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptokit.diagnostics import location
-from ptokit.watch.step import HELP, Quit, Stepper
+from ptokit.diagnostics import finding
+from ptokit.watch.seen import HELP, Quit, Stepper
 
 from ..run.kernels import PARTS, PTRS, add, alloc, compiled, load, store, view
 
@@ -31,7 +31,7 @@ PROGRAM = compiled(PTRS, BODY)
 @pytest.fixture(autouse=True)
 def _source(monkeypatch: pytest.MonkeyPatch) -> None:
     """The text of the program, as it is quoted."""
-    monkeypatch.setitem(location._KEPT, "k.pto", "\n".join(f"source line {n}" for n in range(1, 40)))
+    monkeypatch.setitem(finding._KEPT, "k.pto", "\n".join(f"source line {n}" for n in range(1, 40)))
 
 
 class Session:

@@ -17,8 +17,7 @@ import pytest
 
 from ptokit.diagnostics import DiagnosticError
 from ptokit.workers import minder
-from ptokit.workers.drive import drive
-from ptokit.workers.executors import Remote, open_executor
+from ptokit.workers.executors import Remote, drive, open_executor
 from ptokit.workers.minder import work_batch
 from ptokit.workers.task import Answer, How, Task, read_answer
 
@@ -264,7 +263,7 @@ class Dying(Remote):
 
 @pytest.mark.parametrize("how", ["refuses", "takes back", "fails", "cannot start", "is silent"])
 def test_tasks_of_an_executor_that_dies_are_not_lost(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ptokit.workers.drive.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("ptokit.workers.executors.POLL_SECONDS", 0.01)
     answers: list[Answer] = []
 
     def work() -> None:

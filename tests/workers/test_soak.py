@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from ptokit.campaign.run import summarise
 from ptokit.campaign.store import Store
-from ptokit.campaign.summary import summarise
 from ptokit.diagnostics import DiagnosticError
 
 from ..campaign.conftest import kernel

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.arguments.generators import ArgumentSyntaxError
-from ptokit.arguments.grammar import Argument, parse_argument
+from ptokit.arguments.grammar import Argument, ArgumentSyntaxError, parse_argument
 from ptokit.ir.launch import MOST_RANKS, Each, Peer, RankQuery
 from ptokit.records import dataclass
 from ptokit.types.dtypes import SINGLES, DType

@@ -1,29 +1,213 @@
-"""`check`: everything that a target, or each of several, would refuse in a program."""
+"""`read`, `check`, `format` and `convert`: a program, what targets refuse in it, and its text in other forms."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError, Diagnostics, Scope, lookup
 from ptokit.diagnostics.diagnostic import html_of
-from ptokit.diagnostics.finding import edited, lines_of, together
+from ptokit.diagnostics.finding import edited, keep_text, lines_of, together
+from ptokit.ir.core import Module
 from ptokit.ir.functions import readable_functions, stated_level
 from ptokit.records import dataclass
 from ptokit.targets import Target
-from ptokit.types.choices import RuleSet
+from ptokit.types.choices import RuleSet, TextForm
 
 from .arguments import make, read_arguments
 from .errors import UsageError
 from .findings import Found, as_json, counts, labels, merged, reported, selection
 from .parts import find_target, one_of
-from .program import Called, Origin, Program, Source
-from .source import From, origin, origins
+from .program import CPP, PYTHON, STDIN, TEXT, Called, Origin, Program, Several, Source, split
+from .program import read_input as read_file
 
 if TYPE_CHECKING:
     from ptokit.targets import Target
+
+
+# `read`: a program as the other functions take it.
+
+
+@dataclass(frozen=True)
+class Text:
+    """A `.pto` text, or why there is none."""
+
+    file: str
+    text: str | None
+    found: Diagnostics = field(default_factory=Diagnostics)
+
+    def read(self, target: Target | None) -> Source:
+        """The module in the text."""
+        if self.text is None:
+            return Source(self.file, None, Module(file=self.file), self.found, self)
+        result = parse_module(self.text, self.file, target=target)
+        return Source(self.file, self.text, result.module, result.diagnostics, self)
+
+
+def read(program: Program, *, name: str | None = None, target: str | Target | None = None) -> Source:
+    """Read a program: a path, ``-`` for stdin, a text, or a kernel in Python.
+
+    A string with a line break is a text, any other a path. ``kernels.py:name`` is a kernel in a Python file, which is
+    executed; its target is the kernel's own. ``name``: the string is a text, which findings call so.
+    ``target``: what decides about block layouts that a tile type leaves open; by default the target that the text
+    states. What is wrong with the text is in the result's ``diagnostics``: nothing is raised for it. Raises
+    `UsageError` for an unknown target, or where a file has several kernels in Python and none is named, `TypeError`
+    for what is no program.
+    """
+    return origin(program, name).read(find_target(target))
+
+
+def origin(program: Program, name: str | None = None, entry: str | None = None) -> Origin:
+    """What a program is read from; ``entry``: the kernel of a Python file.
+
+    Raises `TypeError` for what is no program, `UsageError` where it is not said which kernel is meant.
+    """
+    found = origins(program, name, entry)
+    if isinstance(found[0], Several):
+        return found[0].single()
+    if len(found) > 1:
+        file, names = found[0].file, [each.kernel.function.__name__ for each in found]
+        message = f"{file} has several kernels; name one, for example {file}:{names[0]}.\nIt has {', '.join(names)}."
+        raise UsageError(message, "file")
+    return found[0]
+
+
+def origins(program: Program, name: str | None = None, entry: str | None = None) -> list[Any]:
+    """`origin` of every kernel of a Python file that names none; one of anything else."""
+    if isinstance(program, Source):
+        return [program.origin or Text(program.file, program.text, program.diagnostics)]
+    if isinstance(program, From):
+        return [program.origin]
+    if isinstance(program, At):
+        return at_path(program.path, entry)
+    if isinstance(program, str) and ("\n" in program or name is not None):
+        keep_text(name or TEXT, program)
+        return [Text(name or TEXT, program)]
+    path = os.fspath(program) if isinstance(program, str | os.PathLike) else None
+    if isinstance(path, str):
+        return at_path(path, entry)
+    if "ptokit.lang.kernels" in sys.modules:  # else there are no kernels
+        from ptokit.lang.kernels import Kernel
+
+        from .files import PythonKernel
+
+        if isinstance(program, Kernel):
+            return [PythonKernel(program, program.location.file or "")]
+    raise TypeError(f"a program is a path, a text or a kernel, not {program!r:.80}")
+
+
+@dataclass(frozen=True)
+class From:
+    """What a program is read from, once it is known."""
+
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class At:
+    """A path, whatever is in it."""
+
+    path: str
+
+
+def at_path(path: str, entry: str | None = None) -> list[Any]:
+    """What the file at a path holds, ``-`` for stdin."""
+    if split(path)[0].endswith(CPP):
+        from .files import program_at
+
+        return [program_at(path, entry)]
+    if split(path)[0].endswith(PYTHON):
+        from .files import kernels_at
+
+        return list(kernels_at(path, entry or ""))
+    return [text_at(path)]
+
+
+def text_at(path: str) -> Text:
+    """The text in a file, ``-`` for stdin."""
+    text, found = read_file(path)
+    return Text(STDIN if path == "-" else path, text, found)
+
+
+# `format` and `convert`: texts laid out anew, and in other forms.
+
+
+FORMS = tuple(TextForm)
+"""Text forms of a program."""
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A new text, or None and the findings that say why; ``file`` is where the old one was."""
+
+    file: str
+    old: str | None
+    text: str | None
+    diagnostics: Diagnostics
+
+    def text_or_raise(self) -> str:
+        """The text. Raises `DiagnosticError` where there is none."""
+        if self.text is None:
+            raise DiagnosticError(self.diagnostics.sorted())
+        return self.text
+
+
+def format(program: Program) -> str:
+    """The text of a program laid out anew: one operation per line, indented, comments kept.
+
+    Only blanks, line breaks and the places of comments change. Raises `DiagnosticError` for a text that cannot be read.
+    """
+    return formatted(program).text_or_raise()
+
+
+def formatted(program: Program) -> Rewritten:
+    """`format`, with the findings."""
+    from ptokit.asm.convert import format_text
+
+    path = program.path if isinstance(program, At) else program
+    if isinstance(path, str) and path.endswith(PYTHON):
+        raise UsageError(f"{path} is Python; what is laid out is .pto text.", "file")
+    source = text_at(path) if isinstance(program, At) else origin(program)
+    if not isinstance(source, Text):
+        raise TypeError("what is laid out is .pto text")
+    if source.text is None:
+        return Rewritten(source.file, None, None, source.found)
+    result = format_text(source.text, source.file)
+    return Rewritten(source.file, source.text, result.text, result.diagnostics)
+
+
+def convert(program: Program, form: str, *, target: str | Target | None = None) -> str:
+    """The text of a program in another form: ``dps``, ``ssa``, ``sync`` or ``generic``.
+
+    It means the same program. ``target``: of a program that states none. Raises `DiagnosticError` for a program
+    with errors, and where the form cannot express something in it; `UsageError` for a form that there is not.
+    """
+    return converted(program, form, target).text_or_raise()
+
+
+def converted(program: Program, form: str, target: str | Target | None = None) -> Rewritten:
+    """`convert`, with the findings."""
+    from ptokit.asm.convert import convert as printed
+    from ptokit.asm.convert import kernel_text
+
+    one_of(form, FORMS, "form")
+    source = read(program, target=target)
+    if source.diagnostics.errors:
+        return Rewritten(source.file, source.text, None, source.diagnostics)
+    if not source.module.text:
+        kernel_text(source.module, source.target_or(None))
+    result = printed(source.module, form)
+    found = Diagnostics()
+    found.extend([*source.diagnostics, *result.diagnostics])
+    return Rewritten(source.file, source.text, result.text, found)
+
+
+# `check`: everything that a target, or each of several, would refuse in a program.
 
 
 # Several targets at once: a result for each, and findings that say of which targets they are.
@@ -31,7 +215,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Several = list[str] | list[Target] | tuple[str | Target, ...]
+SeveralTargets = list[str] | list[Target] | tuple[str | Target, ...]
 """Targets to look at one after the other."""
 
 

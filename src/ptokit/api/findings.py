@@ -13,17 +13,13 @@ from typing import TYPE_CHECKING, Any
 import ptokit
 from ptokit import __version__
 from ptokit.diagnostics import CATALOGUE, Diagnostic, DiagnosticError, Diagnostics, Scope, Severity, catalogue
-from ptokit.diagnostics.diagnostic import text_of
-from ptokit.diagnostics.finding import proposed
-from ptokit.diagnostics.ignored import Ignore, ignores_of_python, ignores_of_text
-from ptokit.diagnostics.location import end_column
-from ptokit.diagnostics.render import summary
-from ptokit.diagnostics.sarif import Details, sarif
+from ptokit.diagnostics.diagnostic import Ignore, ignores_of_python, ignores_of_text, text_of
+from ptokit.diagnostics.finding import end_column, proposed
+from ptokit.diagnostics.render import Details, sarif, summary
 from ptokit.records import dataclass
 
 from .errors import UsageError
-from .program import Source
-from .settings import IGNORE_FORM, UNUSED_IGNORE
+from .program import IGNORE_FORM, UNUSED_IGNORE, Source
 
 # Findings of one target or several, as text, HTML, JSON and SARIF.
 
@@ -314,4 +310,4 @@ def load_catalogue() -> None:
     for module in pkgutil.walk_packages(ptokit.__path__, "ptokit."):
         if not module.name.startswith(("ptokit.cli.", "ptokit.lsp.")) and module.name not in _WITHOUT_RULES:
             importlib.import_module(module.name)
-    importlib.import_module("ptokit.cli.reporting")  # of the command line
+    importlib.import_module("ptokit.cli.outputs")  # of the command line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import overload
 
-from ptokit.asm.instruction_forms import text_forms
+from ptokit.asm.printing.forms import text_forms
 from ptokit.diagnostics import Rule
 from ptokit.isa.modules import MODULES
 from ptokit.isa.reference import (

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 
-from ptokit.arguments.grammar import Argument
-from ptokit.arguments.npy import as_parameter
+from ptokit.arguments.grammar import Argument, as_parameter
 from ptokit.diagnostics import DiagnosticError, Diagnostics
 from ptokit.ir.functions import check_runnable, readable_functions
 from ptokit.ir.launch import found_for, with_reached
@@ -22,17 +21,16 @@ from ptokit.records import dataclass
 from ptokit.run import MATMUL_MODES, Param, choose_entry
 from ptokit.run import Program as Compiled
 from ptokit.run.arguments import divided, sample
-from ptokit.run.outcome import redirected
+from ptokit.run.backends import redirected
 from ptokit.targets import Target
 from ptokit.types.choices import Backend
 from ptokit.types.dtypes import DType
 
 from .arguments import Result, copied, file_names, make, of_ranks, read_arguments, result_table
-from .check import PerTarget, Several, for_each, is_several, named_targets
+from .check import From, PerTarget, SeveralTargets, for_each, is_several, named_targets, origin
 from .errors import UsageError
 from .parts import Words, find_target, one_of, plain
 from .program import Called, Origin, Program, Source
-from .source import From, origin
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -116,14 +114,14 @@ def run(
     program: Program,
     args: Sequence[Any] = (),
     *,
-    target: Several,
+    target: SeveralTargets,
     **options: Unpack[RunOptions],
 ) -> PerTarget[RunResult]: ...
 def run(
     program: Program,
     args: Sequence[Any] = (),
     *,
-    target: str | Target | Several | None = None,
+    target: str | Target | SeveralTargets | None = None,
     default_target: str | Target | None = None,
     entry: str | None = None,
     blocks: int = 1,

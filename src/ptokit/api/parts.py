@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ptokit.diagnostics.diagnostic import preformatted
-from ptokit.targets import TARGETS, Target
-from ptokit.targets import target as target_named
-
 from .errors import UsageError
+
+if TYPE_CHECKING:
+    from ptokit.targets import Target
 
 # What pages and tables are made of, so that a terminal may show them in its own way.
 
@@ -130,17 +130,17 @@ def pages_of(source: str) -> list[str]:
 # Wrong usage: a function was asked for something that there is not.
 
 
-TARGET_CHOICES = ", ".join(TARGETS)
-
-
 def find_target(name: str | Target | None) -> Target | None:
     """The target called `name`, None for None. Raises `UsageError`."""
+    from ptokit.targets import TARGETS, Target  # with NumPy, which help does not need
+    from ptokit.targets import target as target_named
+
     if name is None or isinstance(name, Target):
         return name
     try:
         return target_named(name)
     except KeyError:
-        raise UsageError(f"{name!r} is not one of {TARGET_CHOICES}.{guess(name, TARGETS)}", "target") from None
+        raise UsageError(f"{name!r} is not one of {', '.join(TARGETS)}.{guess(name, TARGETS)}", "target") from None
 
 
 def guess(name: str, known: Iterable[str]) -> str:

@@ -1,30 +1,35 @@
-"""`sanitize`: a run under observation."""
+"""`sanitize`: a run under observation; `diff`: two kernels, or two ways of running one, on the same input."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypedDict, Unpack, overload
 
 from ptokit.arguments.derive import derive
+from ptokit.arguments.grammar import Argument
 from ptokit.diagnostics import Diagnostics
-from ptokit.run import Param, choose_entry
+from ptokit.records import dataclass
+from ptokit.run import MATMUL_MODES, Param, choose_entry
 from ptokit.sanitize import ORDERS, Report
 from ptokit.sanitize import sanitize as observe
-from ptokit.sanitize.auto import MODES
 from ptokit.sanitize.checks.flags import OPTIONAL
-from ptokit.sanitize.launch import Progress
+from ptokit.sanitize.launch import MODES, Progress
 from ptokit.targets import Target
+from ptokit.watch.diff import Difference, Side, StepDifference, Tolerance
+from ptokit.watch.diff import diff as run_both
+from ptokit.watch.seen import Seen
 
 from .arguments import copied, make, of_ranks, read_arguments
-from .check import PerTarget, Several, for_each, is_several, named_targets
+from .check import From, PerTarget, SeveralTargets, for_each, is_several, named_targets, origin
 from .errors import UsageError
 from .findings import Found, Selection, reported, selection
-from .launch import as_parameters, read_for, read_without_arguments
-from .parts import find_target, one_of
+from .launch import BACKENDS, as_parameters, prepare, read_for, read_without_arguments
+from .parts import Part, Table, Words, find_target, one_of, plain
 from .program import Program, Source
-from .source import From, origin
+
+# `sanitize`: a run under observation.
 
 
 class Reports(Found, PerTarget[Report]):
@@ -78,14 +83,14 @@ def sanitize(
     program: Program,
     args: Sequence[Any] = (),
     *,
-    target: Several,
+    target: SeveralTargets,
     **options: Unpack[SanitizeOptions],
 ) -> Reports: ...
 def sanitize(
     program: Program,
     args: Sequence[Any] = (),
     *,
-    target: str | Target | Several | None = None,
+    target: str | Target | SeveralTargets | None = None,
     default_target: str | Target | None = None,
     entry: str | None = None,
     blocks: int = 1,
@@ -153,7 +158,7 @@ def _looked_at(
     else:
         source = read_without_arguments(found.origin, target, default)
         if not source.diagnostics.errors:
-            made = _made(source, None if source.own_target else entry, blocks)
+            made = _arguments_for(source, None if source.own_target else entry, blocks)
         arguments = read_arguments(made)
     if source.diagnostics.errors:
         target_name = "" if target is None and source.target is None else source.target_or(target).name
@@ -170,7 +175,7 @@ def _looked_at(
     return report, source
 
 
-def _made(source: Source, entry: str | None, blocks: int) -> list[str]:
+def _arguments_for(source: Source, entry: str | None, blocks: int) -> list[str]:
     """Arguments made from the text of a kernel. Raises `UsageError` for one that talks with others: its text does not
     tell who they are."""
     kernel = choose_entry(source.module, entry)
@@ -194,3 +199,194 @@ def _select(reports: Reports, sources: Sequence[Source], chosen: Selection) -> N
     found = reported(symptoms, kept_from_running, chosen, ran=True)
     for target, report in reports.items():
         report.keep(found[target])
+
+
+# `diff`: two kernels, or two ways of running one, on the same input.
+
+
+SCHEMA_VERSION = 1
+"""Of the JSON report."""
+
+
+@dataclass
+class DiffReport:
+    """What `diff` found. True as a condition if nothing differs."""
+
+    names: tuple[str, str]  # of the sides: kernel and target, and what else tells them apart
+    difference: Difference
+    diagnostics: tuple[Diagnostics, Diagnostics]
+
+    @property
+    def same(self) -> bool:
+        """True if nothing differs."""
+        return not self.difference
+
+    def __bool__(self) -> bool:
+        return self.same
+
+    def parts(self) -> list[Part]:
+        """What the terminal shows."""
+        found = self.difference
+        out: list[Part] = [Words(f"{letter} is {name}") for letter, name in zip("AB", self.names)]
+        for letter, ops in zip("AB", found.alone):
+            if ops:
+                places = ", ".join(f"line {op.location.line} ({op.name.removeprefix('pto.')})" for op in ops[:3])
+                more = f" and {len(ops) - 3} more" if len(ops) > 3 else ""
+                out.append(Words(f"only in {letter}: {places}{more}"))
+        for letter, error in zip("AB", found.failed):
+            if error is not None:
+                at = error.diagnostics[0]
+                out.append(Words(f"{letter} fails: {at.location}: {at.message} [{at.rule}]"))
+        out.append(Words())
+        if found.first is not None:
+            out.extend(_first(found.first))
+        elif found.writer is not None:
+            seen = found.writer
+            out.append(Words("Instructions of native code cannot be watched; the arguments are compared."))
+            out.append(Words(f"The first element that differs is written by {_place(seen)}"))
+        elif self.same:
+            compared = f"{found.compared} results of instructions" if found.compared else "all arguments"
+            out.append(Words(f"no difference in {compared}"))
+        rows = [
+            [
+                a.name,
+                f"{a.count} of {a.size}" if a.count else "-",
+                "" if a.first is None else _index(a.first),
+                *(("", "") if a.values is None else map(_exact, a.values)),
+            ]
+            for a in found.arguments
+        ]
+        if rows and not self.same:
+            out += [Words(), Table(["argument", "differs", "first at", "A", "B"], rows)]
+        return out
+
+    def __str__(self) -> str:
+        return plain(self.parts())
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as a JSON object (docs/formats.md)."""
+        found = self.difference
+        first = None
+        if found.first is not None:
+            both = {"a": _seen(found.first.a), "b": _seen(found.first.b)}
+            values = None if found.first.first is None else [v.item() for v in _values(found.first)]
+            first = {**both, "count": found.first.count, "index": found.first.first, "values": values}
+        arguments = [{"name": a.name, "count": a.count, "size": a.size, "index": a.first} for a in found.arguments]
+        failed = [None if error is None else str(error) for error in found.failed]
+        return {
+            "version": SCHEMA_VERSION,
+            "same": self.same,
+            "sides": list(self.names),
+            "compared": found.compared,
+            "first": first,
+            "arguments": arguments,
+            "only": [[op.location.line for op in ops] for ops in found.alone],
+            "failed": failed,
+        }
+
+
+def _first(found: StepDifference) -> list[Part]:
+    out: list[Part] = [Words("The first result that differs:"), Words()]
+    out += [Words(f"  {letter}  {_place(seen)}") for letter, seen in zip("AB", (found.a, found.b))]
+    if found.first is None:
+        shapes = [seen.what for seen in (found.a, found.b)]
+        return [*out, Words(), Words(f"its shapes differ: {shapes[0]} in A, {shapes[1]} in B")]
+    a, b = _values(found)
+    size = found.a.array.size if found.a.array is not None else 0
+    differ = f"{found.count} of {size} elements differ"
+    first = f"the first at {_index(found.first)}: {_exact(a)} in A, {_exact(b)} in B"
+    return [*out, Words(), Words(f"{differ}; {first}")]
+
+
+def _values(found: StepDifference) -> tuple[Any, Any]:
+    assert found.a.array is not None
+    assert found.b.array is not None
+    return found.a.array[found.first], found.b.array[found.first]
+
+
+def _exact(value: Any) -> str:
+    """All digits that tell a number from its neighbours."""
+    return str(value.item() if value.dtype.kind in "biu" else value)
+
+
+def _index(first: tuple[int, ...]) -> str:
+    return "(" + ", ".join(map(str, first)) + ")"
+
+
+def _place(seen: Seen) -> str:
+    return f"{seen.location}: {seen.instruction} into {seen.name or seen.operand} ({seen.when})"
+
+
+def _seen(seen: Seen) -> dict[str, Any]:
+    place = {"file": seen.location.file, "line": seen.line, "column": seen.location.column}
+    when = {"block": seen.block, "core": seen.core, "loops": {name: int(value) for name, value in seen.loops}}
+    return {**place, **when, "instruction": seen.instruction, "name": seen.name, "operand": seen.operand}
+
+
+def diff(
+    a: Program,
+    b: Program | None = None,
+    args: Sequence[Any] = (),
+    *,
+    target: str | Target | tuple[str | Target | None, str | Target | None] | None = None,
+    entry: str | tuple[str | None, str | None] | None = None,
+    blocks: int = 1,
+    matmul: str | tuple[str, str] = "exact",
+    backend: str | tuple[str | None, str | None] | None = None,
+    vector_cores: int = 2,
+    extended: bool = False,
+    rtol: float = 0.0,
+    atol: float = 0.0,
+    progress: Callable[[str], None] = lambda text: None,
+) -> DiffReport:
+    """Run two programs on copies of the same arguments, and find the first instruction whose results differ.
+
+    ``b``: None for the same program as ``a``, run in another way. ``target``, ``entry``, ``matmul`` and ``backend``:
+    as for `run`, one value or a pair. ``rtol``, ``atol``: what may differ, ``atol + rtol * |B|``; by default nothing.
+    Raises `DiagnosticError` for programs that are refused, `UsageError` for a value that there is not.
+    """
+    if blocks < 1:
+        raise UsageError(f"{blocks} is less than 1.", "blocks")
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if not 0 <= tolerance < float("inf"):
+            raise UsageError(f"{tolerance} is not a number from 0 on.", name)
+    arguments = read_arguments(args)
+    sides: list[Side] = []
+    made: dict[Argument, Any] = {}
+    found: list[Diagnostics] = []
+    for k, program in enumerate((a, a if b is None else b)):
+        mode, way = one_of(_of(matmul, k), MATMUL_MODES, "matmul"), _of(backend, k)
+        if way is not None:
+            one_of(way, BACKENDS, "backend")
+        options: dict[str, Any] = {"entry": _of(entry, k), "vector_cores": vector_cores, "extended": extended}
+        kernel = prepare(program, arguments, target=_of(target, k), **options)
+        values = [_both_get(argument, made) for argument in kernel.arguments]
+        sides.append(Side(kernel.program, as_parameters(values, kernel.program.params), mode, way))
+        found.append(kernel.diagnostics)
+    how: dict[str, Any] = {"tolerance": Tolerance(rtol, atol), "progress": progress}
+    difference = run_both(sides[0], sides[1], blocks, **how)
+    return DiffReport(_names(sides), difference, (found[0], found[1]))
+
+
+def _both_get(argument: Argument, made: dict[Argument, Any]) -> Any:
+    """The value of an argument, which both sides get."""
+    if argument not in made:
+        (made[argument],) = make([argument])
+    return made[argument]
+
+
+def _of(value: Any, side: int) -> Any:
+    return value[side] if isinstance(value, tuple) else value
+
+
+def _names(sides: Sequence[Side]) -> tuple[str, str]:
+    """What the sides are, with the options that they do not share."""
+    one, other = sides
+    out = []
+    for side in sides:
+        more = [side.matmul] if one.matmul != other.matmul else []
+        more += [side.backend or "by itself"] if one.backend != other.backend else []
+        file = side.program.module.file or "a text"
+        what = ", ".join([f"{side.program.name} of {file} on {side.program.target.name}", *more])
+        out.append(what)
+    return out[0], out[1]

@@ -1,4 +1,13 @@
-"""The grammar of ``--arg``: what a kernel argument that is written as text stands for.
+"""The grammar of ``--arg``, arrays that it makes, and .npy files with types that NumPy has no name for.
+
+``random`` draws floats uniformly from [-1, 1) and rounds them to the type, signed integers from -8 .. 7, unsigned ones
+from 0 .. 15, and e8m0 scales from the powers of two 2^-3 .. 2^3. The generator is NumPy's ``default_rng(seed)``.
+
+| form | argument |
+|---|---|
+| ``mmap:PATH.npy`` | the array in a file, read where the kernel reads it |
+| ``mmap:PATH.npy:rw`` | the same; the kernel changes the file |
+| ``mmap:PATH.npy:DTYPE:SHAPE`` | a new file with an array of zeros, which the kernel changes |
 
 | form | argument |
 |---|---|
@@ -6,9 +15,9 @@
 | ``zeros:DTYPE:SHAPE``, ``ones:DTYPE:SHAPE`` | constant array |
 | ``full:VALUE:DTYPE:SHAPE`` | array of VALUE |
 | ``arange:DTYPE:SHAPE`` | 0, 1, 2, …, wrapping around where the type ends |
-| ``random:DTYPE:SHAPE[:seed=N]`` | see `ptokit.arguments.generators`; the default seed is the position |
+| ``random:DTYPE:SHAPE[:seed=N]`` | see `ptokit.arguments.grammar`; the default seed is the position |
 | ``uninit:DTYPE:SHAPE`` | array for output only: the sanitizer reports reads of what the kernel has not written |
-| ``mmap:PATH.npy`` … | the array stays in its file: see `ptokit.arguments.npy` |
+| ``mmap:PATH.npy`` … | the array stays in its file: see `ptokit.arguments.grammar` |
 | ``block_idx``, ``block_num``, ``subblock_idx``, ``subblock_num`` | the number that each core has of its own |
 | ``rank``, ``ranks``, ``comm`` | on several devices: the rank, how many there are, the communication context |
 | ``peer:NAME:+1``, ``peer:NAME:0`` | the array that the next rank, or rank 0, has as the argument NAME |
@@ -20,15 +29,260 @@ DTYPE is a short name of `ptokit.types.dtypes` or any other spelling of it, SHAP
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
+import numpy as np
+
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Scope, Severity, define
 from ptokit.ir.launch import Each, Peer, Query, RankQuery
 from ptokit.records import dataclass
+from ptokit.types.dtypes import DTYPES, DType, dtype, is_dtype
 
-from .generators import GENERATORS, ArgumentSyntaxError, parse_number
-from .npy import load_array, mapped
+# Arrays made on the command line: ``zeros``, ``ones``, ``full``, ``arange``, ``random``, ``uninit``.
+
+
+Make = Callable[[], np.ndarray]
+
+
+class ArgumentSyntaxError(ValueError):
+    """Text that the grammar does not have; a usage error."""
+
+
+def parse_number(text: str) -> int | float | bool | None:
+    """The number `text` stands for: decimal, hexadecimal, float, ``true`` or ``false``; None if it is none."""
+    if text in ("true", "false"):
+        return text == "true"
+    sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
+    if re.fullmatch(r"0[xX][0-9a-fA-F]{1,32}", digits):
+        return sign * int(digits, 16)
+    if re.fullmatch(r"[0-9]{1,40}", digits):
+        return sign * int(digits)
+    if re.fullmatch(r"([0-9]+\.[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|inf|nan", digits):
+        return sign * float(digits)
+    return None
+
+
+def _constant(value: str) -> Callable[[list[str], int], Make]:
+    def read(fields: list[str], _: int) -> Make:
+        return _filled(value, *dtype_and_shape(fields))
+
+    return read
+
+
+def _full(fields: list[str], _: int) -> Make:
+    if len(fields) != 3:
+        raise ArgumentSyntaxError("expected full:VALUE:DTYPE:SHAPE, for example full:0.5:f32:64x64")
+    return _filled(fields[0], *dtype_and_shape(fields[1:]))
+
+
+def _filled(text: str, element: DType, shape: tuple[int, ...]) -> Make:
+    value = parse_number(text)
+    if value is None:
+        raise ArgumentSyntaxError(f"{text!r} is not a number")
+    if element.is_integer:
+        low = -(1 << (element.bits - 1)) if element.signed else 0
+        high = (1 << (element.bits - 1 if element.signed else element.bits)) - 1
+        if value != value or math.isinf(value) or int(value) != value or not low <= value <= high:
+            raise ArgumentSyntaxError(f"{text} is not a value of {element.name} ({low} .. {high})")
+        value = int(value)
+    if value == 0:
+        return lambda: np.zeros(stored_shape(element, shape), element.value or element.storage)
+    return lambda: _encode(np.full(shape, value), element)
+
+
+def _arange(fields: list[str], _: int) -> Make:
+    element, shape = dtype_and_shape(fields)
+    return lambda: _encode(np.arange(math.prod(shape)).reshape(shape), element)
+
+
+def _random(fields: list[str], position: int) -> Make:
+    seed = position
+    if len(fields) == 3:
+        match = re.fullmatch(r"seed=([0-9]{1,18})", fields.pop())
+        if match is None:
+            raise ArgumentSyntaxError("expected random:DTYPE:SHAPE:seed=N, for example random:f16:1024:seed=3")
+        seed = int(match[1])
+    element, shape = dtype_and_shape(fields)
+
+    def make() -> np.ndarray:
+        rng = np.random.default_rng(seed)
+        if element.name == "e8m0":
+            values = np.exp2(rng.integers(-3, 4, shape))
+        elif element.is_float:
+            values = rng.random(shape, np.float32) * np.float32(2) - np.float32(1)
+        elif element.signed:
+            values = rng.integers(-8, 8, shape)
+        else:
+            values = rng.integers(0, 16, shape)
+        return _encode(values, element)
+
+    return make
+
+
+def _uninit(fields: list[str], _: int) -> Make:
+    element, shape = dtype_and_shape(fields)
+
+    def make() -> np.ndarray:
+        from ptokit.sanitize import uninit
+
+        return uninit(shape, element)
+
+    return make
+
+
+GENERATORS: dict[str, Callable[[list[str], int], Make]] = {
+    "zeros": _constant("0"),
+    "ones": _constant("1"),
+    "full": _full,
+    "arange": _arange,
+    "random": _random,
+    "uninit": _uninit,
+}
+
+
+def dtype_and_shape(fields: list[str]) -> tuple[DType, tuple[int, ...]]:
+    """The element type and the sizes that ``DTYPE:SHAPE`` names. Raises `ArgumentSyntaxError`."""
+    if len(fields) != 2:
+        raise ArgumentSyntaxError("expected NAME:DTYPE:SHAPE, for example zeros:f32:64x64")
+    spelling, sizes = fields
+    if not is_dtype(spelling):
+        raise ArgumentSyntaxError(f"{spelling!r} is not an element type; there are {', '.join(DTYPES)}")
+    if not re.fullmatch(r"[0-9]{1,15}(x[0-9]{1,15}){0,7}", sizes):
+        raise ArgumentSyntaxError(f"{sizes!r} is not a shape; write elements, such as 1024 or 16x64")
+    shape = tuple(int(n) for n in sizes.split("x"))
+    if math.prod(shape) * dtype(spelling).size >= 1 << 62:
+        raise ArgumentSyntaxError(f"an array of shape {sizes} is larger than any memory")
+    return dtype(spelling), shape
+
+
+def stored_shape(element: DType, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Shape of the array that holds `shape` elements: one byte for two where the type is packed."""
+    return (element.nbytes(math.prod(shape)),) if element.packed else shape
+
+
+def _encode(values: np.ndarray, element: DType) -> np.ndarray:
+    if element.value is not None:
+        return values.astype(element.value)
+    from ptokit.types.codecs import encode, pack_nibbles
+
+    codes = encode(element, values, saturate=False)
+    return pack_nibbles(codes.reshape(-1)) if element.packed else codes
+
+
+# Arrays in .npy files, which have no names for bf16 and the 8-bit and 4-bit types, and those that stay there.
+
+
+# The rule of files with arguments.
+
+
+ARGUMENT_FILE = define(
+    "CLI-01",
+    "an argument file is a readable .npy array of numbers",
+    scope=Scope.RUN,
+    why="The kernel works on the array's elements; a pickle, an archive or a cut-off file has none to give.",
+    source="docs/formats.md, Arguments",
+    example="{--arg x.npy        with numpy.save('x.npy', numpy.zeros((64, 64), "
+    "numpy.float32))|--arg x.npy        with a text file, an .npz archive or an array of Python objects}",
+    unrun="it is about files",
+)
+
+
+# Arrays in .npy files, which have no names for bf16 and the 8-bit and 4-bit types.
+
+
+NATIVE = frozenset(map(np.dtype, "?bhilqBHILQefd"))
+"""The element types that NumPy's own files can name."""
+
+
+def load_array(path: str) -> np.ndarray:
+    """The array in a .npy file, as a new C-contiguous array of native byte order. Raises `DiagnosticError`."""
+    # Mapping checks the size a header claims against the file before anything is allocated.
+    loaded = open_array(path, "r")
+    return np.array(loaded, dtype=loaded.dtype.newbyteorder("="), order="C", subok=False)
+
+
+def open_array(path: str, mode: Literal["r", "r+"]) -> np.ndarray:
+    """The array in a .npy file, mapped to read or to change the file. Raises `DiagnosticError`."""
+    try:
+        loaded = np.load(path, mmap_mode=mode, allow_pickle=False)
+    except FileNotFoundError:
+        raise _unusable(path, "the file does not exist") from None
+    except PermissionError:
+        raise _unusable(path, "no permission") from None
+    except Exception as error:  # a malformed header ends in whatever NumPy's reader happens to trip over
+        raise _unusable(path, f"not a usable .npy file: {_first_line(error)}") from None
+    if not isinstance(loaded, np.ndarray):
+        raise _unusable(path, "an .npz archive, not an .npy file")
+    if loaded.dtype.kind not in "fiubV" or loaded.dtype.names is not None or loaded.dtype.subdtype is not None:
+        raise _unusable(path, f"elements of type {loaded.dtype} are not numbers")
+    return loaded
+
+
+def as_parameter(value: Any, wanted: DType) -> Any:
+    """`value` with raw unsigned integers (or NumPy voids) reinterpreted as `wanted` where NumPy lacks that type.
+
+    Everything else is returned as it is: whether it suits the parameter is for the launch to say.
+    """
+    if not isinstance(value, np.ndarray) or wanted.value in NATIVE:
+        return value
+    raw = value.dtype == wanted.storage or (value.dtype.kind == "V" and value.dtype.itemsize == wanted.size)
+    if not raw:
+        return value
+    return value.view(wanted.storage if wanted.value is None else wanted.value)
+
+
+def portable(array: np.ndarray) -> np.ndarray:
+    """`array`, or its raw unsigned integers where NumPy itself lacks the element type."""
+    return array if array.dtype in NATIVE else array.view(np.dtype(f"u{array.dtype.itemsize}"))
+
+
+def _unusable(path: str, why: str) -> DiagnosticError:
+    message = f"argument file {path}: {why}"
+    hint = "write it with numpy.save, or use a generator such as zeros:f32:64x64"
+    return DiagnosticError(Diagnostic(ARGUMENT_FILE.id, Severity.ERROR, message, Location(path), hint))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0][:200]
+
+
+# Arrays that stay in their files: tensors larger than memory.
+
+
+def mapped(text: str) -> tuple[str, bool, Callable[[], np.ndarray]]:
+    """Of `text`, without ``mmap:``: the file, whether a kernel changes it, what makes the array.
+
+    Raises `ArgumentSyntaxError`.
+    """
+    found = re.fullmatch(r"(.+?\.npy)(?::(rw|[^:]+:[^:]+))?", text)
+    if found is None:
+        raise ArgumentSyntaxError("expected mmap:PATH.npy, mmap:PATH.npy:rw or mmap:PATH.npy:DTYPE:SHAPE")
+    path, rest = found[1], found[2]
+    if rest in (None, "rw"):
+        return path, rest == "rw", lambda: open_array(path, "r" if rest is None else "r+")
+    element, shape = dtype_and_shape(rest.split(":"))
+    return path, True, lambda: _create(path, np.dtype(element.value or element.storage), stored_shape(element, shape))
+
+
+def _create(path: str, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    if Path(path).exists():
+        message = f"argument file {path}: it exists already"
+        hint = f"write mmap:{path}:rw to let the kernel change it"
+        raise DiagnosticError(Diagnostic(ARGUMENT_FILE.id, Severity.ERROR, message, Location(path), hint))
+    stored = dtype if dtype in NATIVE else np.dtype(f"u{dtype.itemsize}")
+    try:
+        return np.lib.format.open_memmap(path, mode="w+", dtype=stored, shape=shape)
+    except (OSError, ValueError) as error:
+        message = f"argument file {path}: {getattr(error, 'strerror', None) or error}"
+        raise DiagnosticError(Diagnostic(ARGUMENT_FILE.id, Severity.ERROR, message, Location(path))) from None
+
+
+# The grammar of ``--arg``: what a kernel argument that is written as text stands for.
+
 
 Value = Any  # np.ndarray, int, float, bool, Query, RankQuery, Peer or Each
 _QUERIES = tuple(query.value for query in Query)

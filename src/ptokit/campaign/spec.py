@@ -32,16 +32,14 @@ from pathlib import Path
 from typing import Any
 
 from ptokit.api.program import PYTHON, below, has_kernels, split
-from ptokit.arguments.generators import ArgumentSyntaxError
-from ptokit.arguments.grammar import parse_argument
+from ptokit.arguments.grammar import ArgumentSyntaxError, parse_argument
 from ptokit.conformance.compare import tolerance
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Rule, Severity
 from ptokit.records import dataclass
 from ptokit.targets import TARGETS
 from ptokit.types.choices import Backend, Matmul, Order, RuleSet
 
-from .case import Action, Case
-from .programs import PROGRAMS, SPEC, Given, PythonFile, TextFile, programs_in
+from .case import PROGRAMS, SPEC, Action, Case, Given, PythonFile, TextFile, programs_in
 
 DEFAULT_DO = (Action.CHECK, Action.RUN, Action.SANITIZE)
 DEFAULT_SECONDS = 300.0

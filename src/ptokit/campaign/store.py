@@ -17,8 +17,7 @@ from typing import Any
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
 
-from .case import Case, Result, Status
-from .programs import RESULTS
+from .case import RESULTS, Case, Result, Status
 
 APPLICATION = 0x70746F31
 """What the header of the file says about who made it."""

@@ -15,9 +15,7 @@ from ptokit.api.arguments import copied, of_ranks
 from ptokit.api.errors import UsageError
 from ptokit.api.launch import as_parameters
 from ptokit.arguments.derive import derive
-from ptokit.arguments.generators import ArgumentSyntaxError
-from ptokit.arguments.grammar import parse_argument
-from ptokit.arguments.npy import as_parameter, load_array, portable
+from ptokit.arguments.grammar import ArgumentSyntaxError, as_parameter, load_array, parse_argument, portable
 from ptokit.asm import ParseResult, parse_module
 from ptokit.conformance.compare import Want, show_element, tolerance
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity
@@ -28,8 +26,7 @@ from ptokit.run.program import Program, choose_entry, compile_program
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
 
-from .case import UNKNOWN, Action, Case, Result, Status, read_case
-from .programs import TARGET, compiled
+from .case import TARGET, UNKNOWN, Action, Case, Result, Status, compiled, read_case
 from .sources import digests, files_read, load, remember
 
 KEPT = 20

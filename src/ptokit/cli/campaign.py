@@ -1,8 +1,9 @@
-"""``ptokit campaign``: many programs on many arguments, and the report of what came out."""
+"""``ptokit campaign`` and ``ptokit conformance``: many programs, and known answers."""
 
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,22 +12,88 @@ from typing import Any
 
 import typer
 
-from ptokit.api.parts import find_target, one_of
+from ptokit.api.parts import find_target, one_of, unknown
 from ptokit.campaign.case import Action, Status
-from ptokit.campaign.run import run_campaign
+from ptokit.campaign.run import Change, Summary, page, run_campaign, summarise
 from ptokit.campaign.spec import DEFAULT_DO, Spec, of_paths, read_bytes, read_spec
 from ptokit.campaign.store import AGAIN, MOVED, Store
-from ptokit.campaign.summary import Change, Summary, page, summarise
-from ptokit.conformance.report import Outcome, junit_xml
-from ptokit.conformance.report import Result as JUnitCase
+from ptokit.conformance.compare import Outcome, Report, junit_xml, report
+from ptokit.conformance.compare import Result as JUnitCase
+from ptokit.conformance.runner import Cases, Job, open_cases, replay_all
 from ptokit.diagnostics.render import visible_name
 from ptokit.workers.executors import cores
 
 from .check import say_left_out
-from .console import bold, remark, said_when_interrupted, say, table
-from .outputs import check_writable, write_whole
-from .progress import Progress
-from .reporting import REPORT_FILE
+from .console import Progress, bold, remark, said_when_interrupted, say, table
+from .outputs import REPORT_FILE, check_writable, write_whole
+
+# ``ptokit conformance``: known answers, replayed and judged.
+
+
+def replay_folder(
+    directory: str,
+    target: str | None,
+    op: str | None,
+    processes: int,
+    executor: str,
+    junit: str | None,
+    root: str | None,
+) -> bool:
+    """Replay the cases in `directory` and print what came out; True if none failed.
+
+    Raises `DiagnosticError` for a folder that cannot be read or a report that cannot be written.
+    """
+    folder = Path(directory)
+    if root is not None and not os.path.isdir(root):
+        raise typer.BadParameter(f"there is no folder {root!r}.", param_hint="--root")
+    wanted = find_target(target)
+    top = None if root is None else Path(root)
+    if junit is not None:
+        check_writable(Path(junit), "the report", REPORT_FILE)
+    cases = open_cases(folder, top)
+    jobs = _of_instruction(cases, op, directory)
+    if wanted is not None:
+        jobs = [job for job in jobs if job.target == wanted.name]
+    with Progress(f"replaying {directory}", "cases") as progress:
+        results = list(
+            replay_all(folder, cases, jobs, executor=executor, processes=processes, root=top, progress=progress)
+        )
+    if junit is not None:
+        write_whole(Path(junit), junit_xml(directory, results), "the report", REPORT_FILE)
+    _show_outcomes(report(results), cases.kind)
+    return not any(result.outcome is Outcome.FAILED for result in results)
+
+
+def _of_instruction(cases: Cases, op: str | None, directory: str) -> list[Job]:
+    """The jobs that concern `op`. A name that none of them has is a usage error."""
+    if op is None:
+        return cases.jobs
+    jobs = [job for job in cases.jobs if job.concerns(op)]
+    if not jobs:
+        known = sorted({job.op.upper() for job in cases.jobs})
+        raise unknown(cases.kind, op, known, f"ptokit conformance {directory}", "op")
+    return jobs
+
+
+def _show_outcomes(found: Report, kind: str) -> None:
+    if found.rows:
+        headers = (kind, "target", *map(str, Outcome))
+        rows = [(op, target, *(str(counts[o] or "-") for o in Outcome)) for op, target, counts in found.rows]
+        table(headers, rows, right=headers[2:])
+    if found.skipped:
+        say(f"\n{bold('Skipped')}")
+        table(("cases", "why"), [(str(n), why) for why, n in found.skipped], right=("cases",))
+    if found.failures:
+        say(f"\n{bold('Failed')}")
+        rows = [(r.case, r.target, r.message) for r in found.failures]
+        table(("case", "target", "first difference"), rows)
+    if found.rows:
+        say()
+    say(found.last_line)
+
+
+# ``ptokit campaign``: many programs on many arguments, and the report of what came out.
+
 
 SHOWN = 20
 """Failures and changes listed on the terminal; the page has all of them."""
@@ -70,10 +137,10 @@ def run(
     if format == "text":
         say_left_out(paths)
         remark(f"{time.perf_counter() - start:.1f} s; results in {visible_name(str(file))}")
-    return report(str(file), html, junit, format)
+    return last_run(str(file), html, junit, format)
 
 
-def report(file: str, html: str | None, junit: str | None, format: str) -> bool:
+def last_run(file: str, html: str | None, junit: str | None, format: str) -> bool:
     """Show the last run in a file of results; True if every case passed. Raises `DiagnosticError`."""
     _check_files(html, junit)
     with Store(Path(file), create=False) as store:
@@ -87,7 +154,7 @@ def report(file: str, html: str | None, junit: str | None, format: str) -> bool:
     if format == "json":
         say(json.dumps(_json(summary), indent=2))
     else:
-        _show(summary)
+        _show_summary(summary)
     return not summary.failed and summary.finished
 
 
@@ -131,7 +198,7 @@ def _check_files(*names: str | None) -> None:
             check_writable(Path(name), "the report", REPORT_FILE)
 
 
-def _show(summary: Summary) -> None:
+def _show_summary(summary: Summary) -> None:
     statuses = [s.value for s in Status if summary.counts[s.value]] + ["missing"] * bool(summary.counts["missing"])
     headers = ("action", "target", *statuses)
     rows = [

@@ -12,19 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ptokit.api.check import CheckReport, check
+from ptokit.api.check import At, CheckReport, check
 from ptokit.api.errors import UsageError
 from ptokit.api.findings import ByTarget, counts, labels, limited, merged
-from ptokit.api.program import STDIN, expand, split, without_kernels
-from ptokit.api.settings import settings_for
-from ptokit.api.source import At
+from ptokit.api.program import STDIN, expand, settings_for, split, without_kernels
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location
 from ptokit.diagnostics.finding import Edit, edited, together
 from ptokit.diagnostics.render import summary, visible_name
 
 from .console import emit, remark, say, show_diagnostics
-from .outputs import refuse_special, write_whole
-from .reporting import FIXED_FILE, Reporting, left_out_text, report_forms
+from .outputs import FIXED_FILE, Reporting, left_out_text, refuse_special, report_forms, write_whole
 
 # ``--fix`` and ``--diff``: what findings propose, written into the file where it helps.
 

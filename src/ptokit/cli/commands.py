@@ -129,8 +129,7 @@ def run(
 ) -> None:
     """Run a kernel and show what it left in its arguments."""
     from .console import said_when_interrupted
-    from .run import run_file
-    from .watch import Watching
+    from .run import Watching, run_file
 
     with said_when_interrupted(lambda: "no output was saved"):
         run_file(
@@ -221,7 +220,7 @@ def sanitize(
     core: Core = None,
 ) -> None:
     """Find races, missing flags, deadlocks and uninitialised data."""
-    from .reporting import Reporting
+    from .outputs import Reporting
     from .sanitize import sanitize_file
 
     status = sanitize_file(
@@ -289,7 +288,7 @@ def diff(
     extended: Extended = False,
 ) -> None:
     """Find the first instruction whose results differ between two kernels or ways of running."""
-    from ptokit.api.diff import diff as compare
+    from ptokit.api.sanitize import diff as compare
 
     from .console import show_diagnostics, show_parts
 
@@ -371,7 +370,7 @@ def check(
 ) -> None:
     """Report everything in files that the target would refuse."""
     from .check import check_files
-    from .reporting import Reporting
+    from .outputs import Reporting
 
     reporting = Reporting(format.value, select, ignore, max_errors, error_on_warning)
     passed = check_files(

@@ -9,9 +9,8 @@ import typer
 
 from ptokit.types.choices import Action
 
-from .completion import programs, targets
 from .console import EXIT_ERRORS
-from .options import ReportFormat, SanitizerMode
+from .options import ReportFormat, SanitizerMode, programs, targets
 
 # The options and help of ``ptokit campaign``.
 
@@ -78,12 +77,12 @@ def campaign(
     format: Annotated[ReportFormat, typer.Option(help="How to print the report.")] = ReportFormat.TEXT,
 ) -> None:
     """Check, run, sanitize and compare many programs, and keep every result."""
-    from .campaign import report, run
+    from .campaign import last_run, run
 
     if paths[0] == "report":
         if len(paths) != 2 or target or default_target or do or mode or out or jobs or timeout is not None or memory:
             raise typer.BadParameter("write: ptokit campaign report FILE", param_hint="PATH")
-        passed = report(paths[1], html, junit, format.value)
+        passed = last_run(paths[1], html, junit, format.value)
     else:
         passed = run(
             paths,
@@ -137,7 +136,7 @@ def conformance(
     ] = None,
 ) -> None:
     """Replay conformance cases and report differences."""
-    from .conformance import replay_folder
+    from .campaign import replay_folder
 
     if not replay_folder(directory, target, op, jobs, executor, junit, root):
         raise typer.Exit(1)
@@ -199,7 +198,7 @@ def lsp(
     ] = None,
 ) -> None:
     """Language server: findings as you type, hover, definitions, completion, layout."""
-    from .lsp import serve
+    from .docs import serve
 
     if not serve(target, tcp):
         raise typer.Exit(EXIT_ERRORS)

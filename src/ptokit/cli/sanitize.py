@@ -10,25 +10,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ptokit.api.check import to_look_at
+from ptokit.api.check import At, to_look_at
 from ptokit.api.findings import ByTarget, counts, labels, limited, merged, sarif_text
 from ptokit.api.findings import as_json as findings
-from ptokit.api.program import STDIN
+from ptokit.api.program import STDIN, settings_for
 from ptokit.api.sanitize import Reports, sanitize
-from ptokit.api.settings import settings_for
-from ptokit.api.source import At
 from ptokit.diagnostics import Diagnostic
-from ptokit.diagnostics.render import visible_name
-from ptokit.diagnostics.sarif import Details
-from ptokit.run.outcome import redirected
+from ptokit.diagnostics.render import Details, visible_name
+from ptokit.run.backends import redirected
 from ptokit.sanitize import Report
 from ptokit.targets import Target
 
 from .check import Repairs, mend
-from .console import EXIT_ERRORS, EXIT_UNCHECKED, remark, said_when_interrupted, say, show_diagnostics
-from .outputs import check_writable, write_whole
-from .progress import Progress
-from .reporting import REPORT_FILE, Reporting, left_out_text, report_forms
+from .console import EXIT_ERRORS, EXIT_UNCHECKED, Progress, remark, said_when_interrupted, say, show_diagnostics
+from .outputs import REPORT_FILE, Reporting, check_writable, left_out_text, report_forms, write_whole
 
 
 def sanitize_file(

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import typer
 
+from ptokit.api.check import At, Rewritten, converted, formatted
 from ptokit.api.program import STDIN, expand
-from ptokit.api.source import At
-from ptokit.api.text import Rewritten, converted, formatted
 from ptokit.asm.text.rules import TypeFaultError
 from ptokit.asm.types.tile import tile_buf
 from ptokit.diagnostics import Diagnostic, Location, Severity
@@ -22,8 +21,7 @@ from ptokit.targets import TARGETS
 from ptokit.types.tile import TileSpec
 
 from .console import PIPE_WIDTH, emit, is_terminal, remark, say, show_diagnostics, use_color, width_of
-from .outputs import check_writable, refuse_special, write_whole
-from .reporting import CONVERTED_FILE, FORMATTED_FILE, PICTURE_FILE
+from .outputs import CONVERTED_FILE, FORMATTED_FILE, PICTURE_FILE, check_writable, refuse_special, write_whole
 
 # ``ptokit convert``.
 

@@ -22,10 +22,9 @@ from ptokit.isa.check import broken_rules
 from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.site import UNKNOWN, Site
 from ptokit.isa.table import TABLE, Attr, Instr, Kind
-from ptokit.machine.calls import infos
 from ptokit.machine.lanes import Fault
-from ptokit.machine.tiles import Tile
-from ptokit.run.single import Single
+from ptokit.machine.tiles import Tile, infos
+from ptokit.run.program import Single
 from ptokit.targets import Target
 from ptokit.types.codecs import decode
 from ptokit.types.dtypes import DType
@@ -34,8 +33,7 @@ from ptokit.types.tensor import ConvSpec
 from ptokit.types.tile import TileSpec, offset_map
 
 from .cases import Case, Expectation, ViewCase
-from .compare import Want, show_element
-from .report import Outcome, Result
+from .compare import Outcome, Result, Want, show_element
 
 # Operands and arguments of a case, by the names of the instruction table.
 

@@ -12,16 +12,13 @@ from typing import Any
 from ptokit.diagnostics import DiagnosticError
 from ptokit.records import dataclass
 from ptokit.targets import TARGETS
-from ptokit.workers.drive import drive
-from ptokit.workers.executors import open_executor
+from ptokit.workers.executors import drive, open_executor
 from ptokit.workers.task import Answer, How, Task
 
 from .bench import replay
-from .cases import suite_of
-from .files import MANIFEST, read_manifest, refused
-from .programs import ProgramSuite
-from .report import Outcome, Result
-from .sync import SyncSuite
+from .cases import MANIFEST, read_manifest, refused, suite_of
+from .compare import Outcome, Result
+from .programs import ProgramSuite, SyncSuite
 
 VECTOR_FORMATS = ("pto-move-vectors", "pto-compute-vectors")
 VERSION = 1

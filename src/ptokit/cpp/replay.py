@@ -27,9 +27,8 @@ from ptokit.run import Program, compile_program
 from ptokit.run.program import Param
 from ptokit.targets import Target
 
-from .compiler import HEADERS, Options, find_compiler, macros
+from .compiler import HEADERS, Options, find_compiler, macros, rewritten
 from .kernels import CppFile, CppKernel
-from .launches import rewritten
 from .rules import COMPILE, REPLAY, refusal
 
 MEMORY = 1 << 32

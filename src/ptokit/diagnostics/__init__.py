@@ -1,10 +1,21 @@
 """Diagnostics: findings with a rule id, a place and a hint, and the catalogue of rules."""
 
 from .diagnostic import DiagnosticError, Diagnostics, KernelWarning
-from .evidence import Evidence
-from .finding import Diagnostic, Note, Severity
-from .location import UNKNOWN_LOCATION, Location
-from .rules import ALL_TARGETS, CATALOGUE, Doubt, Rule, RuleDecorator, Scope, catalogue, define, family, lookup, rule
+from .finding import UNKNOWN_LOCATION, Diagnostic, Location, Note, Severity
+from .rules import (
+    ALL_TARGETS,
+    CATALOGUE,
+    Doubt,
+    Evidence,
+    Rule,
+    RuleDecorator,
+    Scope,
+    catalogue,
+    define,
+    family,
+    lookup,
+    rule,
+)
 
 __all__ = [
     "ALL_TARGETS",

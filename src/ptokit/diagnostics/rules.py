@@ -1,4 +1,28 @@
-"""The rule catalogue: every check ptokit makes, by id.
+"""The rule catalogue: every check by id, its condition, what it rests on, and whether that makes an error.
+
+    rule("EW-A5-04", "…Tile(Vec, i8, 16, {256|320})…", evidence="device")(
+        "TSEL of 1-byte elements has at most 256 valid columns on a5.",
+        "dst.vc <= 256 if dst.dtype.size == 1",
+        "{dst} has {dst.vc} valid columns of {dst.dtype}; a5 reads a wrong mask beyond 256",
+    )
+
+A condition is text, and behind it stands the message. Names are those of operands and attributes of the instruction, of
+the fields of its site (``instr``, ``target``; ``o`` is the site itself), of `WORDS` (`isa.checks.compiling`), and of
+the module of the rule. It is Python, compiled when the first site asks (`isa.checks.compiling`):
+
+- What only the run knows breaks nothing: ``dst.vc <= 256`` becomes ``dst.vc > 256``, which is false of unknown sizes.
+- A condition about an operand that is absent, or that the instruction does not have, holds.
+- Behind ``if`` stands what must be known to be so. ``for t in data`` asks the same of several tiles: ``data`` are
+  destinations and sources, ``sources`` the latter, ``tiles`` also scratch; ``for t in (src0, src1)`` names them.
+- ``lanes = 256 // src.dtype.size`` before a condition names an expression for those that follow, and their messages;
+  ``if known(src.vc)`` is what must be known to be so for all that follow, functions too, up to the next such line.
+
+Messages show values in braces. ``{dst}`` is the name of an operand, ``{%dst}`` that of the value in its place; the
+finding is about the operands that are so named.
+
+What the library does not compile, the machine cannot do or a device shows to be wrong is an error. What only the
+reference assembler, a debug assertion or a document refuses is a warning; of a rule that covers both kinds of cases,
+the check returns a `Doubt` for the weaker ones. Every rule names its evidence; ``docs/evidence.md`` is made of that.
 
 A rule is data with one function. The function looks at a *site* (an instruction with its operands, see
 `ptokit.isa.site`) and returns a message if the rule is broken there. The same function serves the static check, where
@@ -8,7 +32,7 @@ some sizes are unknown, and the call at run time, where all are known.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from textwrap import dedent
@@ -17,9 +41,128 @@ from typing import Any, Protocol
 from ptokit.records import dataclass
 from ptokit.records.on_demand import OnDemand
 
-from .conditions import Check, Conditions, Part, conditions
-from .evidence import Evidence, verdict
 from .finding import Severity
+
+# Conditions of rules, written as they must hold.
+
+
+Found = str | tuple[str, str] | bool | None
+Check = Callable[[Any], Found]
+
+
+@dataclass(frozen=True, eq=False)
+class Need:
+    """A condition that must hold, and the message where it is known to be broken; where ``doubt`` holds, a warning.
+
+    The message may be left out, or begin with a semicolon, where the condition is one comparison: then it says first
+    what was seen. ``need("src.vr == dst.vr")`` says "src has 16 valid rows, dst has 8", ``need("src.cols <= 64")``
+    "src has 128 columns, more than 64".
+    """
+
+    condition: str
+    message: str = ""
+    hint: str = ""
+    doubt: str = ""
+    where: tuple[tuple[str, str], ...] = ()  # what further names stand for, which the rule states before
+    asked: str = ""  # what it states before that must be known, too
+
+
+@dataclass(frozen=True, eq=False)
+class When:
+    """A function of a site that is asked only where ``asked`` is known to hold."""
+
+    check: Check
+    where: tuple[tuple[str, str], ...]
+    asked: str
+
+
+need = Need
+Part = str | Need | Check
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """What a rule looks at, one after the other; what is found first is reported. ``module`` has the names."""
+
+    parts: tuple[Need | When | Check, ...]
+    module: Mapping[str, Any]
+    sentence: str = ""  # of rules that are made of them
+
+    def __call__(self, o: Any) -> Any:
+        return o.find(self)
+
+
+def first(*parts: Part) -> Conditions:
+    """Checks one after the other: conditions, each before its message, what `need` makes, and functions of a site."""
+    return conditions(parts, sys._getframe(1).f_globals)
+
+
+def shared(sentence: str, *parts: Part) -> Conditions:
+    """The same for several rules, with their sentence."""
+    return replace(conditions(parts, sys._getframe(1).f_globals), sentence=sentence)
+
+
+def conditions(parts: tuple[Part, ...], module: Mapping[str, Any]) -> Conditions:
+    """Checks that a module states; it has what conditions name beside the site."""
+    return Conditions(tuple(_paired(parts)), module)
+
+
+def _paired(parts: tuple[Part, ...]) -> Iterator[Need | When | Check]:
+    where: tuple[tuple[str, str], ...] = ()
+    asked = ""
+    rest = iter(parts)
+    for part in rest:
+        if isinstance(part, str):
+            name, defines, expression = part.partition(" = ")
+            if defines and name.isidentifier():
+                where += ((name, expression),)
+            elif part.startswith("if "):
+                asked = part.removeprefix("if ")
+            else:
+                yield Need(part, str(next(rest)), where=where, asked=asked)
+        elif isinstance(part, Need):
+            yield replace(part, where=where, asked=asked)
+        else:
+            yield When(part, where, asked) if asked else part
+
+
+# What a rule of instructions or of the assembler rests on, and whether that makes an error: `verdict`.
+
+
+class Evidence(StrEnum):
+    """Why a rule is one: what refuses or what happens on the device."""
+
+    ASSEMBLER = "assembler"  # the reference assembler refuses the text
+    STATIC_ASSERT = "static_assert"  # the library has no such form, or does not compile it
+    DEVICE = "device"  # the device faults, hangs, or does something else than the instruction says
+    LEGAL = "legal"  # it runs, and is hardly what was meant, or less exact than it looks
+    ASSERTION = "assertion"  # a debug assertion of the library, which release kernels do not contain
+    DOCUMENT = "document"  # a manual or specification says so, and neither library nor device shows it
+    SIMULATOR = "simulator"  # of the target cpu: the simulator on the host refuses it, or does something else
+    PTOKIT = "ptokit"  # no public source says what it would do, so that there is nothing to run
+
+
+WORDS = {
+    Evidence.ASSEMBLER: "the reference assembler refuses it",
+    Evidence.STATIC_ASSERT: "the library does not compile it",
+    Evidence.DEVICE: "the device faults, hangs or does something else",
+    Evidence.LEGAL: "it runs, hardly as it is meant",
+    Evidence.ASSERTION: "a debug assertion of the library refuses it",
+    Evidence.DOCUMENT: "a manual or specification says so",
+    Evidence.SIMULATOR: "the simulator refuses it, or does something else",
+    Evidence.PTOKIT: "no public source says what it would do",
+}
+
+REFUSING = frozenset({Evidence.STATIC_ASSERT, Evidence.DEVICE, Evidence.SIMULATOR, Evidence.PTOKIT})
+"""Kinds that make an error: of the target cpu, the simulator is the machine."""
+
+
+def verdict(evidence: Iterable[Evidence]) -> Severity:
+    """What a broken rule is. Under ``--rules assembler``, what the assembler refuses is an error, too."""
+    return Severity.WARNING if REFUSING.isdisjoint(evidence) else Severity.ERROR
+
+
+# The rule catalogue: every check ptokit makes, by id.
 
 
 class Doubt(str):
@@ -166,7 +309,7 @@ def rule(id: str, example: str = "", *, what: str = "", **fields: Any) -> RuleDe
     The first paragraph of the function's docstring is the sentence that must hold. A second one says why, and one that
     begins with "Decision:" which reading was chosen. A function that serves several rules, or is made by another, is
     given with the sentence: ``rule("EW-06", what="...")(in_types)``. Where the condition is text, it stands behind the
-    sentence (`ptokit.diagnostics.conditions`).
+    sentence (`ptokit.diagnostics.rules`).
     """
 
     def made(check: Part | None, /, *parts: Part) -> Rule:

@@ -1,6 +1,6 @@
 """Drawings for people: where the elements of a tile lie."""
 
-from .addresses import Place
-from .layout import LayoutMap, layout
+from .svg import LayoutMap, layout
+from .text import Place
 
 __all__ = ["LayoutMap", "Place", "layout"]

@@ -23,7 +23,7 @@ from ptokit.types.values import MultiTile
 from .control import is_loop
 from .core import Block, Function, Op, Value
 from .facts import Facts, instr_of
-from .survey import Marks, Survey
+from .structure_checks import Marks, Survey
 from .views import Breach, Breaches, alloc_tile, tassign
 
 # What the reference assembler asks of types of tiles, of allocations, and of scratch tiles by level.

@@ -12,11 +12,10 @@ from dataclasses import field
 from typing import Any, NamedTuple
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, Location
-from ptokit.diagnostics.location import Argument, argument_place, expression_at
+from ptokit.diagnostics.finding import Argument, argument_place, expression_at
 from ptokit.records import dataclass
-from ptokit.types.in_python import in_python
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import PartitionView, Ptr, TensorView, Type
+from ptokit.types.values import PartitionView, Ptr, TensorView, Type, in_python
 
 CPP_FILES = (".cpp", ".cce", ".cc", ".cxx", ".hpp", ".h", ".inl", ".tpp")
 """What the names of files with code of C++ end with."""

@@ -12,7 +12,7 @@ from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView, 
 
 from .core import Function, Module, Op, Value
 from .facts import Facts
-from .survey import Survey, Surveys
+from .structure_checks import Survey, Surveys
 from .views import Breach, Breaches
 
 # Checks of what passes between devices and cores: transfers, signals, barriers, caches, prefetches.

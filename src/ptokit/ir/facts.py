@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, RESIZED, result_of
-from ptokit.isa.seen import in_numbers
+from ptokit.isa.scratch import in_numbers
 from ptokit.isa.site import (
     UNKNOWN,
     AlignInfo,

@@ -21,7 +21,7 @@ from ptokit.types.values import Opaque, is_memref
 
 from .core import Function, Module, Op
 from .facts import instr_of, scalar_type, shown_op
-from .survey import Survey, Surveys
+from .structure_checks import Survey, Surveys
 
 # Checks of functions and of the module as a whole (assembly 14).
 

@@ -1,8 +1,27 @@
-"""Rules of pipes between cores, reserved buffers and asynchronous transfers (assembly 13.10, 14)."""
+"""Rules of pipes between cores and of transfers; checks of pipes that the fix-pipe fills (assembly 13.10, 14).
 
+An initialize op states it as ``acc_push_epilogue``; producer and consumer state the same, and the tiles at both ends
+have the types that it is for (PTOAS of August 2026, PTO.cpp).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
 from typing import Any
 
-from ptokit.diagnostics import Scope, Severity, define
+from ptokit.diagnostics import Diagnostics, Scope, Severity, define
+from ptokit.records import dataclass
+from ptokit.targets import A5, Target
+from ptokit.types.dtypes import DTYPES
+from ptokit.types.enums import BLayout, SLayout, TileType
+from ptokit.types.tile import TileSpec
+from ptokit.types.values import Scalar
+
+from .core import Block, Function, Module, Op
+from .structure_checks import Surveys
+
+# Rules of pipes between cores, reserved buffers and asynchronous transfers (assembly 13.10, 14).
 
 
 def _rule(id: str, what: str, example: str = "", **more: Any) -> None:
@@ -175,3 +194,279 @@ _rule(
     source="assembly 14",
     why="The offset is folded into the operation that uses the pointer; there is no register for it.",
 )
+
+
+# Checks of pipes that the fix-pipe fills: what it does to an accumulator on the way to a vector core.
+
+
+_SOURCE = "PTOAS 2026-08 PTO.cpp"
+
+
+_rule(
+    "FX-1",
+    "A pipe with acc_push_epilogue goes from cube to vector, whole (dir_mask = 1, nosplit = true, split = 0), through "
+    "a buffer that the consumer reserves; pipes have no other words of the fix-pipe.",
+    "{aic_initialize_pipe {dir_mask = 1, …, nosplit = true, acc_push_epilogue = …}|aic_initialize_pipe "
+    "{dir_mask = 2, …, acc_push_epilogue = …}}",
+    evidence="ptokit",
+    unrun="in words so far",
+)
+_rule(
+    "FX-2",
+    "acc_push_epilogue has a layout, a quantisation that the target knows, and a relu; both ends state the same.",
+    "{layout = nz2nd, quant = f32_f16, relu = no_relu at both|layout = nz2nd at the producer, nz2dn at the consumer}",
+    evidence="ptokit",
+    unrun="in words so far",
+)
+_rule(
+    "FX-3",
+    "The pushed accumulator and the popped tile have the types and layout of the epilogue, and a slot holds the tile.",
+    "{quant = f32_f16: an f32 accumulator is pushed, an f16 tile popped|quant = f32_f16, and the consumer pops f32}",
+    evidence="ptokit",
+    unrun="in words so far",
+)
+_rule(
+    "FX-4",
+    "A push that quantises has its set_quant_scalar or set_quant_vector before it in the block, for its pipe.",
+    """
+        {|  pto.set_quant_scalar(%s : f32) {id = 0}
+        }func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          return
+        }
+    """,
+    evidence="ptokit",
+)
+
+_HIDDEN = frozenset(
+    "stPhase st_phase atomicType atomic_type subBlockId subBlockid sub_blockid clipReluMode clip_relu_mode "
+    "isChannelSplit is_channel_split channelSplit channel_split".split()
+)
+_LAYOUTS = {
+    "nz2nd": (BLayout.RowMajor, SLayout.NoneBox),
+    "nz2dn": (BLayout.ColMajor, SLayout.NoneBox),
+    "nz2nz": (BLayout.ColMajor, SLayout.RowMajor),
+}
+_QUANTS: dict[str, tuple[str, str]] = {
+    "no_convert": ("f32 i32", "f32 i32"),
+    "f32_f16": ("f32", "f16"),
+    "f32_bf16": ("f32", "bf16"),
+    "req8_scalar": ("i32", "i8 u8"),
+    "req8_vec": ("i32", "i8"),
+    "deqf16_scalar": ("i32", "f16"),
+    "deqf16_vec": ("i32", "f16"),
+    "qf322b8_pre_scalar": ("f32", "i8 u8"),
+    "qf322b8_pre_vec": ("f32", "i8"),
+    "qf322f16_pre_scalar": ("f32", "f16"),
+    "qf322bf16_pre_scalar": ("f32", "bf16"),
+    "qs322bf16_pre_scalar": ("i32", "bf16"),
+    "qs322bf16_pre_vec": ("i32", "bf16"),
+    "qf322hif8_pre_scalar": ("f32", "hif8"),
+    "qf322fp8_pre_scalar": ("f32", "e4m3"),
+}
+"""Element types of the accumulator and of the popped tile, by quantisation."""
+
+_A5_ONLY = ("qs322", "qf322hif8", "qf322fp8")
+_PAIR = re.compile(r"(\w+)\s*=\s*(\w+)")
+_INITIALIZE = ("pto.aic_initialize_pipe", "pto.aiv_initialize_pipe")
+_USERS = frozenset(
+    f"pto.{verb}_{core}" for core in ("aic", "aiv") for verb in ("tpush_to", "tpop_from", "tfree_from", "talloc_to")
+)
+_SETTERS = ("pto.set_quant_scalar", "pto.set_quant_vector")
+_ALL = frozenset((*_INITIALIZE, *_USERS, *_SETTERS))
+
+
+@dataclass(frozen=True)
+class _Pipe:
+    """An initialize op of the frontend, where it stands, and its epilogue as words."""
+
+    op: Op
+    function: Function
+    epilogue: dict[str, str]
+
+    @property
+    def id(self) -> int:
+        return self.op.attrs.get("id", 0)
+
+    @property
+    def buffer(self) -> Op | None:
+        """The operation that reserves or imports the consumer's buffer."""
+        value = self.op.get("c2v_consumer_buf")
+        owner = value.owner if value is not None else None
+        known = ("pto.reserve_buffer", "pto.import_reserved_buffer")
+        return owner if isinstance(owner, Op) and owner.name in known else None
+
+
+def hides(operation: str, attribute: str) -> bool:
+    """True if FX-1 refuses an attribute of an operation."""
+    return attribute in _HIDDEN and operation in _ALL
+
+
+def check_fixpipes(module: Module, surveys: Surveys, target: Target, found: Diagnostics) -> None:
+    """Report FX-1 to FX-4."""
+    pipes: dict[Function, dict[int, _Pipe]] = {}
+    for function, survey in surveys.items():
+        if survey.has(_ALL):
+            inits = [_pipe(op, function) for name in _INITIALIZE for op in survey.named(name)]
+            pipes[function] = {pipe.id: pipe for pipe in inits}
+    for function, own in pipes.items():
+        for op in surveys[function].ops:
+            if op.name in _ALL:
+                for rule, message in _operation(op, own.get(op.attrs.get("id", 0)), target):
+                    found.error(rule, message, op.location)
+        for pipe in own.values():
+            if pipe.epilogue:
+                for rule, message in _contract(pipe, module, surveys, pipes, target):
+                    found.error(rule, message, pipe.op.location)
+        for block in _blocks(function):
+            _pushes(block, own, found)
+
+
+Messages = Iterator[tuple[str, str]]
+
+
+def _pipe(op: Op, function: Function) -> _Pipe:
+    return _Pipe(op, function, dict(_PAIR.findall(str(op.attrs.get("acc_push_epilogue") or ""))))
+
+
+def _blocks(function: Function) -> Iterator[Block]:
+    regions = [function.body] if function.body is not None else []
+    while regions:
+        for block in regions.pop().blocks:
+            yield block
+            regions += [region for op in block.ops for region in op.regions]
+
+
+def _operation(op: Op, pipe: _Pipe | None, target: Target) -> Messages:
+    hidden = next((key for key in op.attrs if key in _HIDDEN), None)
+    if hidden is not None:
+        yield "FX-1", f"'{hidden}' is no attribute of {op.name}"
+    if op.name in _SETTERS:
+        yield from _setter(op, pipe, target)
+    elif op.name in _USERS and pipe is not None and pipe.epilogue and op.attrs.get("split", 0) != 0:
+        yield "FX-1", f"split is {op.attrs['split']}, and the pipe is filled by the fix-pipe"
+
+
+def _setter(op: Op, pipe: _Pipe | None, target: Target) -> Messages:
+    kind = op.name.rpartition("_")[2]
+    if pipe is None or not pipe.op.name.startswith("pto.aic_") or not pipe.epilogue:
+        yield "FX-4", f"id {op.attrs.get('id', 0)} is no pipe that the fix-pipe fills"
+    elif not pipe.epilogue.get("quant", "").endswith("scalar" if kind == "scalar" else "vec"):
+        yield "FX-4", f"the pipe's quantisation is {pipe.epilogue.get('quant')}, which takes no {kind}"
+    if kind == "scalar" and isinstance(op["scale"].type, Scalar) and op["scale"].type.name != "f32":
+        yield "FX-4", f"the scale has type {op['scale'].type}, not f32"
+    if kind == "vector":
+        spec = op["scales"].type
+        wanted = ("f16", "bf16", "f32") if target.is_a(A5) else ("i64", "u64")
+        if not isinstance(spec, TileSpec) or spec.loc is not TileType.Scaling:
+            yield "FX-4", f"the scales are {spec}, not a scaling tile"
+        elif spec.dtype.name not in wanted:
+            yield "FX-4", f"the scales have element type {spec.dtype}, not {', '.join(wanted)}"
+
+
+def _contract(
+    pipe: _Pipe, module: Module, surveys: Surveys, pipes: dict[Function, dict[int, _Pipe]], target: Target
+) -> Messages:
+    op, words = pipe.op, pipe.epilogue
+    quant = words.get("quant", "")
+    if op.attrs.get("dir_mask") != 1 or op.attrs.get("nosplit") is not True:
+        yield "FX-1", "a pipe that the fix-pipe fills has dir_mask = 1 and nosplit = true"
+        return
+    if (
+        words.get("layout") not in _LAYOUTS
+        or quant not in _QUANTS
+        or words.get("relu") not in ("no_relu", "normal_relu")
+    ):
+        yield "FX-2", f"layout = {words.get('layout')}, quant = {quant}, relu = {words.get('relu')}"
+        return
+    if quant.startswith(_A5_ONLY) and not target.is_a(A5):
+        yield "FX-2", f"{quant} is a quantisation of a5"
+        return
+    buffer = pipe.buffer
+    producer = op.name == _INITIALIZE[0]
+    if buffer is None or (buffer.name == "pto.import_reserved_buffer") != producer:
+        yield "FX-1", "the producer imports the consumer's buffer, which the consumer reserves"
+        return
+    peer = _peer(pipe, buffer, producer, module, pipes)
+    if peer is None:
+        yield "FX-2", "the other function has no initialize op, or several, for this buffer"
+        return
+    if peer.epilogue != words:
+        yield "FX-2", f"the other end has {_shown(peer.epilogue)}, this one {_shown(words)}"
+    elif not producer:
+        yield from _tiles(pipe, peer, surveys)
+
+
+def _shown(words: dict[str, str]) -> str:
+    return ", ".join(f"{key} = {word}" for key, word in words.items()) or "no acc_push_epilogue"
+
+
+def _peer(
+    pipe: _Pipe, buffer: Op, producer: bool, module: Module, pipes: dict[Function, dict[int, _Pipe]]
+) -> _Pipe | None:
+    """The pipe of the other function over the same buffer; None if there is none, or more than one."""
+    name = buffer.attrs.get("name")
+    wanted = str(buffer.attrs.get("peer_func", "")).removeprefix("@")
+    matching = []
+    for function, others in pipes.items():
+        for other in others.values():
+            place = other.buffer
+            if function is pipe.function or place is None or place.attrs.get("name") != name:
+                continue
+            if producer:
+                fits = (
+                    function.name == wanted and other.op.name == _INITIALIZE[1] and place.name == "pto.reserve_buffer"
+                )
+            else:
+                peer = str(place.attrs.get("peer_func", "")).removeprefix("@")
+                fits = other.op.name == _INITIALIZE[0] and peer == pipe.function.name
+            if fits:
+                matching.append(other)
+    return matching[0] if len(matching) == 1 else None
+
+
+def _tiles(pipe: _Pipe, peer: _Pipe, surveys: Surveys) -> Messages:
+    """FX-3 of the consumer's tiles and the producer's accumulators."""
+    quant, layout = pipe.epilogue["quant"], _LAYOUTS[pipe.epilogue["layout"]]
+    pushed, popped = ([DTYPES[n] for n in names.split()] for names in _QUANTS[quant])
+    pops = [
+        op.result.type for op in surveys[pipe.function].named("pto.tpop_from_aic") if op.attrs.get("id", 0) == pipe.id
+    ]
+    pops = list(dict.fromkeys(pops))
+    spec = pops[0] if len(pops) == 1 else None
+    if not isinstance(spec, TileSpec):
+        yield "FX-3", f"the consumer pops {' and '.join(map(str, pops)) or 'nothing'}; it pops one type of tile"
+        return
+    if spec.dtype not in popped:
+        yield "FX-3", f"the consumer pops {spec.dtype}; {quant} gives {' or '.join(map(str, popped))}"
+    if spec.loc is not TileType.Vec or (spec.blayout, spec.slayout) != layout:
+        yield "FX-3", f"the consumer pops a {spec.loc.text} tile with the layout {spec.layout_name}"
+    for end in (pipe, peer):
+        if end.op.attrs.get("slot_size", 0) < spec.nbytes:
+            yield "FX-3", f"slot_size is {end.op.attrs.get('slot_size')}, the tile has {spec.nbytes} bytes"
+    for op in surveys[peer.function].named("pto.tpush_to_aiv"):
+        tile = op["tile"].type
+        if op.attrs.get("id", 0) == peer.id and isinstance(tile, TileSpec):
+            same = quant != "no_convert" or tile.dtype is spec.dtype
+            if tile.dtype not in pushed or not same:
+                yield "FX-3", f"{quant} of {tile.dtype} does not give {spec.dtype}"
+                return
+
+
+def _pushes(block: Block, own: dict[int, _Pipe], found: Diagnostics) -> None:
+    """FX-3 and FX-4 of the pushes of one block."""
+    set_before: set[tuple[str, int]] = set()
+    for op in block.ops:
+        id = op.attrs.get("id", 0)
+        if op.name in _SETTERS:
+            set_before.add((op.name, id))
+        pipe = own.get(id)
+        if op.name != "pto.tpush_to_aiv" or pipe is None or not pipe.epilogue:
+            continue
+        spec, quant = op["tile"].type, pipe.epilogue.get("quant", "")
+        if not isinstance(spec, TileSpec) or spec.loc is not TileType.Acc:
+            found.error("FX-3", f"{spec} is pushed; the fix-pipe takes accumulators", op.location)
+        elif quant in _QUANTS and spec.dtype.name not in _QUANTS[quant][0].split():
+            found.error("FX-3", f"{quant} takes {_QUANTS[quant][0]}, not {spec.dtype}", op.location)
+        setter = _SETTERS[0] if quant.endswith("scalar") else _SETTERS[1] if quant.endswith("vec") else ""
+        if setter and (setter, id) not in set_before:
+            found.error("FX-4", f"no {setter} with id = {id} stands before it in the block", op.location)

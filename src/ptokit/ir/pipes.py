@@ -16,7 +16,7 @@ from .control import ordered
 from .core import Block, Function, Op, Value
 from .facts import shown_op
 from .pipe_ends import End, check_ends, entry_misfit, slots_misfit, split_misfit
-from .survey import Survey, Surveys
+from .structure_checks import Survey, Surveys
 
 # PIPE-LAYOUT: tiles that are popped in another layout than the entries of a pipe have.
 

@@ -14,7 +14,7 @@ from ptokit.types.values import Align, Mask, VReg
 from .control import edges, is_loop
 from .core import Block, Op, Value
 from .facts import Facts, instr_of, shown_op
-from .survey import Survey
+from .structure_checks import Survey
 
 # Vector scopes, and the streams of unaligned stores inside them (vector-path 2, 4.8, 8).
 

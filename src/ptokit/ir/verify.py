@@ -8,8 +8,8 @@ from types import UnionType
 from typing import Any
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Scope, Severity, lookup
-from ptokit.diagnostics.evidence import Evidence
 from ptokit.diagnostics.finding import Change
+from ptokit.diagnostics.rules import Evidence
 from ptokit.isa.check import Broken, broken_rules, is_about_type
 from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.checks.tiles import missing_pipe
@@ -40,13 +40,12 @@ from .core import Function, Module, Op, Value
 from .exchanges import CHECKS as EXCHANGE_CHECKS
 from .exchanges import TRANSFERS, check_buffers
 from .facts import Facts, instr_of, shown_op
-from .fixpipe import check_fixpipes
 from .functions import as_compiled, check_functions, check_level
+from .pipe_rules import check_fixpipes
 from .pipes import check_pipes, pointer_uses
 from .scopes import check_copy_loops, check_registers, check_scopes
 from .structure_checks import CHECKS as STRUCTURE_CHECKS
-from .structure_checks import check_helper, check_lifetimes, check_sections, loop, tsync
-from .survey import Marks, RepeatedSites, Survey
+from .structure_checks import Marks, RepeatedSites, Survey, check_helper, check_lifetimes, check_sections, loop, tsync
 from .views import CHECKS as VIEW_CHECKS
 from .views import COMPOUND_CHECKS as COMPOUND_CHECKS
 

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ptokit.diagnostics import Rule, Scope, Severity
-from ptokit.diagnostics.conditions import Check
+from ptokit.diagnostics.rules import Check
 from ptokit.targets import Target
 
 from .checks.tiles import INSTR_ABSENT, TYPE_ABSENT

@@ -23,7 +23,7 @@ from ptokit.types.enums import Layout, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 
 if TYPE_CHECKING:
-    from ptokit.diagnostics.conditions import Conditions, Found
+    from ptokit.diagnostics.rules import Conditions, Found
 
     from .table import Instr
 

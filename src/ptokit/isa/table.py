@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from ptokit.diagnostics import Rule
-from ptokit.diagnostics.conditions import Check
+from ptokit.diagnostics.rules import Check
 from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe
@@ -73,7 +73,7 @@ class TextForm:
     """
 
     syntax: str = "dps"
-    grammar: tuple[str, ...] = ()  # written forms in the notation of `ptokit.asm.forms.notation`; the first is printed
+    grammar: tuple[str, ...] = ()  # written forms in the notation of `ptokit.asm.forms.operands`; the first is printed
     choices: tuple[str, ...] = ()  # which operands go together, as lists of names, where not any optional ones do
     orders: Mapping[str, str] = field(default_factory=dict)  # by form, names of operands; ``->`` stands before ``outs``
     carried: tuple[Operand | Attr, ...] = ()  # of level 2, ``key = value`` behind ``outs`` and results: not run
@@ -101,7 +101,7 @@ class TextForm:
 
 
 def grammar(*forms: str, **more: Any) -> TextForm:
-    """A form in the notation of `ptokit.asm.forms.notation`; of several the first is printed."""
+    """A form in the notation of `ptokit.asm.forms.operands`; of several the first is printed."""
     return TextForm("form", forms, **more)
 
 

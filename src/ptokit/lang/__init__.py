@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, KernelWarning
-from ptokit.draw import layout
+from ptokit.draw import svg
 from ptokit.sanitize import Report, uninit
 from ptokit.types.dtypes import (
     bf16,
@@ -100,18 +100,24 @@ from .functions import (
     quant,
     select,
 )
-from .intrinsics import Namespace, beginnings, intrinsic
+from .intrinsics import (
+    TPREFETCH_ASYNC,
+    AsyncEvent,
+    Namespace,
+    PrefetchAsyncContext,
+    beginnings,
+    castptr,
+    intrinsic,
+    vecscope,
+)
 from .intrinsics import names as _instructions
 from .kernels import Kernel, kernel
 from .launching import COMM, RANK, RANKS, Peer
 from .mistakes import NoName
 from .params import Ptr, Static
-from .pipes import TPipe
-from .prefetch import TPREFETCH_ASYNC, AsyncEvent, PrefetchAsyncContext
-from .registers import castptr, vecscope
 from .scalar import Scalar, cast
 from .syntax import function, static, static_range
-from .tensors import BaseShape2D, GlobalTensor, Partition, Pointer, Shape, Stride, TileShape2D
+from .tensors import BaseShape2D, GlobalTensor, Partition, Pointer, Shape, Stride, TileShape2D, TPipe
 from .tiles import Tile, custom_pad
 from .values import AlignState, Predicate, Register
 

@@ -20,10 +20,10 @@ from ptokit.ir.launch import SECTIONS
 
 from . import rules
 from .outside import all_names_of, called_in
+from .rules import here, refusal
 from .scalar import Scalar, is_number, plain
 from .source import definition_of, made_of
 from .trace import Region, Trace, current
-from .where import here, refusal
 
 # The explicit words for control flow, `range`, `if_` and `else_`, and sections of a kernel.
 

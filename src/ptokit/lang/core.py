@@ -21,7 +21,7 @@ from ptokit.machine.buffers import Buffer
 from ptokit.machine.chunk import Chunk
 from ptokit.machine.global_memory import Pointer as Address
 from ptokit.run import MATMUL_MODES
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 from ptokit.targets import TARGETS, Target
 from ptokit.targets import target as find_target
 from ptokit.types.codecs import decode, encode
@@ -30,17 +30,15 @@ from ptokit.types.enums import Layout, TileType
 from ptokit.types.values import Ptr, Type
 from ptokit.types.values import Scalar as ScalarType
 
-from . import events, functions, prefetch, rules, tiles
-from .arrays import as_array
+from . import events, functions, intrinsics, rules, tiles
 from .core_execute import execute, loops_around
 from .eager import Held, held, typed
 from .intrinsics import Namespace, beginnings, intrinsic, names
-from .rules import CONTENTS
+from .params import as_array, refuses
+from .rules import CONTENTS, here, refusal, target_name
 from .tensors import GlobalTensor, Pointer
 from .tiles import Tile
 from .trace import Region, Trace, current
-from .tracebacks import refuses
-from .where import here, refusal, target_name
 
 __all__ = ["Core", "CoreTile"]
 
@@ -284,7 +282,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
         functions.TSUBVIEW,
         functions.SET_VALIDSHAPE,
         events.TSYNC,
-        prefetch.TPREFETCH_ASYNC,
+        intrinsics.TPREFETCH_ASYNC,
         functions.ConvTile,
     )
 }

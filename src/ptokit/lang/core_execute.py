@@ -25,23 +25,22 @@ from ptokit.isa.order.core_sync import Asked
 from ptokit.isa.site import UNKNOWN, Site, Size, TileInfo
 from ptokit.isa.table import Instr, Kind, Role
 from ptokit.machine.buffers import Buffer
-from ptokit.machine.calls import check_operands, infos
 from ptokit.machine.global_memory import Pointer, View
 from ptokit.machine.lanes import Fault
 from ptokit.machine.loops import Loops
 from ptokit.machine.observer import done
-from ptokit.machine.tiles import Tile
+from ptokit.machine.tiles import Tile, check_operands, infos
 from ptokit.plan.planner import PLANNED, Planner
 from ptokit.plan.steps import Data, Plan, Step
-from ptokit.run.single import Single
+from ptokit.run.program import Single
 from ptokit.targets import Target
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .eager import Held, Index, held, typed
+from .rules import refusal
 from .source import tree_of
-from .where import refusal
 
 # What the operations of an eager session do, and what they are checked for first.
 
@@ -273,7 +272,7 @@ _SCOPES = ("pto.vecscope", "pto.strict_vecscope")
 # The loops around a call of an interpreted kernel, for observers: as a compiled run tells them.
 
 
-_INTERPRETER = "ptokit.lang.interpret"
+_INTERPRETER = "ptokit.lang.launching"
 
 
 def loops_around() -> Loops:

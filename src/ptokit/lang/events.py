@@ -16,10 +16,10 @@ from ptokit.types.enums import EVENT_ID_COUNT, SECOND_CORE, Pipe
 from ptokit.types.tile import TileSpec
 
 from . import rules
+from .rules import refusal
 from .tensors import GlobalTensor, Partition
 from .tiles import Tile
 from .trace import Trace, current
-from .where import refusal
 
 
 class RecordEvent:

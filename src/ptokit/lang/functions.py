@@ -15,10 +15,10 @@ from ptokit.types.values import F32, I1, I64, INDEX
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
+from .rules import refusal
 from .scalar import Scalar, binary, cast, common_type, integer, materialize, number, number_type, plain
 from .tiles import Tile
 from .trace import current
-from .where import refusal
 
 # Functions that choose between numbers or round them: minimum, maximum, cdiv, select.
 

@@ -1,4 +1,8 @@
-"""One Python function per instruction of the table, made on first use."""
+"""One Python function per instruction of the table; vector registers, predicates and pointers that they take.
+
+Each instruction of the table is a function (``pto.vadd(a, b, mask)``) that returns its results; a missing mask lets all
+lanes through. Instructions whose result type does not follow from an operand take it as ``dtype=``.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +10,156 @@ import inspect
 from collections.abc import Callable
 from functools import cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ptokit.ir import Value
+from ptokit.isa.machine import AsyncEvent as AsyncEvent
+from ptokit.isa.machine import AsyncSession
+from ptokit.isa.site import ViewInfo
 from ptokit.isa.table import TABLE, Instr, Kind, Operand, Role
+from ptokit.isa.transfer.load import PrefetchAsyncContext as PrefetchAsyncContext
+from ptokit.isa.transfer.load import prefetch_async
+from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe
-from ptokit.types.values import I1
+from ptokit.types.tensor import right_align
+from ptokit.types.values import I1, I64, Align, Mask, Type, VReg
+from ptokit.types.values import Ptr as PtrType
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
+from .control import Scope
 from .events import TSYNC, RecordEvent
-from .operands import arguments_of, bind, record
-from .pipes import TPipe
-from .registers import record_registers, takes_dtype
-from .scalar import Scalar, number
-from .tensors import GlobalTensor, Partition, Pointer
+from .operands import Arguments, Values, arguments_of, bind, record
+from .rules import here, refusal
+from .scalar import Scalar, materialize, number
+from .tensors import GlobalTensor, Partition, Pointer, TPipe
 from .tiles import Tile
-from .trace import current
+from .trace import Region, Trace, current, tracing
 from .values import AlignState, Predicate, Register
-from .where import refusal
+
+# Vector registers, predicates and pointers to on-chip memory in Python: what register-level instructions work on.
+
+
+VREG_BYTES = 256
+
+
+def castptr(address: Any, dtype: DType, space: str = "ub") -> Pointer:
+    """A pointer to elements of `dtype` at a byte address of an on-chip buffer; or another pointer seen as one.
+
+    ``space`` is ``"ub"`` for the unified buffer.
+    """
+    trace = current("pto.castptr")
+    value = address.value if isinstance(address, Pointer) else materialize(address, I64)
+    place = space if not isinstance(address, Pointer) else address.space
+    return Pointer(trace.emit("pto.castptr", {"value": value}, results=[PtrType(dtype, place)]).result)
+
+
+def vecscope() -> Scope:
+    """The part of a kernel that works on vector registers: ``with pto.vecscope(): …``."""
+    trace = current("pto.vecscope")
+    region = Region("vector scope", trace.region, here())
+    trace.emit("pto.vecscope").regions.append(region.block)
+    return Scope(trace, region)
+
+
+def takes_dtype(instr: Instr) -> bool:
+    """True if the type of a result does not follow from an operand by itself."""
+    return any(result.kind is Kind.VREG and not result.like for result in instr.returned)
+
+
+def record_registers(instr: Instr, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Record a register-level instruction; its result, a tuple of several, or None.
+
+    Raises `DiagnosticError` (LANG-CALL, LANG-KIND, LANG-ATTR, LANG-CONTEXT).
+    """
+    trace = current(instr.name)
+    named = dict(named)
+    dtype = named.pop("dtype", None) if takes_dtype(instr) else None
+    operands, attrs = bind(instr, args, named)
+    if dtype is None:
+        dtype = _first(operands)
+    results = [_result(instr, result, operands, dtype) for result in instr.returned]
+    which = arguments_of(operands, args, named)
+    op = trace.emit(f"pto.{instr.text}", _values(instr, operands, dtype), attrs, results, arguments=which)
+    made = [_handle(value) for value in op.results]
+    return None if not made else made[0] if len(made) == 1 else tuple(made)
+
+
+def _first(operands: Arguments) -> DType | None:
+    """Element type of the first register among the operands, else of the first pointer."""
+    for kind in (Register, Pointer):
+        for arg in operands.values():
+            if isinstance(arg, kind):
+                return arg.dtype
+    return None
+
+
+def _values(instr: Instr, operands: Arguments, dtype: DType | None) -> Values:
+    values: Values = {}
+    for operand in instr.operands:
+        arg = operands.get(operand.name)
+        if operand.variadic:
+            items = arg if isinstance(arg, list | tuple) else [] if arg is None else [arg]
+            if items:
+                values[operand.name] = [_value(operand, item, dtype) for item in items]
+        elif arg is not None:
+            values[operand.name] = _value(operand, arg, dtype)
+    return values
+
+
+def _value(operand: Operand, arg: Any, dtype: DType | None) -> Value:
+    if isinstance(arg, Register | Predicate | AlignState | Pointer):
+        return arg.value
+    return materialize(arg, _number_type(operand, arg, dtype))
+
+
+def _number_type(operand: Operand, arg: Any, dtype: DType | None) -> ScalarType:
+    """What the table says; else the type the number has; else that of the lanes it meets."""
+    if operand.number_type:
+        return ScalarType(operand.number_type)
+    if isinstance(arg, Scalar):
+        return arg.type
+    if dtype is None:
+        return ScalarType("f32" if isinstance(arg, float) else "i64")
+    integral = dtype.is_integer or (dtype.bits == 8 and isinstance(arg, int))
+    return ScalarType(f"i{dtype.bits}" if integral else dtype.text)
+
+
+def _result(instr: Instr, result: Operand, operands: Arguments, dtype: DType | None) -> Type:
+    like = operands.get(result.like)
+    if result.kind is Kind.VREG:
+        element = like.dtype if isinstance(like, Register | Pointer) else dtype
+        if not isinstance(element, DType):
+            raise refusal(
+                rules.CALL, f"{instr.name} does not know its result type", hint="say dtype=pto.f32, for example"
+            )
+        return VReg(VREG_BYTES // element.size, element)
+    if result.kind is Kind.MASK:
+        if isinstance(like, Predicate):
+            return like.value.type
+        return Mask(result.bits or (max(8, min(32, dtype.bits)) if dtype is not None else 0))
+    if isinstance(like, Pointer):
+        return like.value.type
+    return Align() if result.kind is Kind.ALIGN else ScalarType(result.type)
+
+
+def _handle(value: Value) -> Any:
+    match value.type:
+        case VReg():
+            return Register(value)
+        case Mask():
+            return Predicate(value)
+        case Align():
+            return AlignState(value)
+        case PtrType():
+            return Pointer(value)
+        case _:
+            return number(value)
+
+
+# One Python function per instruction of the table, made on first use.
+
 
 Intrinsic = Callable[..., Any]
 
@@ -188,3 +323,74 @@ class Namespace:
 def beginnings() -> set[str]:
     """What stands before the dot of such names."""
     return {name.partition(".")[0] for name in names() if "." in name}
+
+
+# TPREFETCH_ASYNC with the C++ library's objects: context, session and event (load-store 10).
+
+
+def TPREFETCH_ASYNC(
+    src: GlobalTensor | Partition, ctx: PrefetchAsyncContext | None = None, *events: Any, workspace: Any = None
+) -> AsyncEvent:
+    """Prefetch a contiguous tensor into the L2 cache through the SDMA engine. No data changes.
+
+    ``ctx``: ``pto.PrefetchAsyncContext(workspace)`` with a pointer to memory that the host has initialised; a bare
+    ``workspace=`` makes one for this call. Text: pto.tprefetch_async.
+
+    Returns the event of the transfer, for ``event.wait(ctx.session)`` and ``event.test(ctx.session)``. It is empty
+    (handle 0, complete at once) where nothing is submitted: on cpu, without a workspace, or for a tensor that is not
+    flat. Raises `DiagnosticError` (LANG-KIND); a tensor that is not flat and a missing workspace are warnings.
+    """
+    if ctx is None:
+        ctx = PrefetchAsyncContext(workspace)
+    if not isinstance(ctx, PrefetchAsyncContext):
+        raise refusal(
+            rules.KIND,
+            f"ctx of TPREFETCH_ASYNC(src, ctx) is a prefetch context, not {ctx!r}",
+            hint="ctx = pto.PrefetchAsyncContext(workspace)",
+        )
+    trace = current("TPREFETCH_ASYNC")
+    session, number = _SESSIONS.number(trace, ctx.session)
+    names = {} if ctx.workspace is None else {"session": session, "event": number}
+    intrinsic("TPREFETCH_ASYNC")(src, *(() if ctx.workspace is None else (ctx.workspace,)), *events, **names)
+    strides = src.strides if isinstance(src, GlobalTensor) else src.source.strides
+    if not all(isinstance(n, int) for n in (*src.shape, *strides)):
+        return PrefetchEvent(ctx.session.submit(), number=(session, number))  # the run decides how long it is
+    shape, steps = right_align(src.shape, strides)
+    view = ViewInfo("src", src.dtype, tuple(shape), tuple(steps))  # type: ignore[arg-type]
+    event = prefetch_async(view, ctx, trace.target)
+    return PrefetchEvent(event.handle, event.engine, (session, number)) if event.handle else event
+
+
+@dataclass(frozen=True)
+class PrefetchEvent(AsyncEvent):
+    """An event of a recorded prefetch; ``number`` names session and event in the program."""
+
+    number: tuple[int, int] = (0, 0)
+
+    def wait(self, session: AsyncSession) -> bool:
+        """Wait for the transfer and all before it in the session. True when it is complete."""
+        session_number, event = self.number
+        trace = tracing()
+        if trace is not None:
+            trace.emit("pto.prefetch_wait", {}, {"session": session_number, "event": event})
+        return super().wait(session)
+
+
+class _Sessions:
+    """Numbers of the sessions and events of a kernel."""
+
+    def __init__(self) -> None:
+        self._known: WeakKeyDictionary[Trace, list[tuple[AsyncSession, int]]] = WeakKeyDictionary()
+
+    def number(self, trace: Trace, session: AsyncSession) -> tuple[int, int]:
+        """(number of a session, number of its next event)."""
+        known = self._known.setdefault(trace, [])
+        for i, (other, count) in enumerate(known):
+            if other is session:
+                known[i] = session, count + 1
+                return i, count
+        known.append((session, 1))
+        return len(known) - 1, 0
+
+
+_SESSIONS = _Sessions()

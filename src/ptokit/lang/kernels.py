@@ -14,7 +14,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, overload
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, KernelWarning, Location
-from ptokit.diagnostics.ignored import ignores_of_python
+from ptokit.diagnostics.diagnostic import ignores_of_python
 from ptokit.ir import Function as IrFunction
 from ptokit.ir import Module, Value
 from ptokit.ir.launch import MOST_RANKS
@@ -31,17 +31,15 @@ from ptokit.types.values import Ptr as PtrType
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
-from .interpret import interpret, wanted
-from .launching import Compiled, P, States, Watcher, given, selections
+from .launching import Compiled, P, States, Watcher, given, interpret, selections, wanted
 from .mistakes import refuse_result
-from .params import Constant, Parameters, Signature, count_hint, is_count
+from .params import Constant, Parameters, Signature, count_hint, is_count, refuses
+from .rules import refusal, user_frame
 from .scalar import Scalar
 from .source import keep
 from .syntax import run
 from .tensors import Pointer
 from .trace import Trace, tracing
-from .tracebacks import refuses
-from .where import refusal, user_frame
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

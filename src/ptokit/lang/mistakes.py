@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import DiagnosticError, Location, Note, Rule
-from ptokit.diagnostics.finding import suggestion
-from ptokit.diagnostics.location import place_of
+from ptokit.diagnostics.finding import place_of, suggestion
 from ptokit.isa.table import TABLE
 
 from . import rules
+from .rules import location_at, refusal, target_name, user_frame
 from .scalar import is_number
 from .source import definition_of, is_library_file
-from .where import location_at, refusal, target_name, user_frame
 
 DEBUG = "PTOKIT_DEBUG"
 """Set to 1, exceptions keep their class and all frames of ptokit."""
@@ -349,7 +348,7 @@ def of_users(error: BaseException) -> bool:
     return bool(modules) and modules[-1].partition(".")[0] != "ptokit"
 
 
-_CALLING = ("ptokit.lang.syntax.", "ptokit.lang.core", "ptokit.lang.tracebacks")
+_CALLING = ("ptokit.lang.syntax.", "ptokit.lang.core", "ptokit.lang.params")
 """Modules that make the calls that the user wrote."""
 
 

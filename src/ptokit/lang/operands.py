@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import DiagnosticError
-from ptokit.diagnostics.location import Argument
+from ptokit.diagnostics.finding import Argument
 from ptokit.ir import Value
 from ptokit.isa.operands import BITS, Passing
 from ptokit.isa.table import TABLE, Attr, Instr, Kind, Operand, Role
@@ -20,12 +20,11 @@ from ptokit.types.values import Scalar as ScalarType
 from . import rules
 from .events import RecordEvent
 from .mistakes import shown
-from .pipes import TPipe
+from .rules import here, refusal, target_name
 from .scalar import Scalar, is_number, materialize, plain
-from .tensors import GlobalTensor, Partition, Pointer
+from .tensors import GlobalTensor, Partition, Pointer, TPipe
 from .tiles import Tile
 from .values import AlignState, Lanes, Predicate, Register
-from .where import here, refusal, target_name
 
 Arguments = dict[str, Any]
 Values = dict[str, "Value | list[Value] | None"]

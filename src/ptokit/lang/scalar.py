@@ -16,16 +16,14 @@ import numpy as np
 
 from ptokit.ir import Value
 from ptokit.types.dtypes import DType
-from ptokit.types.in_python import in_python
-from ptokit.types.values import F32, I1, INDEX
+from ptokit.types.values import F32, I1, INDEX, in_python
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
-from .asked import of_kernel, text_of
-from .eager import Condition, Held, Index, Real, type_of, wider, wrapped
+from .eager import Condition, Held, Index, Real, of_kernel, text_of, type_of, wider, wrapped
+from .rules import here, is_item, refusal
 from .trace import current, tracing
 from .values import bits_of, cast_name, check_range, is_unsigned, scalar_type, spelling
-from .where import here, is_item, refusal
 
 Terms = dict[Value, int]
 _BF16 = ml_dtypes.bfloat16

@@ -22,7 +22,7 @@ from typing import Any
 from ptokit.diagnostics import DiagnosticError, Location
 
 from . import rules
-from .where import refusal
+from .rules import refusal
 
 _SESSIONS = ("<ipython-input-", "<python-input-", "<stdin>")
 _LIBRARIES = tuple(

@@ -18,9 +18,9 @@ from ptokit.types.values import I64, INDEX
 from . import rules
 from .eager import Index, fixed
 from .mistakes import NoArithmetic, shown
+from .rules import refusal
 from .scalar import Scalar, is_number, materialize, plain
 from .trace import Tracked, current
-from .where import refusal
 
 _SETTING = dict.fromkeys(
     ("valid_row", "valid_col", "valid_rows", "valid_cols", "shape"),

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from ptokit.diagnostics import Location, Note
-from ptokit.diagnostics.location import Argument
+from ptokit.diagnostics.finding import Argument
 from ptokit.ir import Block, Function, Module, Op, Value
 from ptokit.ir.core import SHALLOW, make_room
 from ptokit.targets import Target
@@ -16,7 +16,7 @@ from ptokit.types.values import I1, INDEX, Type
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
-from .where import here, refusal, target_name
+from .rules import here, refusal, target_name
 
 # The kernel being traced: regions, values in scope, constants, and the operations recorded so far.
 

@@ -15,7 +15,7 @@ from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .eager import Held
-from .where import refusal
+from .rules import refusal
 
 # Handles of register-level values: what a kernel holds of a vector register, a predicate, a stream.
 

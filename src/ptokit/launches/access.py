@@ -17,12 +17,11 @@ from ptokit.isa.meaning.words import Move, Word
 from ptokit.isa.site import Site
 from ptokit.isa.table import Kind, Role
 from ptokit.machine.buffers import Buffer, overlaps
-from ptokit.machine.calls import carry_out, infos
 from ptokit.machine.global_memory import Pointer, View
 from ptokit.machine.lanes import lanes
 from ptokit.machine.observer import Moment, Observer
 from ptokit.machine.signals import ALL_CORES
-from ptokit.machine.tiles import Tile
+from ptokit.machine.tiles import Tile, carry_out, infos
 from ptokit.plan.steps import Step
 from ptokit.records import dataclass
 from ptokit.run.program import Program

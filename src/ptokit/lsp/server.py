@@ -15,7 +15,7 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.json_rpc import JsonRPCNotification
 from pygls.workspace import TextDocument
 
-from ptokit.asm.format import format_text
+from ptokit.asm.convert import format_text
 from ptokit.diagnostics import Diagnostic, Severity
 from ptokit.diagnostics.finding import Lines, proposed
 from ptokit.diagnostics.finding import lines_of as source_lines
@@ -24,11 +24,21 @@ from ptokit.targets import Target
 from ptokit.targets import target as target_named
 
 from .changes import SIGNATURE_TRIGGERS as SIGNATURE_TRIGGERS
-from .changes import TRIGGERS, RenameError, complete, new_name, proposals, renamable, signature
-from .hover import hover, instruction_page
+from .changes import (
+    TRIGGERS,
+    Answer,
+    Mended,
+    RenameError,
+    check,
+    complete,
+    new_name,
+    proposals,
+    renamable,
+    sanitize,
+    signature,
+)
+from .hover import KINDS, MODIFIERS, coloured, folds, hover, instruction_page
 from .index import EditorPositions, Index, build, is_python, kernels
-from .processes import Answer, Mended, check, sanitize
-from .structure import KINDS, MODIFIERS, coloured, folds
 
 SANITIZE = "ptokit.sanitize"
 """The command that runs a kernel under observation: the text's URI, and the name of the kernel."""

@@ -30,8 +30,7 @@ from .global_memory import View
 from .lanes import Fault
 from .local_memory import Access
 from .loops import Loops
-from .rings import Event
-from .signals import block_text, place_text
+from .signals import Event, block_text, place_text
 from .threads import Watch
 from .tiles import Tile
 

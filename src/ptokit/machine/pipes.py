@@ -24,12 +24,11 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import AccToVecMode, Layout, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 
-from .calls import function_at, infos
 from .global_memory import View
 from .lanes import Fault, uniform
-from .rings import Board, End, Event, Freed, Key, Popped, Pushed, Ring, Waiting, epilogue_of, step
+from .signals import Board, End, Event, Freed, Popped, Pushed, Ring, RingKey, Waiting, epilogue_of, step
 from .storage import Arena, Storage
-from .tiles import Tile
+from .tiles import Tile, function_at, infos
 
 _MODES = {
     0: AccToVecMode.SingleModeVec0,
@@ -455,7 +454,7 @@ def _half(split: int, sub: int, rows: int, cols: int) -> int:
     return {1: sub * rows * cols, 2: sub * cols, 3: sub * (rows + sub) * cols, 4: sub * (cols + sub)}.get(split, 0)
 
 
-def _common(buffer: Any, setup: Setup, id: int | None, number: int) -> tuple[Key, str]:
+def _common(buffer: Any, setup: Setup, id: int | None, number: int) -> tuple[RingKey, str]:
     """What this end of a ring has in common with the other, and the pipe in words."""
     if isinstance(buffer, Reserved):
         return ("buffer", buffer.kind, buffer.name), f'pipe "{buffer.name}"'

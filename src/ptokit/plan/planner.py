@@ -18,7 +18,7 @@ from ptokit.ir.facts import instr_of
 from ptokit.ir.launch import SECTIONS, SIMT_SIZES, Launch
 from ptokit.isa.check import bound_at_run, open_rules
 from ptokit.isa.meaning.footprint import bytes_moved
-from ptokit.isa.seen import scales_of
+from ptokit.isa.scratch import scales_of
 from ptokit.isa.simt.words import OfThreads
 from ptokit.isa.site import Site, TileInfo, known
 from ptokit.isa.table import Instr, Kind
@@ -29,9 +29,8 @@ from ptokit.types.values import MemRef, PartitionView, Scalar, TensorView
 
 from . import values
 from .effects import Effects, agreed
-from .operands import settled_regions
 from .steps import Block, Callee, Data, FunctionPlan, Operand, Plan, Region, Step, Way
-from .values import TILE, Places
+from .values import TILE, Places, settled_regions
 
 
 def plan(module: Module, entry: Function, target: Target, effects: Effects, launch: Launch, *, extended: bool) -> Plan:

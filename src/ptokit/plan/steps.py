@@ -9,7 +9,7 @@ observers see its steps. What a step does is one of three things, told by its ``
 * any other: a method of the machine, or an attribute where nothing is handed over (`ptokit.machine`).
 
 A plan is data: whoever executes a step finds the function of arithmetic or of an instruction for it
-(`ptokit.machine.calls`).
+(`ptokit.machine.tiles`).
 """
 
 from __future__ import annotations

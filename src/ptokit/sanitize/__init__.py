@@ -3,10 +3,9 @@
 from ptokit.diagnostics.finding import Edit
 
 from .api import ORDERS, sanitize
-from .findings.changes import Fix
-from .findings.race import Access, Change, Race, Witness
+from .findings.race import Access, Change, Fix, Race, Witness
 from .outcome import Uninitialised, uninit
-from .report import Report
+from .page.document import Report
 
 __all__ = [
     "ORDERS",

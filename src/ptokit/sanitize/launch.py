@@ -1,4 +1,4 @@
-"""One launch under observation: cores that are watched, and what is left when they have ended."""
+"""One launch under observation: cores that are watched, what is left when they have ended, and rules of Auto mode."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import numpy as np
 
 from ptokit.backends.numpy.launch import OnNumPy
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note
-from ptokit.ir.core import Function, Module, Op
+from ptokit.ir.core import Function, Module, Op, Value
+from ptokit.ir.facts import Facts, instr_of
 from ptokit.ir.pipe_ends import slot_memories
+from ptokit.isa.site import known
 from ptokit.machine.buffers import groups
-from ptokit.machine.chunk import Chunk
-from ptokit.machine.cluster import Cluster, Stream, core_ids, run_clusters
+from ptokit.machine.chunk import Chunk, Cluster, Stream, core_ids, run_clusters
 from ptokit.machine.global_memory import Pointer
 from ptokit.machine.lanes import Fault
 from ptokit.machine.signals import LIMIT, Semaphores
@@ -25,28 +26,71 @@ from ptokit.run.arguments import bind_arguments, bind_devices
 from ptokit.run.backends import one_blas_thread
 from ptokit.run.program import Program
 from ptokit.targets import Target
+from ptokit.types.choices import Mode
+from ptokit.types.tile import TileSpec
 
 from .checks.analysis import Analysis
-from .checks.core import Buffers
+from .checks.core import Buffers, left_in
 from .checks.engines import left_moving, report_unwritten
 from .checks.flags import ProgramOrder, left_set, reuse_race
-from .checks.pipes import left_in
 from .checks.stuck import report_stuck
 from .checks.vector_scopes import Sources
-from .coverage import LaunchMode
 from .findings.insertion import Insertion
 from .findings.race import Witness, compare, copies
 from .findings.races import Draft, Findings
 from .findings.repair import Repairs
 from .memory.gm import Memory
 from .observe import REGIONS, CoreObserver
-from .outcome import Uninitialised
+from .outcome import LaunchMode, Uninitialised
+from .page.document import Report
 from .reorder import Delayed, Scheduler, explained
-from .report import Report
 from .simulation.core import Core, Signal
 from .simulation.givers import Waits
 from .simulation.queues import Simulation
 from .simulation.signals import Hub
+
+# What a program must leave to the compiler in Auto mode (memory-model-and-sync 4): AUTO-RULE.
+
+
+MODES = tuple(Mode)
+
+
+def auto_rules(module: Module, found: Diagnostics) -> None:
+    """Report what an Auto-mode program must not contain."""
+    for function in module.functions:
+        if function.body is not None:
+            _function(function, found)
+
+
+def _function(function: Function, found: Diagnostics) -> None:
+    facts = Facts(function)
+    placed: dict[tuple[object, int], Op] = {}
+    aliased: set[Value] = set()
+    assert function.body is not None
+    for op in function.body.walk():
+        instr = instr_of(op)
+        if instr is not None and instr.order.by_compiler:
+            message = f"{instr.name} in Auto mode, where the compiler orders pipes"
+            found.error("AUTO-RULE", message, op.location, hint="leave it out, or write the whole program by hand")
+        if instr is not None and instr.alias:
+            aliased.update(op.results)
+        if op.name == "pto.tassign" and op.get("tile") in aliased:
+            message = f"{op['tile'].shown} is an alias already, and cannot be bound to an address as well"
+            found.error("AUTO-RULE", message, op.location, hint="an alias has one source in Auto mode")
+        if op.name not in ("pto.tassign", "pto.alloc_tile") or not op.results:
+            continue
+        spec, address = op.result.type, facts.size(op.get("addr"))
+        if op.get("addr") is None or not isinstance(spec, TileSpec) or not known(address):
+            continue
+        first = placed.setdefault((spec.loc, int(address)), op)  # type: ignore[arg-type]
+        if first is not op:
+            message = f"{op.result.shown} is bound to the address of {first.result.shown}"
+            hint = "use treshape or subset: in Auto mode tiles share memory in no other way"
+            found.error("AUTO-RULE", message, op.location, hint=hint)
+
+
+# One launch under observation: cores that are watched, and what is left when they have ended.
+
 
 Progress = Callable[[int, int], None]
 """Called with the blocks that are done, and how many there are on all devices."""

@@ -14,34 +14,31 @@ from ptokit.isa.checks.tiles import pipe_on
 from ptokit.isa.meaning.words import Fold, Lane, Move
 from ptokit.isa.site import Site, TileInfo, ViewInfo
 from ptokit.isa.table import Engine, Instr
-from ptokit.machine.calls import infos
 from ptokit.machine.chunk import Chunk
 from ptokit.machine.global_memory import Pointer, View
 from ptokit.machine.lanes import Fault, uniform
 from ptokit.machine.local_memory import SPACES, Access, LocalPointer, Rows
 from ptokit.machine.observer import Moment
-from ptokit.machine.rings import Event
+from ptokit.machine.signals import Event
 from ptokit.machine.storage import Storage
-from ptokit.machine.tiles import Tile
+from ptokit.machine.tiles import Tile, infos
 from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 
 from .checks import placement
-from .checks.core import Buffers, ObservedCore
-from .checks.cross_core import HANDLERS
-from .checks.engines import check_prefetches
+from .checks.analysis import Watched
+from .checks.core import Buffers, ObservedCore, PipeWatch
+from .checks.engines import HANDLERS, check_prefetches
 from .checks.flags import ProgramOrder, alias_pipes, synchronise, unit_flags
-from .checks.pipes import PipeWatch
 from .checks.placement import chosen, leaves_memory, leaves_shape, place, run_scatter, scattered, sliced
 from .checks.registers import Registers
-from .checks.threads import Watched
 from .checks.vector_scopes import ScopeOrder, Sources
 from .findings.races import Draft, Findings
-from .memory.footprints import Touch, meet
 from .memory.gm import Located, Scattered, footprint_of, in_global_memory, needed_of
 from .memory.shadow import Group, Owners, Space
 from .memory.touches import Producers, accesses, atomic_kind, tile_touch
+from .simulation.clocks import Touch, meet
 from .simulation.core import Barrier, Core, FlagKey, Item, SetFlag, WaitFlag, Work
 from .simulation.queues import Simulation
 

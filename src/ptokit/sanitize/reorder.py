@@ -28,9 +28,8 @@ from .checks import engines
 from .checks.core import Buffers
 from .checks.placement import leaves_memory
 from .findings.race import Access, Race
-from .memory.footprints import Touch
 from .observe import CoreObserver
-from .simulation.clocks import COMPONENTS, POSTED, Clock
+from .simulation.clocks import COMPONENTS, POSTED, Clock, Touch
 from .simulation.core import Core, Work
 
 _PENDING = 1 << 16  # instructions that are put off at most

@@ -1,24 +1,89 @@
-"""Builds the site: the pages as people wrote them and the reference, put together and handed to Sphinx."""
+"""Builds the site: written pages, notebooks and the reference, handed to Sphinx; which page a topic has."""
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import importlib.util
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ptokit import __version__
+from ptokit.api.findings import load_catalogue
+from ptokit.api.instruction import named
+from ptokit.api.parts import unknown
+from ptokit.diagnostics import CATALOGUE
+from ptokit.diagnostics.render import page_of
+from ptokit.isa.table import TABLE
 
-from .citations import FOLDER as CHAPTERS
-from .citations import slug
-from .markdown import escaped
-from .notebooks import notebook, sessions
-from .reference import Links, pages, users
+from .reference import FOLDER, LISTS, Links, citations, escaped, pages, section, sections, slug, users
+from .reference import SOURCES_FOLDER as CHAPTERS
+
+# Pages whose code runs, as notebooks: the same text, code and outputs, to open in Jupyter and change.
+
+
+SESSIONS = ("start.md", "tutorial/[0-9]*.md", "howto/*.md")
+"""Pages whose Python runs from the first block to the last, as one session."""
+
+BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:```output\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+"""A block of code, and the block after it that shows what it prints."""
+
+_IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)#:]+)\)")
+_PAGE_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]+\)")
+
+
+def sessions(docs: Path) -> list[Path]:
+    """The pages below `docs` with code that runs, in the order of reading."""
+    found = (page for pattern in SESSIONS for page in sorted(docs.glob(pattern)))
+    return [page for page in found if BLOCK.search(page.read_text(encoding="utf-8"))]
+
+
+def notebook(page: Path) -> str:
+    """A page with code as a notebook (JSON of nbformat 4.5), with outputs.
+
+    Links to other pages become words, since a notebook lies anywhere, and pictures become part of it.
+    """
+    cells = list(_cells(page))
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"
+    language = {"name": "python"}
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    metadata = {"kernelspec": kernel, "language_info": language}
+    return json.dumps({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
+
+
+def _cells(page: Path) -> Iterator[dict[str, Any]]:
+    text = page.read_text(encoding="utf-8")
+    end = count = 0
+    for block in BLOCK.finditer(text):
+        yield from _words(text[end : block.start()], page)
+        count, end = count + 1, block.end()
+        printed = [] if block[2] is None else [{"output_type": "stream", "name": "stdout", "text": block[2]}]
+        code = block[1].rstrip("\n")
+        yield {"cell_type": "code", "execution_count": count, "metadata": {}, "outputs": printed, "source": code}
+    yield from _words(text[end:], page)
+
+
+def _words(text: str, page: Path) -> Iterator[dict[str, Any]]:
+    def inside(image: re.Match[str]) -> str:
+        file = page.parent / image[2]
+        kind = {".svg": "svg+xml"}.get(file.suffix, file.suffix.lstrip("."))
+        return f"![{image[1]}](data:image/{kind};base64,{base64.b64encode(file.read_bytes()).decode()})"
+
+    words = _PAGE_LINK.sub(r"\1", _IMAGE.sub(inside, text)).strip()
+    if words:
+        yield {"cell_type": "markdown", "metadata": {}, "source": words}
+
+
+# Builds the site: the pages as people wrote them and the reference, put together and handed to Sphinx.
+
 
 PACKAGE = Path(__file__).parents[1]
 SOURCES = (PACKAGE.parent / "ptokit_docs", PACKAGE.parents[1] / "docs")
@@ -147,3 +212,44 @@ def build(out: Path, jobs: int = 2) -> None:
         (work / "html").rename(out)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+# Which page a topic has: a rule, an instruction, or a page by its name.
+
+
+def page_for(topic: str | None) -> str:
+    """The page about `topic` as a path below the site; the first page of None.
+
+    A topic is an instruction, a rule, a page (``sanitizer``), or a source that either names (``load-store 3.6``).
+
+    Raises `UsageError` for a topic without a page, `NotBuiltError` where there are no pages.
+    """
+    if topic is None:
+        return "index.html"
+    load_catalogue()
+    by_name = _written_pages()
+    if topic.upper() in CATALOGUE:
+        return page_of(topic.upper())
+    instr = named(topic)
+    if instr is not None:
+        return f"{FOLDER}/instructions/{instr.name}.html"
+    docs = written()
+    for cited in citations(topic, sections(docs)):
+        if place := section(docs, cited):
+            return place.replace(".md#", ".html#")
+    word = topic.lower().removesuffix(".md")
+    if word in by_name:
+        return by_name[word]
+    raise unknown("page about", topic, [*CATALOGUE, *TABLE, *by_name], "ptokit docs", "topic")
+
+
+def _written_pages() -> dict[str, str]:
+    """Pages by their path, and by their last name where only one has it."""
+    source = written()
+    found: dict[str, str] = {f"{FOLDER}/{name}": f"{FOLDER}/{name}.html" for name in LISTS}
+    found.update({name: f"{FOLDER}/{name}.html" for name in LISTS})
+    for path in sorted(source.rglob("*.md")):
+        page = path.relative_to(source).with_suffix("")
+        found.setdefault(page.name.lower(), f"{page.as_posix()}.html")
+        found[page.as_posix().lower()] = f"{page.as_posix()}.html"
+    return found

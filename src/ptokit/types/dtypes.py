@@ -109,7 +109,7 @@ e2m1x2 = DType("e2m1x2", 8, "f", "float4_e2m1x2_t", "!pto.f4E2M1x2")
 e1m2x2 = DType("e1m2x2", 8, "f", "float4_e1m2x2_t", "!pto.f4E1M2x2")
 
 hif4 = DType("hif4", 4, "f", "hifloat4x2_t", "!pto.hif4", ("hifloat4x2", "hifloat4x2_t"))
-"""Numbers as of e1m2, whose scales have three levels (`ptokit.types.hifloat4`)."""
+"""Numbers as of e1m2, whose scales have three levels (`ptokit.types.codecs`)."""
 
 PACKED: dict[str, DType] = {
     t.name: t

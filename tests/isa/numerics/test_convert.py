@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ptokit.isa.meaning.primitives import INTEGRAL, PRIMITIVES
-from ptokit.isa.numerics.convert import CVT_PAIRS, Rounding, conversion, converter
+from ptokit.isa.numerics.unary import CVT_PAIRS, Rounding, conversion, converter
 from ptokit.targets import A2A3, A5, CPU, TARGETS
 from ptokit.types.dtypes import DTYPES, bf16, e1m2, e2m1, f16, f32, hif8, i8, i16, i32, i64, int4, u8, u16, u32
 from ptokit.types.enums import RoundMode, SaturationMode

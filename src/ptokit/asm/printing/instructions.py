@@ -10,13 +10,25 @@ from ptokit.isa.table import ALSO, LEVEL1, Instr, Kind, Operand, Role
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import result_list
 
-from ..forms.arith import FLAG_NAMES, flags_text
 from ..forms.attributes import at_name, attribute, integers, positional, quote
-from ..forms.notation import Element, Form, attr_named, compile_form, placed_attributes
-from ..forms.operands import beside_values, first_source, fit, keys_of, operands_of, orders, trailing_operands
+from ..forms.operands import (
+    Element,
+    Form,
+    attr_named,
+    beside_values,
+    compile_form,
+    first_source,
+    fit,
+    keys_of,
+    operands_of,
+    orders,
+    placed_attributes,
+    trailing_operands,
+)
+from ..forms.operations import FLAG_NAMES, flags_text
 from .values import Names, ValueTile
 
-# Printing of operations whose written form is one line of the notation (`forms.notation`).
+# Printing of operations whose written form is one line of the notation (`forms.operands`).
 
 
 _COMMA: Form = (Element("=", ","),)

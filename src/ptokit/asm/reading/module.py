@@ -1,4 +1,4 @@
-"""Files, modules and functions (assembly 2)."""
+"""The module and its functions in `.pto` text (assembly 2)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,19 @@ from ..text import rules
 from ..text.cursor import LimitError, OperationError
 from ..text.lexer import EOF, MAX_TEXT, Tokens, line_ends, read_text
 from ..types.parse import FREE, POISON
-from .blocks import FUNCTION_WORDS, read_ops, read_region, starts_operation
+from .blocks import FUNCTION_WORDS, OperandPlaces, read_ops, read_region, starts_operation
+from .generic import operations
 from .generic.operations import MODULE_WORD, closing, module_attributes, read_function, read_properties
-from .operand_places import OperandPlaces
+from .ops import control, forms
 from .ops.control import same_types
+from .ops.forms import BODY
 from .parser import READERS, Parser
-from .regions import BODY
+from .statements import sync
+
+__all__ = ["control", "forms", "operations", "sync"]
+
+
+# Files, modules and functions (assembly 2).
 
 
 @dataclass(frozen=True)

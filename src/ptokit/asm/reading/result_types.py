@@ -15,7 +15,7 @@ from ptokit.isa.scalar.arithmetic import ARITHMETIC, FLOATS, INDICES, INTEGERS, 
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import I1, INDEX, MemRef, Opaque, PartitionView, Scalar, TensorView, Type, is_memref
 
-from ..forms.arith import BITS, FLAGS, ROUNDINGS, WORDS, bits_of, flag_set, takes
+from ..forms.operations import BITS, FLAGS, ROUNDINGS, WORDS, bits_of, flag_set, takes
 from ..text import rules
 from ..types.parse import FREE, POISON
 from .parser import Parser

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Op, Operands, Value
-from ptokit.ir.fixpipe import hides
+from ptokit.ir.pipe_rules import hides
 from ptokit.isa.table import TABLE, Attr, Instr, Kind
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import I1, I64, INDEX, Group, MemRef, Opaque, Ptr, Scalar, Type
@@ -25,7 +25,7 @@ from ..forms.attributes import (
     read_dictionary,
     unquote,
 )
-from ..forms.notation import Element, Form, compile_form, placed_attributes
+from ..forms.operands import Element, Form, compile_form, placed_attributes
 from ..text import rules
 from ..text.cursor import is_string
 from .parser import Parser

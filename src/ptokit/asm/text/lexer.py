@@ -20,7 +20,7 @@ from stat import S_ISREG
 from typing import BinaryIO
 
 from ptokit.diagnostics import Diagnostics, Location
-from ptokit.diagnostics.location import keep_text
+from ptokit.diagnostics.finding import keep_text
 from ptokit.isa.table import BY_OPERATION
 from ptokit.records import dataclass
 

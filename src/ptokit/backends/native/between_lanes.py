@@ -17,8 +17,7 @@ from ptokit.machine.local_memory import SPACES
 from ptokit.plan.steps import Step
 from ptokit.types.dtypes import DType
 
-from .code import Code, Num
-from .elements import many, same, spread, storage
+from .code import Code, Num, many, same, spread, storage
 from .primitives import Elements, Maker
 from .values import LocalPointer, shuffled
 from .views import Checked

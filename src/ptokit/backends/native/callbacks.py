@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptokit.isa.table import Role
-from ptokit.machine.calls import bound
 from ptokit.machine.global_memory import Pointer as RunPointer
 from ptokit.machine.global_memory import View as RunView
 from ptokit.machine.lanes import plain
 from ptokit.machine.local_memory import SPACES
 from ptokit.machine.local_memory import LocalPointer as RunLocalPointer
 from ptokit.machine.tiles import Tile as RunTile
-from ptokit.machine.tiles import Window
+from ptokit.machine.tiles import Window, bound
 from ptokit.plan.steps import Data, Operand, Step, without_form
 from ptokit.types.rounding import FLOAT_TYPES
 from ptokit.types.values import LogicalMask, LogicalVector, Mask, Ptr, Scalar, VReg

@@ -19,8 +19,7 @@ from ptokit.types.dtypes import DType
 from ptokit.types.tile import TileSpec
 
 from . import callbacks
-from .code import Code, Num
-from .elements import many, widened
+from .code import Code, Num, many, widened
 from .module import MODES, STATE_MODE, address, multiply
 from .moves import Nest, address_of, copy, source_axes, tile_axes, together
 from .tiles import meets, valid

@@ -32,15 +32,13 @@ from ptokit.isa.meaning.expressions import (
     type_of,
 )
 from ptokit.isa.numerics.arith import element
-from ptokit.isa.numerics.convert import conversion_table
-from ptokit.isa.numerics.unary import table16
+from ptokit.isa.numerics.unary import conversion_table, table16
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import RoundMode
 from ptokit.types.rounding import NEAREST_EVEN
 
 from . import maths, primitives
-from .code import double, float_of
-from .elements import storage
+from .code import double, float_of, storage
 from .primitives import Elements, Maker
 
 # Roundings of f32 and i32 that are not to nearest even, in integer arithmetic; conversions to integers that wrap.
@@ -189,7 +187,7 @@ def _odd(m: Maker, x: str) -> str:
     return m.value(f"or {h} {upper}, {sticky}")
 
 
-# Elements of one type as elements of another, with the results of `ptokit.isa.numerics.convert`.
+# Elements of one type as elements of another, with the results of `ptokit.isa.numerics.unary`.
 
 
 _FLOATS = frozenset(("f32", "f16", "bf16"))

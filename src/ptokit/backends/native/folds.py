@@ -18,9 +18,8 @@ from ptokit.types.dtypes import DType
 from ptokit.types.tile import DYNAMIC, TileSpec
 
 from . import primitives, staged_folds
-from .code import Num, double
+from .code import Num, double, many, narrowed, same, spread, storage
 from .conversions import writable
-from .elements import many, narrowed, same, spread, storage
 from .lanes import Loop, Part, pitches
 from .maths import round_many
 from .primitives import Maker

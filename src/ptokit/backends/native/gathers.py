@@ -15,8 +15,7 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.values import Scalar
 
-from .code import Code, Num
-from .elements import many, spread, storage
+from .code import Code, Num, many, spread, storage
 from .lanes import pitches, scalar_element
 from .scalars import llvm_type
 from .tiles import meets, valid

@@ -44,9 +44,8 @@ from ptokit.types.values import Scalar as ScalarType
 
 from . import between_lanes, conversions, primitives
 from .analyses import interval
-from .code import Code
+from .code import Code, many, spread, storage
 from .conversions import Types, dtype_of, has_form, inner
-from .elements import many, spread, storage
 from .lanes import scalar_element
 from .primitives import Elements, Maker
 from .scalars import FLOATS

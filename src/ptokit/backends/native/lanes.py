@@ -30,9 +30,8 @@ from ptokit.plan.steps import Step, constant
 from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 
-from .code import Code, Num, float_of
+from .code import Code, Num, float_of, many, spread, storage
 from .conversions import inner, writable
-from .elements import many, spread, storage
 from .maths import from_double, to_double
 from .primitives import Elements, Maker
 from .scalars import llvm_type

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from ptokit.types.dtypes import DTYPES
 
-from .code import Code, double
-from .elements import many, narrowed, same, widened
+from .code import Code, double, many, narrowed, same, widened
 
 if TYPE_CHECKING:
     from .function import Writer

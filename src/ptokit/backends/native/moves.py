@@ -14,8 +14,7 @@ from ptokit.plan.steps import Step
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import ROW_COL_AXES, ConvSpec
 
-from .code import Code, Num
-from .elements import many
+from .code import Code, Num, many
 from .tiles import LARGE, copy_row, meets, valid
 from .values import Direct, Standing, Tile, View
 from .views import Checked, inside, reach

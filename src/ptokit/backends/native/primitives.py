@@ -12,8 +12,7 @@ from ptokit.isa.meaning.primitives import INTEGRAL, PRIMITIVES
 from ptokit.types.dtypes import DType
 
 from . import maths
-from .code import Code, double, float_of
-from .elements import computed, fused, many, narrowed, same, storage, widened
+from .code import Code, computed, double, float_of, fused, many, narrowed, same, storage, widened
 from .maths import round_many
 
 

@@ -23,13 +23,13 @@ from ptokit.machine.global_memory import Pointer, Tensor
 from ptokit.machine.lanes import Fault
 from ptokit.plan.effects import loaded, stored
 from ptokit.plan.steps import Step
-from ptokit.run.outcome import Printed
+from ptokit.run.backends import Printed
 from ptokit.run.program import Program
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Layout
 from ptokit.types.values import MemRef, Ptr, Scalar
 
-from . import compiler, copies, elements, maths
+from . import code, compiler, copies, maths
 from .analyses import Relevant
 from .callbacks import word
 from .code import Num
@@ -220,7 +220,7 @@ class NativeProgram:
 
     def __init__(self, program: Program) -> None:
         self.entry, self.target, self.extended = program.entry, program.target, program.extended
-        maths.FMA, elements.F16C = compiler.has("fma"), compiler.has("f16c")
+        maths.FMA, code.F16C = compiler.has("fma"), compiler.has("f16c")
         self.module = NativeModule(program.target)
         plan, entry = program.plan, program.plan.functions[program.entry.name]
         body = Writer(plan, entry, program.target, self.module).write()

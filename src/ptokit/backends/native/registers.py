@@ -22,9 +22,8 @@ from . import between_lanes
 from .analyses import interval, turns
 from .between_lanes import Places
 from .callbacks import VECTORS
-from .code import Num
+from .code import Num, many, spread, storage
 from .conversions import Types
-from .elements import many, spread, storage
 from .lane_values import Values, known, placed
 from .primitives import Elements
 from .scalars import llvm_type

@@ -16,7 +16,7 @@ from ptokit.types.codecs import width
 from ptokit.types.dtypes import DTYPES, DType, dtype
 from ptokit.types.values import Scalar
 
-from .elements import computed
+from .code import computed
 from .maths import from_double
 from .primitives import Elements, Maker
 from .values import NotNativeError

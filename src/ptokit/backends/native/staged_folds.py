@@ -14,8 +14,7 @@ from ptokit.isa.meaning.orders import Order, Stage, combined, of_repeats
 from ptokit.isa.meaning.words import Fold
 from ptokit.types.dtypes import DType, f32
 
-from .code import Code, Num, double
-from .elements import computed, many, same, storage
+from .code import Code, Num, computed, double, many, same, storage
 from .primitives import Elements, Maker
 
 WIDE = 8

@@ -23,9 +23,8 @@ from ptokit.types.tensor import vector_layout
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import LogicalMask, LogicalVector, Mask
 
-from .code import Code, Num, float_of
+from .code import Code, Num, float_of, many, spread, storage
 from .conversions import Types
-from .elements import many, spread, storage
 
 # Values of the program while code is written: which of their parts are known, and where the others are.
 

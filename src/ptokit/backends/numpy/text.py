@@ -15,10 +15,10 @@ from typing import Any
 from ptokit.ir.core import Op, Value
 from ptokit.isa.table import Kind
 from ptokit.machine import arithmetic, lanes
-from ptokit.machine.calls import bound
 from ptokit.machine.lanes import Fault
 from ptokit.machine.loops import NotSteadyError, countdowns
 from ptokit.machine.observer import TOLD, watched
+from ptokit.machine.tiles import bound
 from ptokit.plan.steps import Callee, Data, Form, FunctionPlan, Operand, Plan, Region, Step
 from ptokit.types.codecs import wrap
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ptokit.diagnostics import DiagnosticError, Location
-from ptokit.diagnostics.location import Called
+from ptokit.diagnostics.finding import Called
 from ptokit.ir import Block, Function, Op, Value
 from ptokit.ir.core import Operands
 from ptokit.targets import Target

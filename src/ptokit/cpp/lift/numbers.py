@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ptokit.diagnostics import Location
-from ptokit.diagnostics.location import Argument
+from ptokit.diagnostics.finding import Argument
 from ptokit.ir import Op, Value
 from ptokit.ir.facts import folded
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, FLOAT

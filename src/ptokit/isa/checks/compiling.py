@@ -1,4 +1,4 @@
-"""From conditions of rules (`ptokit.diagnostics.conditions`) to functions of a site, and what conditions may name.
+"""From conditions of rules (`ptokit.diagnostics.rules`) to functions of a site, and what conditions may name.
 
 One function is made of all conditions of a rule, as text: it looks for what *breaks* each, so that comparisons with
 `UNKNOWN` find nothing. Messages are compiled when a site breaks a rule.
@@ -14,7 +14,7 @@ from functools import cache, partial
 from typing import Any, NamedTuple, Protocol, get_args
 
 from ptokit.diagnostics import Doubt, rule
-from ptokit.diagnostics.conditions import Check, Conditions, Found, Need, When
+from ptokit.diagnostics.rules import Check, Conditions, Found, Need, When
 from ptokit.targets import A2A3, A5, CPU
 from ptokit.types import enums
 from ptokit.types.enums import TileType
@@ -191,7 +191,7 @@ PYTHON: dict[str, Any] = {
 """Functions of Python that conditions may call."""
 
 
-# From conditions of rules (`ptokit.diagnostics.conditions`) to functions of a site.
+# From conditions of rules (`ptokit.diagnostics.rules`) to functions of a site.
 
 
 _OPPOSITE: dict[type[ast.cmpop], str] = {

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ptokit.diagnostics import Doubt, family
-from ptokit.diagnostics.conditions import need
+from ptokit.diagnostics.rules import need
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import BLayout, TileType
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import family
-from ptokit.diagnostics.conditions import need
 from ptokit.diagnostics.finding import Change
+from ptokit.diagnostics.rules import need
 from ptokit.targets import A2A3, A5, Target
 from ptokit.types.enums import CmpMode
 

@@ -24,7 +24,7 @@ from ..meaning.expressions import (
     rsqrt,
     sqrt,
 )
-from ..meaning.lane_forms import on_bits
+from ..meaning.source import on_bits
 from ..meaning.words import Lane, lane
 from ..operands import (
     ASM_8,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from operator import add, mul, sub
 
 from ptokit.diagnostics import Doubt, family
-from ptokit.diagnostics.conditions import shared
+from ptokit.diagnostics.rules import shared
 from ptokit.targets import A5, Target
 from ptokit.types.enums import BLayout
 

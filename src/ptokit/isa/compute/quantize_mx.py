@@ -8,7 +8,7 @@ from dataclasses import replace
 import ml_dtypes
 import numpy as np
 
-from ptokit.types import hifloat4
+from ptokit.types import codecs
 from ptokit.types.codecs import encode
 from ptokit.types.dtypes import DTYPES, e2m1
 from ptokit.types.enums import MxGroupAxis, MxQuantAlg, QuantScaleAlg, QuantType, VecStoreMode
@@ -286,7 +286,7 @@ def _quantize(
 def _quantize_hif4(dst: TileOperand, x: np.ndarray, exp: TileOperand, max: TileOperand, scaling: TileOperand) -> None:
     """HiFloat4: exp holds Ea (two bytes each), Eb, as many zeros, Ec, and the three as the cube unit takes them."""
     blocks, rows, cols = x.shape
-    found = hifloat4.quantised(x.astype(np.float32).reshape(blocks, -1, hifloat4.GROUP))
+    found = codecs.quantised(x.astype(np.float32).reshape(blocks, -1, codecs.GROUP))
     dst.write(encode(DTYPES["e1m2"], found.scaled.reshape(x.shape)).view(kind(dst)), rows, cols)
     groups = found.ea.shape[1]
     ea = np.zeros((blocks, groups, 2), np.uint8)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from ptokit.diagnostics import Doubt, Scope, family
-from ptokit.diagnostics.conditions import first, need
+from ptokit.diagnostics.rules import first, need
 from ptokit.targets import A2A3
 from ptokit.types.enums import BLayout, TileType
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ptokit.diagnostics import Rule, RuleDecorator, Scope, rule
-from ptokit.diagnostics.conditions import shared
+from ptokit.diagnostics.rules import shared
 from ptokit.targets import A2A3
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from ptokit.diagnostics import Doubt, Rule, family
-from ptokit.diagnostics.conditions import first, need, shared
+from ptokit.diagnostics.rules import first, need, shared
 from ptokit.targets import A2A3, A5, Target
 from ptokit.types.dtypes import DType, dtype, is_dtype
 from ptokit.types.enums import BLayout, SLayout, TileType

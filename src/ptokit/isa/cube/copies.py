@@ -22,7 +22,7 @@ from ..meaning.matrices import Matrix
 from ..meaning.words import Bursts, Meaning, Move, Refusal
 from ..site import Site
 from ..table import Attr, Kind, Operand, OperandForm, Role, TextForm, grammar
-from .pointers import BLOCK, FRACTAL, ROWS, at, bit, ceil, clause, cube, element, given, in_fractals, moved, numbers
+from .drains import BLOCK, FRACTAL, ROWS, at, bit, ceil, clause, cube, element, given, in_fractals, moved, numbers
 
 # Copies of rows and blocks between global memory, L1, the unified buffer and the tables; fills of L1.
 

@@ -14,8 +14,7 @@ from ..meaning.words import Contract
 from ..operands import types_of
 from ..site import Site, TileInfo, known
 from ..table import TENSOR, Instr, Operand, TextForm, dst, instruction, scales, src
-from .gemv import row_of_blocks
-from .matmul import BIAS, LIMIT, LOCATIONS, other_accumulator
+from .matmul import BIAS, LIMIT, LOCATIONS, other_accumulator, row_of_blocks
 from .matmul_text_rules import MX_SCALE, scaled
 
 # Rules of block-scaled products (compute-reduce-matrix 12).

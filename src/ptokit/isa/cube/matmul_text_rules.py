@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from ptokit.diagnostics import Rule
-from ptokit.diagnostics.conditions import first
+from ptokit.diagnostics.rules import first
 from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES, HALVES
 from ptokit.types.enums import TileType

@@ -16,7 +16,7 @@ from ..meaning.words import Contract, Meaning
 from ..site import Site
 from ..table import Role, grammar, listed
 from .copies import ADDRESS_SHIFT
-from .pointers import (
+from .drains import (
     BLOCK,
     HIF8_BIT,
     ROWS,

@@ -8,8 +8,7 @@ from typing import Any
 from ptokit.diagnostics import ALL_TARGETS, Rule, RuleDecorator, rule
 
 from ..checks.compiling import Message
-from ..checks.lanes import bound, element, kinds, memory_of
-from ..checks.tiles import assembler_rule
+from ..checks.tiles import assembler_rule, bound, element, kinds, memory_of
 from ..operands import Kind, Operand
 from ..site import Info, PtrInfo, ScalarInfo, Site, known
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Doubt, define, family
-from ptokit.diagnostics.conditions import need
+from ptokit.diagnostics.rules import need
 from ptokit.types.enums import TileType
 
 from ..checks.compiling import DEVICES, Message, overlap

@@ -257,7 +257,7 @@ class Apply(Expr):
 class Convert(Expr):
     """`value` in the type `to`: one rounding by `rounding`, then saturation, or wrapping of integers.
 
-    What it gives for every pair of different types, mode and special value is `numerics.convert.converted`: NaN becomes
+    What it gives for every pair of different types, mode and special value is `numerics.unary.converted`: NaN becomes
     0 in an integer; without `saturate` an integer keeps its low bits (+inf all ones, -inf 0) and a float overflows as
     the rounding mode says. ``to`` may be the name of an operand: its element type.
     """

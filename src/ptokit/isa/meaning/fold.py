@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.targets import A2A3
-from ptokit.types import hifloat4
+from ptokit.types import codecs
 from ptokit.types.codecs import decode
 from ptokit.types.dtypes import DTYPES, DType, hif4
 
@@ -372,11 +372,11 @@ def _scales(tile: TileOperand, scale: TileOperand, lines: int, inner: int, axis:
     dtype = tile.spec.dtype
     if dtype.bits == 16:
         return 1
-    groups = -(-inner // hifloat4.GROUP) * hifloat4.BYTES if dtype is hif4 else -(-inner // GROUP)
+    groups = -(-inner // codecs.GROUP) * codecs.BYTES if dtype is hif4 else -(-inner // GROUP)
     shape = (lines, groups) if axis == 2 else (groups, lines)
     if dtype is hif4:
         codes = scale.read(*shape).view(np.uint8)
-        found = hifloat4.scales(codes if axis == 2 else codes.swapaxes(1, 2))
+        found = codecs.scales(codes if axis == 2 else codes.swapaxes(1, 2))
         return (found if axis == 2 else found.swapaxes(1, 2)).take(range(inner), axis=axis)
     values = decode(DTYPES["e8m0"], scale.read(*shape).view(np.uint8)).astype(np.float64)
     return np.repeat(values, GROUP, axis=axis).take(range(inner), axis=axis)

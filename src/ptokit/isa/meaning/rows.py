@@ -16,8 +16,7 @@ import numpy as np
 from ptokit.types.codecs import encode
 from ptokit.types.dtypes import DType, from_numpy
 
-from ..numerics.arith import element
-from ..numerics.rounding import as_values
+from ..numerics.arith import as_values, element
 from ..site import LanesInfo, VectorInfo
 from .execute import Derived, Run
 from .expressions import (
@@ -44,9 +43,8 @@ from .expressions import (
     type_of,
 )
 from .fold import folding
-from .lane_forms import NAMES
 from .primitives import PRIMITIVES
-from .source import Source
+from .source import NAMES, Source
 from .words import Advance, Lane, Need, Word, Write
 
 if TYPE_CHECKING:

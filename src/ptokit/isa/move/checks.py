@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics.conditions import shared
+from ptokit.diagnostics.rules import shared
 from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES, PACKED, DType
 from ptokit.types.enums import CompactMode, Layout, ReluPreMode, TileType
@@ -20,7 +20,7 @@ from ptokit.types.tensor import ConvSpec
 
 from ..machine import TileOperand
 from ..meaning.moves import DUAL, column_block, stored
-from ..numerics.rounding import as_values
+from ..numerics.arith import as_values
 from ..site import ScalarInfo, Site, Size, TileInfo, known
 
 # What a move is, seen from its site: the pair of buffers, the form, and how much each path moves.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptokit.diagnostics import family
-from ptokit.diagnostics.conditions import shared
+from ptokit.diagnostics.rules import shared
 from ptokit.targets import A2A3, A5
 from ptokit.types.enums import AccToVecMode, CompactMode
 

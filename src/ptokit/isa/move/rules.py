@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ptokit.diagnostics import Doubt, define, family
-from ptokit.diagnostics.conditions import need, shared
 from ptokit.diagnostics.finding import Change
+from ptokit.diagnostics.rules import need, shared
 from ptokit.targets import A5
 from ptokit.types.enums import BLayout, CompactMode, SLayout
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ptokit.diagnostics.conditions import need
+from ptokit.diagnostics.rules import need
 from ptokit.targets import A5
 from ptokit.types.enums import BLayout, SLayout
 

@@ -31,7 +31,7 @@ from ptokit.types.codecs import encode
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import RoundMode
 
-from .rounding import as_values
+from .arith import as_values
 
 # Which quantisation the fix-pipe performs for a pair of types, per instruction form and target.
 

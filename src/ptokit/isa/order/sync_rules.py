@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ptokit.diagnostics import Scope, Severity, define, rule
-from ptokit.diagnostics.conditions import shared
+from ptokit.diagnostics.rules import shared
 from ptokit.targets import A5, Target
 from ptokit.types.enums import EVENT_ID_COUNT, SECOND_CORE, Pipe
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics.conditions import need
+from ptokit.diagnostics.rules import need
 from ptokit.types.dtypes import hif4
 from ptokit.types.enums import Layout, PadValue, TileType
 from ptokit.types.tensor import HIF4_PAIRS, SCALE_GROUPS, is_custom

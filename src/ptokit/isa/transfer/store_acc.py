@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ptokit.diagnostics.conditions import need, shared
+from ptokit.diagnostics.rules import need, shared
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Layout, TileType
 

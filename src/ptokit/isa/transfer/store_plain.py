@@ -5,7 +5,7 @@ Those of the devices are in `store_plain_rules` (Vec and Mat) and `store_acc_rul
 
 from __future__ import annotations
 
-from ptokit.diagnostics.conditions import need, shared
+from ptokit.diagnostics.rules import need, shared
 from ptokit.types.dtypes import DTYPES, HALVES
 from ptokit.types.enums import Layout, TileType
 

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from ptokit.diagnostics import RuleDecorator, Scope, define
-from ptokit.diagnostics.conditions import first, shared
+from ptokit.diagnostics.rules import first, shared
 from ptokit.targets import A2A3
 from ptokit.types.dtypes import DTYPES, PACKED
 from ptokit.types.enums import TileType

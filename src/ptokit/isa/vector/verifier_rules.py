@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from ptokit.diagnostics import Rule, RuleDecorator
 
 from ..checks.compiling import Message
-from ..checks.lanes import bound, element, elements, kinds, memory_of, number_like, same_shape, vectors
-from ..checks.tiles import assembler_rule
+from ..checks.tiles import assembler_rule, bound, element, elements, kinds, memory_of, number_like, same_shape, vectors
 from ..site import MaskInfo, PtrInfo, Site, VregInfo
 
 # Which elements the assembler's verifier lets vcvt convert, and how (PTOAS e32488c9, VPTO.cpp).

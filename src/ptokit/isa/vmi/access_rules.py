@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptokit.diagnostics import Rule
 
 from ..checks.compiling import Message
-from ..checks.lanes import bound, element, kinds, memory_of
+from ..checks.tiles import bound, element, kinds, memory_of
 from ..site import Site, VectorInfo
 from .rules import (
     CONVERSION,

@@ -25,7 +25,7 @@ from ..meaning.expressions import (
     select,
 )
 from ..meaning.words import Lane, Meaning, Write
-from ..numerics.rounding import LETTERS
+from ..numerics.arith import LETTERS
 from ..site import LanesInfo, Site, VectorInfo
 from .access_rules import COMPUTE
 from .words import PMODE, ROUNDING, SATURATE, elements, number_in, operations, over, predicate, text, token

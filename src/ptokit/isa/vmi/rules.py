@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 from ptokit.diagnostics import Rule, RuleDecorator
 from ptokit.types.dtypes import SINGLES
 
-from ..checks import lanes as checks
+from ..checks import tiles as checks
 from ..checks.compiling import Message
-from ..checks.lanes import bound, element
-from ..checks.tiles import assembler_rule
+from ..checks.tiles import assembler_rule, bound, element
 from ..site import LanesInfo, Site, VectorInfo
 from .words import Layout, layout_of
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 
 from ptokit.diagnostics import Rule
-from ptokit.diagnostics.conditions import first
+from ptokit.diagnostics.rules import first
 
 from ..checks.compiling import Message
-from ..checks.lanes import bound, element, kinds
+from ..checks.tiles import bound, element, kinds
 from ..site import Info, LanesInfo, MaskInfo, ScalarInfo, Site, VectorInfo, VregInfo
 from .rules import (
     DENSE,

@@ -12,12 +12,12 @@ from ptokit.diagnostics import Location
 from ptokit.types.values import INDEX
 
 from .. import rules
-from ..asked import HELPER, is_instance, kind_of
+from ..eager import HELPER, is_instance, kind_of
 from ..intrinsics import intrinsic
+from ..rules import location_at, refusal, user_frame
 from ..scalar import Scalar
 from ..tiles import Tile
 from ..trace import current
-from ..where import location_at, refusal, user_frame
 from .expressions import truth
 
 _ANSWERS: dict[Any, tuple[int, Callable[..., Any]]] = {

@@ -14,12 +14,12 @@ from ptokit.diagnostics import Location, Note
 from ptokit.types.values import I1
 
 from .. import rules
-from ..asked import HELPER
 from ..control import Scope, else_, if_
+from ..eager import HELPER
+from ..rules import refusal
 from ..scalar import Scalar
 from ..tiles import Tile
 from ..trace import Region, current, tracing
-from ..where import refusal
 from .answers import IN_KERNELS, answer_of, answers_for_kernels, class_of, init_of, makes_itself, raised_at
 from .carry import Names, Unmerged, anything, assigned, falls_through, join, jumps, loaded
 from .code import Source, bound, is_library, renew, source_of, variables_of

@@ -11,12 +11,12 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ptokit.diagnostics import Location
-from ptokit.diagnostics.location import place_of
+from ptokit.diagnostics.finding import place_of
 
 from .. import rules
-from ..asked import HELPER
+from ..eager import HELPER
+from ..rules import refusal
 from ..source import definition_of, first_line, is_library_file, made_of, parameters_of
-from ..where import refusal
 from .carry import Liveness, assigned, loaded
 from .expressions import Rewriter, perhaps
 

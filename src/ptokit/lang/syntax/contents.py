@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..asked import HELPER
+from ..eager import HELPER
 from ..outside import all_names_of
 from ..source import is_installed
 

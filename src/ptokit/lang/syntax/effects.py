@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, TypeVar
 from ptokit.diagnostics import DiagnosticError, Location, Note
 
 from .. import rules
+from ..rules import refusal
 from ..trace import current, tracing
-from ..where import refusal
 from .contents import ATOM_TYPES, Content, content_of
 
 T = TypeVar("T")

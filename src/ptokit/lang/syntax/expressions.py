@@ -14,12 +14,12 @@ from typing import Any
 from ptokit.types.values import I1
 
 from .. import rules
-from ..asked import HELPER
+from ..eager import HELPER
 from ..functions import select
 from ..mistakes import same_object
+from ..rules import here, refusal
 from ..scalar import Scalar, is_number, plain
 from ..trace import Region, current
-from ..where import here, refusal
 from .carry import Unmerged, join, type_of
 from .effects import frozen, once
 

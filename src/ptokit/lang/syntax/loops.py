@@ -18,9 +18,9 @@ from .. import rules
 from ..control import Loop
 from ..control import range as pto_range
 from ..mistakes import NoArithmetic
+from ..rules import refusal
 from ..scalar import Scalar, is_number, materialize, plain
 from ..trace import Region, Trace, current
-from ..where import refusal
 from .carry import Unmerged, assigned, handle, jumps, leaves, rebuilt, same, type_of, value_of
 from .code import Source
 from .contents import MINE

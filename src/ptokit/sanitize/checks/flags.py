@@ -17,9 +17,8 @@ from ptokit.types.enums import Pipe
 from ..findings.insertion import COMPOSITE_PIPES
 from ..findings.races import Draft, Findings
 from ..findings.source_text import flag_code, flag_text
-from ..memory.footprints import Touch
 from ..memory.gm import Memory
-from ..simulation.clocks import COMPONENTS
+from ..simulation.clocks import COMPONENTS, Touch
 from ..simulation.core import (
     UNIT,
     AwaitSignal,

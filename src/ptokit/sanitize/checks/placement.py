@@ -25,9 +25,9 @@ from ptokit.types.tile import TileSpec
 
 from ..findings.addresses import sharing
 from ..findings.races import Draft, overlap
-from ..memory.footprints import Region, Touch, meet
 from ..memory.gm import Place, Scattered, Strided
 from ..memory.shadow import Group, Loss
+from ..simulation.clocks import Region, Touch, meet
 from .core import ObservedCore
 
 # Views of global memory: where they leave it, which does not end the run, and what they cover.

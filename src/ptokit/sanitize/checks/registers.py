@@ -56,7 +56,7 @@ from ptokit.machine.observer import Moment
 from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 
-from ..memory.footprints import Touch, places_of
+from ..simulation.clocks import Touch, places_of
 
 if TYPE_CHECKING:
     from ..simulation.core import Work

@@ -22,8 +22,8 @@ from ptokit.ir.control import givers
 from ptokit.ir.core import Function, Op
 
 from ..findings.races import Draft
-from ..memory.footprints import Touch, places_of
 from ..memory.shadow import Group, Space
+from ..simulation.clocks import Touch, places_of
 from ..simulation.core import Loops
 
 Report = Callable[[str, Op, Any, Callable[[], Draft]], None]

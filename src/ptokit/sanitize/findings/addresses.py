@@ -13,8 +13,7 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from ptokit.diagnostics.finding import Edit
-from ptokit.diagnostics.location import argument_place, file_lines
+from ptokit.diagnostics.finding import Edit, argument_place, file_lines
 from ptokit.ir.core import Op
 from ptokit.isa.checks.tile_types import buffer_name
 from ptokit.records import dataclass
@@ -24,7 +23,7 @@ from ptokit.types.enums import TileType
 from ..memory.shadow import Group
 from ..simulation.core import Item, Work
 from .candidates import Candidate
-from .changes import Change
+from .race import ProgramChange
 from .source_text import Structure, indent, python_text
 
 PLACES = ("UB-OVERLAP", "PIPE-RING")
@@ -165,7 +164,7 @@ class Addresses:
         edits, told = _in_python(op, by, alone=len(together) == 1) if op.in_python else _in_text(op, by, self.structure)
         if not edits or any((edit.file, edit.line) in self._changed for edit in edits):
             return
-        change = Change(placed={each.group.op: by for each in together})
+        change = ProgramChange(placed={each.group.op: by for each in together})
         assert tile.span is not None
         cause = sharing(*((name, tile.group.name) if ring is None else (tile.group.name, name)), other[0], *shared)
         words = f"move {tile.group.name} to the next free address, {tile.span[1] + by:#x}"

@@ -8,15 +8,14 @@ from functools import partial
 from textwrap import dedent
 from textwrap import indent as indented
 
-from ptokit.diagnostics.finding import Edit
-from ptokit.diagnostics.location import file_lines
+from ptokit.diagnostics.finding import Edit, file_lines
 from ptokit.ir.control import is_loop
 from ptokit.ir.core import Op
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 
 from ..simulation.core import FlagKey, Item, Loops, SetFlag, WaitFlag
-from .changes import Change, Fix, Step, barrier, flag
+from .race import Fix, ProgramChange, Step, barrier, flag
 from .source_text import Statement, Structure, as_statement, barrier_code, flag_code, indent, python_text
 
 Number = Callable[[int, int, Loops], int | None]
@@ -29,7 +28,7 @@ class Candidate:
     is wrong, where the change tells that better than the finding."""
 
     words: str
-    change: Change
+    change: ProgramChange
     edits: tuple[Edit, ...]
     last: bool = False
     cause: str = ""
@@ -42,7 +41,7 @@ class Candidate:
 
 def together(parts: Sequence[Candidate]) -> Candidate:
     """Several changes as one."""
-    change = Change()
+    change = ProgramChange()
     for part in parts:
         for places, more in ((change.before, part.change.before), (change.after, part.change.after)):
             for item, extra in more.items():
@@ -199,7 +198,7 @@ class Candidates:
         if not statement.alone:
             return None
         words = f"remove the {statement.flag}_flag in line {statement.first}"
-        return Candidate(words, Change(dropped=set(statement.ops)), (self._without(statement),))
+        return Candidate(words, ProgramChange(dropped=set(statement.ops)), (self._without(statement),))
 
     def move(self, statement: Statement, anchor: Anchor) -> Candidate | None:
         """A flag somewhere else."""
@@ -252,11 +251,11 @@ class Candidates:
         text = number.text if isinstance(number.text, str) or statement.python else f"EVENT_ID{number.text}"
         words = f"write {text} as the event id of the {statement.flag}_flag in line {statement.first}"
         edit = self._rewritten(statement, number, code)
-        return None if edit is None else Candidate(words, Change(renamed=renamed), (edit,))
+        return None if edit is None else Candidate(words, ProgramChange(renamed=renamed), (edit,))
 
     def steps(self, fix: Fix) -> Candidate:
         """A flag or barrier of its own, as `Insertion` proposes it."""
-        change = Change()
+        change = ProgramChange()
         for step in fix.steps:
             op = step.make()
             self._put(change, step.op, step.after, partial(_stepped, op, step))
@@ -264,7 +263,7 @@ class Candidates:
 
     def barrier(self, pipe: Pipe, anchor: Anchor) -> Candidate | None:
         """A barrier."""
-        statement, change = anchor.statement, Change()
+        statement, change = anchor.statement, ProgramChange()
         op = Op("pto.barrier", location=statement.ops[0].location)
         for at in self.copies(statement):
             self._put(change, at, anchor.after, lambda item, span: barrier(item, op, pipe))
@@ -278,8 +277,8 @@ class Candidates:
         key: Callable[[int, int, Loops], FlagKey | None],
         anchor: Anchor,
         ops: Sequence[Op] = (),
-    ) -> Change | None:
-        change = Change()
+    ) -> ProgramChange | None:
+        change = ProgramChange()
         for copy, at in enumerate(self.copies(anchor.statement)):
             mine = ops[copy] if len(ops) > 1 else op
 
@@ -291,7 +290,7 @@ class Candidates:
                 return None
         return change if change.before or change.after else None
 
-    def _put(self, change: Change, at: Op, after: bool, make: Callable[[Item, _Span], Item | None]) -> bool:
+    def _put(self, change: ProgramChange, at: Op, after: bool, make: Callable[[Item, _Span], Item | None]) -> bool:
         """Insert what `make` makes wherever an operation has been carried out; False if it cannot."""
         places = change.after if after else change.before
         for span in self._spans.get(at, ()):

@@ -17,8 +17,7 @@ from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 
 from ..simulation.core import Core, FlagKey, Work
-from .changes import Fix, Step
-from .race import Race
+from .race import Fix, Race, Step
 from .source_text import Structure, as_statement, barrier_code, first_line, flag_code, indent, last_line
 
 # The missing edge as code: which flag to set and wait for, and where.

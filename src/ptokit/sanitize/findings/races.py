@@ -13,13 +13,12 @@ from ptokit.ir.core import Op
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 
-from ..memory.footprints import Touch, common, rectangle
 from ..memory.gm import Memory
+from ..simulation.clocks import Touch, common, rectangle
 from ..simulation.core import ENGINE, Core, Item, Loops, Signal, Work, timelines
 from .addresses import PLACES
-from .changes import Fix
 from .insertion import Insertion
-from .race import Access, Race, Span
+from .race import Access, Fix, Race, Span
 from .source_text import barrier_code, flag_code
 
 if TYPE_CHECKING:

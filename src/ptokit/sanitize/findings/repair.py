@@ -18,8 +18,8 @@ from ptokit.types.enums import Pipe
 from ..simulation.core import FlagKey, Item, WaitFlag, Work
 from .addresses import PLACES, Addresses
 from .candidates import Anchor, Candidate, Candidates, together
-from .changes import Balance, Change, Fix, Found, Replayed
 from .insertion import Insertion
+from .race import Balance, Fix, Found, ProgramChange, Replayed
 from .source_text import Statement
 
 Key = tuple[str, Hashable]
@@ -78,7 +78,7 @@ class _Search:
     ) -> None:
         self.insertion, self.addresses, self.items, self.replay = insertion, addresses, items, replay
         self.candidates = Candidates(insertion.structure, items)
-        self.changes: list[Change] = []
+        self.changes: list[ProgramChange] = []
         self.left = _ITEMS
 
     def repairs(self, wanted: set[Key]) -> Repairs:

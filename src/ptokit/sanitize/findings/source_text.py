@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 
 from ptokit.diagnostics import Location
-from ptokit.diagnostics.location import file_lines
+from ptokit.diagnostics.finding import file_lines
 from ptokit.ir.control import is_loop
 from ptokit.ir.core import Block, Function, Op, Value
 from ptokit.ir.facts import instr_of

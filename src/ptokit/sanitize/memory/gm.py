@@ -15,8 +15,7 @@ import numpy as np
 from ptokit.machine.local_memory import Access, Elements, Lanes, LocalPointer, Rows, Span
 from ptokit.records import dataclass
 
-from ..simulation.clocks import Clock
-from .footprints import Footprint, Touch
+from ..simulation.clocks import Clock, Footprint, Touch
 from .shadow import Record
 
 # Global memory: who touched which elements, over all blocks (memory-model-and-sync 7, 8, 11.2).

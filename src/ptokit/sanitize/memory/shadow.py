@@ -22,9 +22,8 @@ from ptokit.records import dataclass
 from ptokit.types.enums import BLayout, SLayout
 from ptokit.types.tile import TileSpec
 
-from ..simulation.clocks import Clock
+from ..simulation.clocks import Clock, Footprint, Touch, meet
 from ..simulation.core import Work
-from .footprints import Footprint, Touch, meet
 
 # On-chip memory of one core: who touched which bytes, and which are initialised (memory-model-and-sync 8, 11.2,
 # 11.4).

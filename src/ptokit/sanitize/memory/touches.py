@@ -11,8 +11,8 @@ from ptokit.machine.global_memory import View
 from ptokit.machine.tiles import Tile
 from ptokit.types.enums import AtomicType, ScatterAtomicOp
 
+from ..simulation.clocks import Footprint, Region, Touch, footprint, union
 from ..simulation.core import Work
-from .footprints import Footprint, Region, Touch, footprint, union
 from .gm import Located
 from .shadow import Group, Space
 

@@ -1,4 +1,4 @@
-"""The page of a run: what was launched, the findings, and for each the source, the picture, the bytes and the fix."""
+"""The report of a run, as text, in a notebook and as a page with source, picture, bytes and fix for each finding."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from pathlib import Path
 
 from ptokit import __version__
 from ptokit.diagnostics import Diagnostic, Location, Note, lookup
-from ptokit.diagnostics.finding import Edit
-from ptokit.diagnostics.location import file_lines
+from ptokit.diagnostics.diagnostic import html_of, text_of
+from ptokit.diagnostics.finding import Edit, file_lines
 from ptokit.diagnostics.render import link_to, page_of, summary
 
-from ..findings.changes import Fix
-from ..findings.race import Access, Race, Witness
+from ..findings.race import Access, Fix, Race, Witness
 from ..outcome import Outcome
 from ..simulation.core import Item
 from .pictures import byte_maps, lanes
+
+# The page of a run: what was launched, the findings, and for each the source, the picture, the bytes and the fix.
+
 
 _STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
 _READ = (
@@ -240,3 +242,27 @@ def _joined(lines: list[int]) -> list[int]:
             out += range(out[-1] + 1, line)
         out.append(line)
     return out
+
+
+# What a run under observation found, and how it looks: as text, in a notebook, as a page.
+
+
+class Report(Outcome):
+    """What was found. ``instructions``: how many were executed and checked, over all blocks. ``coverage``: what was
+    looked at; a report without findings says nothing about the rest."""
+
+    def html(self) -> str:
+        """The report as one HTML page that needs nothing else: lanes of the pipes, bytes, source, fixes."""
+        return page(self)
+
+    def __str__(self) -> str:
+        """What the terminal shows: the findings with their lines, and the verdict."""
+        found = [text_of(self.diagnostics.sorted())] if len(self.diagnostics) else []
+        return "\n".join((*found, f"{self.name}: {self.verdict}"))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows; `html` is the page with pictures."""
+        return f"{html_of(self.diagnostics.sorted())}<pre>{escape(f'{self.name}: {self.verdict}')}</pre>"

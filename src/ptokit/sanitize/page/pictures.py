@@ -19,8 +19,8 @@ from ptokit.types.tile import offset_map
 from ..findings.race import Race
 from ..findings.races import shared
 from ..findings.source_text import flag_text
-from ..memory.footprints import Touch, mapped, places_of
 from ..memory.gm import Memory
+from ..simulation.clocks import Touch, mapped, places_of
 from ..simulation.core import (
     AwaitSignal,
     Barrier,

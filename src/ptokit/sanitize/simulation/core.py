@@ -18,17 +18,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptokit.ir.core import Op
-from ptokit.machine.rings import Ring, Waiting
-from ptokit.machine.signals import place_text
+from ptokit.machine.signals import Ring, Waiting, place_text
 from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 
-from ..memory.footprints import Footprint, places_of
-from .clocks import COMPONENTS, POSTED, WIDTH, Clock
+from .clocks import COMPONENTS, POSTED, WIDTH, Clock, Footprint, places_of
 
 if TYPE_CHECKING:
-    from ..memory.footprints import Touch
+    from .clocks import Touch
     from .givers import Source
 
 

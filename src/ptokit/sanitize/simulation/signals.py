@@ -12,8 +12,7 @@ from ptokit.machine.signals import Semaphores
 from ptokit.records import dataclass
 from ptokit.types.enums import SECOND_CORE, Pipe
 
-from ..memory.footprints import Touch
-from .clocks import SCALAR, Clock
+from .clocks import SCALAR, Clock, Touch
 from .core import AwaitSignal, AwaitSlot, Core, Posts, PostSlot, Signal, Work
 from .givers import Given, Giver, Source
 

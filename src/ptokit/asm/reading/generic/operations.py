@@ -19,27 +19,28 @@ from ptokit.isa.table import BY_TEXT, TABLE, Instr, Operand
 from ptokit.types.values import FunctionType, Scalar
 
 from ...forms.attributes import Dictionary, Written, generic_attrs, read_dictionary, unquote
-from ...forms.generic import SEGMENTS, SHAPES, Shape, segments
-from ...forms.notation import Form, compile_form
 from ...forms.operands import (
     DPS_WORDS,
+    Form,
     Takes,
     align,
     align_forms,
+    compile_form,
     operand_order,
     taken,
     takes,
     told_apart,
     trailing_operands,
 )
+from ...forms.operations import SEGMENTS, SHAPES, Shape, segments
 from ...text import rules
 from ...text.cursor import Cursor, LimitError, OperationError, is_string
 from ...text.lexer import EOF, Tokens
 from ...types.parse import POISON
 from ..blocks import read_region
+from ..ops.forms import BODY, Kind, read_successor
 from ..ops.tile import check_result, check_type
 from ..parser import QUOTED, READERS, Parser
-from ..regions import BODY, Kind, read_successor
 from ..scope import NO_LABELS, Labels
 from ..written import IMPLIED, INFERRED, RESULTS, dictionary_attrs
 from .structure import Statement, structure

@@ -17,12 +17,12 @@ from ptokit.records import dataclass
 from ptokit.types.values import I1, INDEX, Type
 
 from ...forms.attributes import Dictionary, generic_attrs
-from ...forms.generic import ANY, SEGMENTS, Shape, segments
+from ...forms.operations import ANY, SEGMENTS, Shape, segments
 from ...text import rules
 from ...types.parse import POISON
 from ..ops.control import check_cases, check_condition, check_counts, check_flag, check_yield
+from ..ops.forms import Successor, branch_to
 from ..parser import Parser
-from ..regions import Successor, branch_to
 from ..result_types import (
     check_alloc,
     check_dealloc,

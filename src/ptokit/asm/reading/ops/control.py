@@ -11,14 +11,14 @@ from ptokit.ir.control import TERMINATORS
 from ptokit.ir.launch import SIMT_SIZES
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
-from ...forms.arith import constant_value
 from ...forms.attributes import UNIT, read_attrs
+from ...forms.operations import constant_value
 from ...text import rules
 from ...types.parse import POISON
 from ..blocks import read_region
 from ..parser import READERS, Parser
-from ..regions import EXECUTED, LABELLED, SECTION, Kind, Successor, branch_to, read_successor
 from ..result_types import check_select, read_flags
+from .forms import EXECUTED, LABELLED, SECTION, Kind, Successor, branch_to, read_successor
 
 # Control flow, calls and sections (assembly 10, 11).
 

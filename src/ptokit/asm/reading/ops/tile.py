@@ -21,13 +21,7 @@ from typing import Any, NamedTuple, NoReturn
 from ptokit.ir import Op, Operands, Value
 from ptokit.isa.move.move import SUFFIX, suffix_mismatch
 from ptokit.isa.table import ALSO, TABLE, Attr, Instr, Operand
-from ptokit.types.values import (
-    INDEX,
-    Group,
-    Opaque,
-    Scalar,
-    Type,
-)
+from ptokit.types.values import INDEX, Group, Opaque, Scalar, Type
 
 from ...forms.attributes import Dictionary, Written, declared_value, read_dictionary
 from ...forms.operands import (

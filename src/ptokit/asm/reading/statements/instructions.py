@@ -28,9 +28,9 @@ from ptokit.records import dataclass
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import INDEX, MemRef, PartitionView, Scalar, TensorView, Type
 
-from ...forms.arith import constant_value
 from ...forms.attributes import Dictionary
 from ...forms.operands import first_source, fit, fits, operand_groups, orders, told_apart
+from ...forms.operations import constant_value
 from ...text import rules
 from ...types.parse import FREE, POISON
 from ..parser import Expansion, Parser

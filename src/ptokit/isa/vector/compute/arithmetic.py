@@ -41,7 +41,7 @@ from ...meaning.expressions import (
     sqrt,
     unequal,
 )
-from ...meaning.lane_forms import on_bits
+from ...meaning.source import on_bits
 from ...meaning.words import Lane, Need, Write, lane
 from ...site import ScalarInfo, Site, VregInfo
 from ..predicates import PRD_01

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import ALL_TARGETS, family
-from ptokit.isa.numerics.rounding import as_values
+from ptokit.isa.numerics.arith import as_values
 from ptokit.types.codecs import decode, encode
 from ptokit.types.dtypes import PACKED, SINGLES, DType, dtype, from_numpy, is_dtype
 from ptokit.types.enums import RoundMode
