@@ -249,8 +249,8 @@ def report_unwritten(
         found.warning("GM-UNWRITTEN", message, kernel.location, hint=hint)
 
 
-# What cores say to each other beyond flags: SYNCALL, signals in global memory, the scalar unit's cache (memory-model-
-# and-sync 5.5, 6.2).
+# What cores say to each other beyond flags: SYNCALL, signals in global memory, the cache of the scalar unit
+# (memory-model-and-sync 5.5, 6.2).
 
 
 SIGNAL = ("signal",)
