@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from ptokit.diagnostics.diagnostic import preformatted
+
 from .errors import UsageError
 
 if TYPE_CHECKING:

@@ -98,7 +98,7 @@ def replay(
         message = "a suite has a host program, main.cpp, and files with kernels beside it"
         raise refusal(REPLAY, message, Location(str(folder)))
     report = SuiteReport(suite.name, target.name)
-    report.stated = len(re.findall(r"^\s*TEST(?:_F)?\(", main.read_text(errors="replace"), re.MULTILINE))
+    report.stated = stated(suite)
     with tempfile.TemporaryDirectory(prefix="ptokit-replay-") as scratch:
         work = Path(scratch)
         (work / "build").mkdir()
@@ -109,6 +109,12 @@ def replay(
             first = error.diagnostics[0]
             report.failure = f"{first.rule} {first.location}: {first.message}"
     return report
+
+
+def stated(suite: Path) -> int:
+    """How many tests a suite's host program states."""
+    text = (suite / "main.cpp").read_text(errors="replace")
+    return len(re.findall(r"^\s*TEST(?:_F)?\(", text, re.MULTILINE))
 
 
 def _around(suite: Path) -> list[str]:

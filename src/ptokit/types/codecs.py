@@ -255,7 +255,7 @@ def decode_table(dtype: DType) -> np.ndarray:
     """
     codes = np.arange(1 << (8 * dtype.size), dtype=dtype.storage)
     if dtype.name == "hif8":
-        return decode_table()
+        return hifloat8_values()
     if dtype.name in _INT4:
         table = ((codes & 0xF) ^ 8).astype(np.int8) - np.int8(8)
     elif dtype.packed:
