@@ -114,6 +114,7 @@ from ptokit.lang.functions import get_block_num as get_block_num
 from ptokit.lang.functions import get_subblock_idx as get_subblock_idx
 from ptokit.lang.functions import get_subblock_num as get_subblock_num
 from ptokit.lang.kernels import kernel as kernel
+from ptokit.draw import layout as layout
 from ptokit.lang.functions import maximum as maximum
 from ptokit.lang.functions import minimum as minimum
 from ptokit.lang.functions import quant as quant

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, KernelWarning
-from ptokit.draw import svg
+from ptokit.draw import layout
 from ptokit.sanitize import Report, uninit
 from ptokit.types.dtypes import (
     bf16,
