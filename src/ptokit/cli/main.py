@@ -49,7 +49,7 @@ from .page_commands import (
     kernels,
     layout,
     replay,
-    target_table,
+    targets,
 )
 
 # How every command reads its options.
@@ -221,7 +221,7 @@ def _global(
 for command, epilog in (
     *((run, RUN_EPILOG), (diff, DIFF_EPILOG), (sanitize, SANITIZE_EPILOG), (check, CHECK_EPILOG)),
     *((fmt, FMT_EPILOG), (convert, CONVERT_EPILOG)),
-    *((isa, ISA_EPILOG), (explain, EXPLAIN_EPILOG), (target_table, TARGETS_EPILOG)),
+    *((isa, ISA_EPILOG), (explain, EXPLAIN_EPILOG), (targets, TARGETS_EPILOG)),
     *((layout, LAYOUT_EPILOG), (docs, DOCS_EPILOG)),
     *((kernels, KERNELS_EPILOG), (replay, REPLAY_EPILOG)),
     *((conformance, CONFORMANCE_EPILOG), (campaign, CAMPAIGN_EPILOG), (lsp, LSP_EPILOG)),

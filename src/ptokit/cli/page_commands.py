@@ -10,7 +10,7 @@ from ptokit.api.errors import UsageError
 from ptokit.types.choices import TextForm
 
 from .console import EXIT_ERRORS
-from .options import Core, CppEntry, Define, File, Include, ReportFormat, TextFiles, instructions, rules, targets
+from .options import Core, CppEntry, Define, File, Include, ReportFormat, TextFiles, instructions, rules
 from .options import targets as known_targets
 
 # The options and help of ``ptokit fmt`` and ``ptokit convert``.
@@ -66,7 +66,8 @@ def convert(
     file: File,
     to: Annotated[TextForm, typer.Option("--to", help="The form to write.", show_default=False)],
     target: Annotated[
-        str | None, typer.Option("--target", "-t", metavar="T", help="Of C++: cpu, a2a3 or a5.", autocompletion=targets)
+        str | None,
+        typer.Option("--target", "-t", metavar="T", help="Of C++: cpu, a2a3 or a5.", autocompletion=known_targets),
     ] = None,
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="OUT", help="The file to write instead of stdout.")
@@ -171,7 +172,7 @@ TARGETS_EPILOG = """Examples:
   ptokit targets --format json | jq '.a6.lacking'"""
 
 
-def target_table(
+def targets(
     names: Annotated[
         list[str] | None,
         typer.Argument(metavar="TARGET...", help="All by default; of two, what differs.", autocompletion=known_targets),
@@ -179,11 +180,11 @@ def target_table(
     format: Annotated[ReportFormat, typer.Option(help="How to print it.")] = ReportFormat.TEXT,
 ) -> None:
     """Show the targets side by side, or what differs between two."""
-    from ptokit.api.target_page import targets
+    from ptokit.api import target_page
 
     from .console import say, show_parts
 
-    page = targets(*(names or ()))
+    page = target_page.targets(*(names or ()))
     if format is ReportFormat.JSON:
         say(page.json())
         return
@@ -247,7 +248,9 @@ usage."""
 
 OneTarget = Annotated[
     str,
-    typer.Option("--target", "-t", metavar="T", help="cpu, a2a3 or a5.", show_default=False, autocompletion=targets),
+    typer.Option(
+        "--target", "-t", metavar="T", help="cpu, a2a3 or a5.", show_default=False, autocompletion=known_targets
+    ),
 ]
 
 
