@@ -29,7 +29,7 @@ from .reference import SOURCES_FOLDER as CHAPTERS
 # Pages whose code runs, as notebooks: the same text, code and outputs, to open in Jupyter and change.
 
 
-SESSIONS = ("start.md", "tutorial/[0-9]*.md", "howto/*.md")
+SESSIONS = ("start.md", "tutorial/[0-9]*.md", "howto/*.md", "bugs/*.md")
 """Pages whose Python runs from the first block to the last, as one session."""
 
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:```output\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)

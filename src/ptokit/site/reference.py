@@ -198,6 +198,7 @@ def _language(lines: Sequence[str]) -> str:
 
 
 FOLDER = "reference"
+BUGS = "bugs"
 LISTS = ("instructions", "rules", "targets", "types")
 _SHOWN = 8  # instructions that the page of a rule names by itself
 
@@ -208,8 +209,9 @@ def pages(docs: Path) -> Iterator[tuple[str, str]]:
     link = Links({page.name for page in instructions}, {page.id for page in rules}, docs, "../..", "..")
     for instruction in instructions:
         yield f"{FOLDER}/instructions/{instruction.name}.md", _instruction(instruction, link)
+    bugs = reported(docs)
     for rule in rules:
-        yield f"{FOLDER}/rules/{rule.id}.md", _rule(rule, link)
+        yield f"{FOLDER}/rules/{rule.id}.md", _rule(rule, link, bugs.get(rule.id, ()))
     yield f"{FOLDER}/instructions.md", _all_instructions()
     yield f"{FOLDER}/rules.md", _all_rules()
     yield f"{FOLDER}/targets.md", _targets(Links(link.instructions, link.rules, docs, "..", "."))
@@ -243,6 +245,18 @@ class Links:
                 yield found.start, found.end, f"{self.top}/{page}"
 
 
+def reported(docs: Path) -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Title and place (``bugs/order-and-flags.md#…``) of the reported bugs that a rule finds, by rule."""
+    found: dict[str, dict[tuple[str, str], None]] = {}
+    for page in sorted((docs / BUGS).glob("*.md")):
+        for part in page.read_text(encoding="utf-8").split("\n## ")[1:]:
+            title = part.split("\n", 1)[0]
+            for output in re.findall(r"^```output\n(.*?)^```$", part, re.MULTILINE | re.DOTALL):
+                for rule in re.findall(r"^([A-Z0-9-]+) - ", output, re.MULTILINE):
+                    found.setdefault(rule, {})[title, f"{BUGS}/{page.name}#{slug(title)}"] = None
+    return {rule: list(places) for rule, places in found.items()}
+
+
 def users(docs: Path) -> Mapping[str, Sequence[str]]:
     """Rules and instructions by the section that is their source, as ``explanation/load-store.md#3-tload``."""
     load_catalogue()
@@ -264,12 +278,15 @@ def _instruction(page: InstructionPage, link: Links) -> str:
     return f"{_OFF_THE_TREE}# {escaped(page.name)}\n\n{markdown(page.parts(), link)}"
 
 
-def _rule(page: RulePage, link: Links) -> str:
+def _rule(page: RulePage, link: Links, bugs: Iterable[tuple[str, str]]) -> str:
     parts = (part for part in page.parts() if not (isinstance(part, Words) and part.first == "page"))  # this one
     text = f"{_OFF_THE_TREE}# {page.id}\n\n{markdown(parts, link)}"
     if len(page.used_by) > _SHOWN:
         names = ", ".join(f"[{escaped(name)}]({link(name)})" for name in page.used_by)
         text += f"\n## Instructions\n\n{names}\n"
+    if bugs:
+        text += "\n## Reported bugs that it finds\n\n"
+        text += "".join(f"- [{escaped(title)}]({link.top}/{place})\n" for title, place in bugs)
     return text
 
 
