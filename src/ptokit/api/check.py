@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError, Diagnostics, Scope, lookup
@@ -17,12 +17,12 @@ from ptokit.ir.core import Module
 from ptokit.ir.functions import readable_functions, stated_level
 from ptokit.records import dataclass
 from ptokit.targets import Target
-from ptokit.types.choices import RuleSet, TextForm
+from ptokit.types.choices import CheckKeywords, CheckOptions, TextForm
 
 from .arguments import make, read_arguments
 from .errors import UsageError
 from .findings import Found, as_json, counts, labels, merged, reported, selection
-from .parts import find_target, one_of
+from .parts import checked, find_target, keywords, one_of
 from .program import CPP, PYTHON, STDIN, TEXT, Called, Origin, Program, Several, Source, split
 from .program import read_input as read_file
 
@@ -286,10 +286,6 @@ def _name(target: Target | None) -> str:
 # `check`: everything that a target would refuse in a program.
 
 
-RULES = tuple(RuleSet)
-"""Whose rules a program is checked by."""
-
-
 @dataclass
 class CheckReport(Found):
     """What was found in one program.
@@ -350,18 +346,16 @@ class CheckReport(Found):
         return html_of(self.diagnostics, labels=labels(self.findings))
 
 
+@keywords(CheckOptions)
 def check(
     program: Program,
     args: Sequence[Any] = (),
     *,
     target: str | Target | Iterable[str | Target] | None = None,
-    level: int | None = None,
-    auto_sync: bool = False,
-    rules: str = "all",
-    extended: bool = False,
+    default_target: str | Target | Iterable[str | Target] | None = None,
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
-    default_target: str | Target | Iterable[str | Target] | None = None,
+    **options: Unpack[CheckKeywords],
 ) -> CheckReport:
     """Report everything that a target would refuse in a program: a path, a text, a kernel, or what `read` returned.
 
@@ -375,9 +369,7 @@ def check(
     programs that state none. Raises `UsageError` for a value that there is not, and where no target is
     known; errors in the program are in the report.
     """
-    one_of(rules, RULES, "rules")
-    if level not in (None, 1, 2, 3):
-        raise UsageError(f"{level!r} is not one of 1, 2, 3.", "level")
+    how = checked(CheckOptions(**options))
     chosen = selection(select, ignore)
     wanted: Sequence[Target | None] = named_targets(target) or [None]
     defaults = named_targets(default_target)
@@ -387,7 +379,7 @@ def check(
     for each in wanted:
         for kernel in kernels:
             read += _sources(kernel, each, defaults, values)
-    reports = [_checked(source, each, level, auto_sync, rules, extended) for source, each in read]
+    reports = [_checked(source, each, how) for source, each in read]
     report = reports[0]
     for other in reports[1:]:
         report.extend(other)
@@ -413,15 +405,13 @@ def _of_python(found: Origin) -> Called:
     return found
 
 
-def _checked(
-    source: Source, wanted: Target | None, level: int | None, auto_sync: bool, rules: str, extended: bool
-) -> CheckReport:
+def _checked(source: Source, wanted: Target | None, how: CheckOptions) -> CheckReport:
     from ptokit.ir.verify import verify
 
-    assembler = rules == "assembler"
+    assembler = how.rules == "assembler"
     module, found = source.module, Diagnostics()
     found.extend(source.diagnostics)
-    report = CheckReport(source.file, level or stated_level(module))
+    report = CheckReport(source.file, how.level or stated_level(module))
     if wanted is None and source.target is None and found.errors:
         report.findings[""] = found
         return report
@@ -429,8 +419,8 @@ def _checked(
     if assembler and not target.assembled:
         raise UsageError(f"the reference assembler has no target {target.name}.", "rules")
     functions = readable_functions(module, found)
-    check = partial(verify, module, target, level=level, auto_sync=auto_sync)
-    found.extend(check(extended=extended, assembler=assembler, functions=functions))
+    check = partial(verify, module, target, level=how.level, auto_sync=how.auto_sync)
+    found.extend(check(extended=how.extended, assembler=assembler, functions=functions))
     report.findings |= {target.name: found}
 
     def accepts() -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 
@@ -18,26 +18,22 @@ from ptokit.ir.launch import found_for, with_reached
 from ptokit.ir.verify import verify
 from ptokit.machine.observer import Observer
 from ptokit.records import dataclass
-from ptokit.run import MATMUL_MODES, Param, choose_entry
+from ptokit.run import Param, choose_entry
 from ptokit.run import Program as Compiled
 from ptokit.run.arguments import divided, sample
 from ptokit.run.backends import redirected
 from ptokit.targets import Target
-from ptokit.types.choices import Backend
+from ptokit.types.choices import LaunchOptions, RunKeywords, RunOptions, SanitizeOptions, taken
 from ptokit.types.dtypes import DType
 
 from .arguments import Result, copied, file_names, make, of_ranks, read_arguments, result_table
 from .check import From, PerTarget, SeveralTargets, for_each, is_several, named_targets, origin
 from .errors import UsageError
-from .parts import Words, find_target, one_of, plain
+from .parts import Words, checked, find_target, keywords, plain
 from .program import Called, Origin, Program, Source
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from ptokit.watch import Recorder, Seen
-
-BACKENDS = tuple(Backend)
 
 Progress = Callable[[int, int], None]
 
@@ -83,22 +79,12 @@ class RunResult:
         return plain(self.parts())
 
 
-class RunOptions(TypedDict, total=False):
+class _RunKeywords(RunKeywords, total=False):
     """What else `run` is told, whether for one target or several."""
 
     default_target: str | Target | None
-    entry: str | None
     blocks: int
-    matmul: str
-    vector_cores: int
-    extended: bool
-    sanitize: bool
-    backend: str | None
-    threads: int | None
-    executor: Executor | str | None
-    jobs: int | None
     watch: Sequence[str]
-    ranks: int | None
 
 
 @overload
@@ -107,7 +93,7 @@ def run(
     args: Sequence[Any] = (),
     *,
     target: str | Target | None = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[_RunKeywords],
 ) -> RunResult: ...
 @overload
 def run(
@@ -115,26 +101,17 @@ def run(
     args: Sequence[Any] = (),
     *,
     target: SeveralTargets,
-    **options: Unpack[RunOptions],
+    **options: Unpack[_RunKeywords],
 ) -> PerTarget[RunResult]: ...
+@keywords(LaunchOptions, RunOptions)
 def run(
     program: Program,
     args: Sequence[Any] = (),
     *,
     target: str | Target | SeveralTargets | None = None,
     default_target: str | Target | None = None,
-    entry: str | None = None,
-    blocks: int = 1,
-    matmul: str = "exact",
-    vector_cores: int = 2,
-    extended: bool = False,
-    sanitize: bool = False,
-    backend: str | None = None,
-    threads: int | None = None,
-    executor: Executor | str | None = None,
-    jobs: int | None = None,
     watch: Sequence[str] = (),
-    ranks: int | None = None,
+    **options: Any,
 ) -> RunResult | PerTarget[RunResult]:
     """Run blocks 0 .. blocks-1 of a kernel: of a path, a text, or what `read` returned.
 
@@ -152,16 +129,14 @@ def run(
     Raises `DiagnosticError` for what is refused or fails, `UsageError` for a value that there is not and for options
     that nothing would heed.
     """
-    _known(matmul, backend, vector_cores, {"threads": threads, "jobs": jobs})
-    options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores, "extended": extended, "ranks": ranks}
-    how: dict[str, Any] = {"backend": backend, "threads": threads, "executor": executor, "jobs": jobs}
-    found = From(origin(program, entry=entry))
+    launch, how = checked(taken(LaunchOptions, options)), checked(taken(RunOptions, options))
+    found = From(origin(program, entry=launch.entry))
 
     def run_on(target: Target | None, args: Sequence[Any]) -> RunResult:
-        prepared = prepare(found, read_arguments(args), target=target, default_target=default_target, **options)
+        prepared = prepare(found, read_arguments(args), launch, target=target, default_target=default_target)
         seen: list[Seen] = []
         observer = prepared.recorder(watch, seen.append) if watch else None
-        result = prepared.run(blocks, matmul=matmul, sanitize=sanitize, observer=observer, **how)
+        result = prepared.run(how, observer=observer)
         result.seen = seen
         return result
 
@@ -171,43 +146,29 @@ def run(
     return for_each(targets, lambda each: run_on(each, copied(args)))
 
 
-def _known(matmul: str, backend: str | None, vector_cores: int, counts: dict[str, int | None]) -> None:
-    one_of(matmul, MATMUL_MODES, "matmul")
-    if backend is not None:
-        one_of(backend, BACKENDS, "backend")
-    if vector_cores not in (1, 2):
-        raise UsageError(f"{vector_cores!r} is not one of 1, 2.", "vector_cores")
-    for name, count in counts.items():
-        if count is not None and count < 1:
-            raise UsageError(f"{count} is less than 1.", name)
-
-
 def prepare(
     program: Program,
     arguments: Sequence[Argument],
+    launch: LaunchOptions,
     *,
     target: str | Target | None = None,
     default_target: str | Target | None = None,
-    entry: str | None = None,
-    vector_cores: int = 2,
-    extended: bool = False,
-    ranks: int | None = None,
 ) -> Prepared:
     """A kernel read, checked and compiled, as for `run`; of its arguments none is made yet.
 
     Errors in functions that it does not reach are warnings. Raises `DiagnosticError` with everything that is wrong.
     """
     wanted, default = find_target(target), find_target(default_target)
-    source, arguments = read_for(program, wanted, default, arguments, entry)
+    source, arguments = read_for(program, wanted, default, arguments, launch.entry)
     found = Diagnostics()
     found.extend(source.diagnostics)
     if found.errors and wanted is None and source.target is None:
         found.raise_if_errors()
     chosen = source.target_or(wanted, default)
     functions = readable_functions(source.module, found)
-    found.extend(verify(source.module, chosen, extended=extended, functions=functions))
+    found.extend(verify(source.module, chosen, extended=launch.extended, functions=functions))
     try:
-        kernel = choose_entry(source.module, None if source.own_target else entry)
+        kernel = choose_entry(source.module, None if source.own_target else launch.entry)
     except DiagnosticError:
         found.raise_if_errors()
         raise
@@ -216,8 +177,8 @@ def prepare(
     module = with_reached(source.module, kernel)
     check_runnable(module, found)
     found.raise_if_errors()
-    compiled = Compiled(module, kernel, chosen, extended=extended, vector_cores=vector_cores)
-    return Prepared(compiled, list(arguments), found, vector_cores, ranks)
+    compiled = Compiled(module, kernel, chosen, extended=launch.extended, vector_cores=launch.vector_cores)
+    return Prepared(compiled, list(arguments), found, launch)
 
 
 def read_for(
@@ -255,8 +216,7 @@ class Prepared:
     program: Compiled
     arguments: list[Argument]
     diagnostics: Diagnostics
-    vector_cores: int = 2
-    ranks: int | None = None
+    launch: LaunchOptions
 
     @property
     def names(self) -> list[str]:
@@ -270,58 +230,52 @@ class Prepared:
 
     def run(
         self,
-        blocks: int = 1,
+        how: RunOptions,
         *,
-        matmul: str = "exact",
-        sanitize: bool = False,
-        backend: str | None = None,
-        threads: int | None = None,
-        executor: Executor | str | None = None,
-        jobs: int | None = None,
         keep: bool = False,
         progress: Progress | None = None,
         observer: Observer | None = None,
     ) -> RunResult:
         """Make the arguments and run the kernel on them. ``keep``: keep what arrays held before."""
-        self._refuse_unused(observer, {"jobs": jobs, "threads": threads, "executor": executor})
-        executor = "processes" if executor is None and jobs is not None else executor
-        program = self.program
-        values = as_parameters(of_ranks(make(self.arguments), self.ranks), program.params)
-        races = self._races(values, blocks) if sanitize else Diagnostics()
+        self._refuse_unused(observer, how)
+        executor = "processes" if how.executor is None and how.jobs is not None else how.executor
+        program, blocks, ranks = self.program, self.launch.blocks, self.launch.ranks
+        values = as_parameters(of_ranks(make(self.arguments), ranks), program.params)
+        races = self._races(values) if how.sanitize else Diagnostics()
         kept = self._arrays(values)
         before = [copy(array) if keep and not isinstance(array, np.memmap) else None for _, _, array in kept]
         remarks: list[str] = []
         start = time.perf_counter()
-        how: dict[str, Any] = {"matmul": matmul, "progress": progress, "backend": backend}
-        if self.ranks is not None:
-            program.launch_ranks(divided(program.entry, values, self.ranks), blocks, observer=observer, **how)
+        common: dict[str, Any] = {"matmul": how.matmul, "progress": progress, "backend": how.backend}
+        if ranks is not None:
+            program.launch_ranks(divided(program.entry, values, ranks), blocks, observer=observer, **common)
         elif executor is None:
-            program.launch(values, blocks, threads=threads, observer=observer, **how)
+            program.launch(values, blocks, threads=how.threads, observer=observer, **common)
         else:
             from ptokit.launches.launch import launch
 
-            launch(program, values, blocks, executor=executor, jobs=jobs, say=remarks.append, **how)
+            launch(program, values, blocks, executor=executor, jobs=how.jobs, say=remarks.append, **common)
         seconds = time.perf_counter() - start
         results = [Result(name, dtype, old, new) for (name, dtype, new), old in zip(kept, before, strict=True)]
         told: dict[str, Any] = {
             "diagnostics": self.diagnostics,
             "races": races,
             "remark": remarks[0] if remarks else "",
-            "ranks": self.ranks,
+            "ranks": ranks,
         }
         return RunResult(program.name, program.target.name, blocks, seconds, results, **told)
 
-    def _refuse_unused(self, observer: Observer | None, workers: dict[str, Any]) -> None:
+    def _refuse_unused(self, observer: Observer | None, how: RunOptions) -> None:
         """Raise `UsageError` for options that say who runs the blocks, where they do not count."""
-        if observer is not None or self.ranks is not None:
+        if observer is not None or self.launch.ranks is not None:
             what = "what is to be watched" if observer is not None else "a launch on several devices"
-            unused, why = list(workers), f"{what} runs in this process, on one thread."
-        elif workers["executor"] is not None or workers["jobs"] is not None:
+            unused, why = ["jobs", "threads", "executor"], f"{what} runs in this process, on one thread."
+        elif how.executor is not None or how.jobs is not None:
             unused, why = ["threads"], "the processes of an executor run one thread each."
         else:
             return
         for name in unused:
-            if workers[name] is not None:
+            if getattr(how, name) is not None:
                 raise UsageError(why, name)
 
     def _arrays(self, values: Sequence[Any]) -> list[tuple[str, DType | None, np.ndarray]]:
@@ -351,17 +305,15 @@ class Prepared:
                 raise UsageError(missing, "watch")
         return Recorder(selections, found)
 
-    def _races(self, values: list[Any], blocks: int) -> Diagnostics:
+    def _races(self, values: list[Any]) -> Diagnostics:
         """What a run under observation finds, on copies of the arguments. Raises `DiagnosticError` for errors."""
-        from ptokit.sanitize import sanitize
+        from ptokit.sanitize import sanitize_launch
 
-        program = self.program
-        options: dict[str, Any] = {"entry": program.name, "extended": program.extended}
-        options |= {"vector_cores": self.vector_cores, "ranks": self.ranks or 0}
+        program, launch = self.program, replace(self.launch, entry=self.program.name)
         with redirected(lambda text: None):  # the run will print it
-            found = sanitize(program.module, program.target, copied(values), blocks, **options).diagnostics
-        found.raise_if_errors()
-        return found
+            report = sanitize_launch(program.module, program.target, copied(values), launch, SanitizeOptions())
+        report.diagnostics.raise_if_errors()
+        return report.diagnostics
 
 
 def as_parameters(values: list[Any], params: Sequence[Param]) -> list[Any]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ptokit.diagnostics.diagnostic import preformatted
+from ptokit.types.choices import options_of
 
 from .errors import UsageError
 
@@ -156,6 +159,48 @@ def one_of(value: str, words: Iterable[str], parameter: str) -> str:
     if value not in known:
         raise UsageError(f"{value!r} is not one of {', '.join(known)}.{guess(value, known)}", parameter)
     return value
+
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def checked(options: T) -> T:
+    """A record of options. Raises `UsageError` for a value that one of them does not take."""
+    for name, (default, said) in options_of(options).items():
+        value = getattr(options, name)
+        for one in (value if isinstance(value, list | tuple) else [value]) if value != default else ():
+            if isinstance(said.among, tuple) and one not in said.among:
+                raise UsageError(f"{one!r} is not one of {', '.join(map(str, said.among))}.", name)
+            if isinstance(said.among, type):
+                one_of(one, said.among, name)
+            if said.least is not None and not said.rule and one < said.least:
+                raise UsageError(f"{one} is less than {said.least}.", name)
+    return options
+
+
+def keywords(*records: Any) -> Callable[[F], F]:
+    """Of a function with ``**options``: it takes the options of these records, and its signature shows them.
+
+    What it calls with them may add others. Raises `TypeError` for a name that none has.
+    """
+
+    def decorate(function: F) -> F:
+        own = signature(function)
+        known = {name: found for record in records for name, found in options_of(record).items()}
+        added = [Parameter(name, Parameter.KEYWORD_ONLY, default=default) for name, (default, _) in known.items()]
+        parameters = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        shown = own.replace(parameters=[*parameters, *added])
+
+        @wraps(function)
+        def call(*args: Any, **named: Any) -> Any:
+            shown.bind(*args, **named)
+            return function(*args, **named)
+
+        call.__signature__ = shown  # type: ignore[attr-defined]
+        return call  # type: ignore[return-value]
+
+    return decorate
 
 
 def unknown(kind: str, name: str, known: Iterable[str], everything: str, parameter: str) -> UsageError:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Unpack, overload
 
 from ptokit.arguments.derive import derive
 from ptokit.arguments.grammar import Argument
 from ptokit.diagnostics import Diagnostics
 from ptokit.records import dataclass
-from ptokit.run import MATMUL_MODES, Param, choose_entry
-from ptokit.sanitize import ORDERS, Report
-from ptokit.sanitize import sanitize as observe
-from ptokit.sanitize.checks.flags import OPTIONAL
-from ptokit.sanitize.launch import MODES, Progress
+from ptokit.run import Param, choose_entry
+from ptokit.sanitize import Report, sanitize_launch
+from ptokit.sanitize.launch import Progress
 from ptokit.targets import Target
+from ptokit.types.choices import LaunchOptions, RunOptions, SanitizeKeywords, SanitizeOptions, taken
 from ptokit.watch.diff import Difference, Side, StepDifference, Tolerance
 from ptokit.watch.diff import diff as run_both
 from ptokit.watch.seen import Seen
@@ -25,8 +24,8 @@ from .arguments import copied, make, of_ranks, read_arguments
 from .check import From, PerTarget, SeveralTargets, for_each, is_several, named_targets, origin
 from .errors import UsageError
 from .findings import Found, Selection, reported, selection
-from .launch import BACKENDS, as_parameters, prepare, read_for, read_without_arguments
-from .parts import Part, Table, Words, find_target, one_of, plain
+from .launch import as_parameters, prepare, read_for, read_without_arguments
+from .parts import Part, Table, Words, checked, find_target, keywords, plain
 from .program import Program, Source
 
 # `sanitize`: a run under observation.
@@ -50,23 +49,13 @@ class Reports(Found, PerTarget[Report]):
         return self.shown(*(f"{each.name} on {target}: {each.verdict}" for target, each in self.items()))
 
 
-class SanitizeOptions(TypedDict, total=False):
+class _SanitizeKeywords(SanitizeKeywords, total=False):
     """What else `sanitize` is told, whether for one target or several."""
 
     default_target: str | Target | None
-    entry: str | None
-    blocks: int
-    order: str
-    witness: bool
-    seed: int | None
-    explain_sync: bool
-    mode: str | None
-    also: Sequence[str]
-    vector_cores: int
-    extended: bool
     select: Iterable[str]
     ignore: Iterable[str]
-    ranks: int | None
+    blocks: int
     progress: Progress
 
 
@@ -76,7 +65,7 @@ def sanitize(
     args: Sequence[Any] = (),
     *,
     target: str | Target | None = None,
-    **options: Unpack[SanitizeOptions],
+    **options: Unpack[_SanitizeKeywords],
 ) -> Report: ...
 @overload
 def sanitize(
@@ -84,28 +73,19 @@ def sanitize(
     args: Sequence[Any] = (),
     *,
     target: SeveralTargets,
-    **options: Unpack[SanitizeOptions],
+    **options: Unpack[_SanitizeKeywords],
 ) -> Reports: ...
+@keywords(LaunchOptions, SanitizeOptions)
 def sanitize(
     program: Program,
     args: Sequence[Any] = (),
     *,
     target: str | Target | SeveralTargets | None = None,
     default_target: str | Target | None = None,
-    entry: str | None = None,
-    blocks: int = 1,
-    order: str = "strict",
-    witness: bool = False,
-    seed: int | None = None,
-    explain_sync: bool = False,
-    mode: str | None = None,
-    also: Sequence[str] = (),
-    vector_cores: int = 2,
-    extended: bool = False,
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
-    ranks: int | None = None,
     progress: Progress = lambda done, total: None,
+    **options: Any,
 ) -> Report | Reports:
     """Run blocks 0 .. blocks-1 of a kernel under observation: races, flags, deadlocks, uninitialised data, bounds.
 
@@ -122,18 +102,12 @@ def sanitize(
     Raises `DiagnosticError` for arguments that cannot be used, `UsageError` for a value that there is not.
     """
     selected = selection(select, ignore)
-    one_of(order, ORDERS, "order")
-    if mode is not None:
-        one_of(mode, MODES, "mode")
-    for rule in also:
-        one_of(rule, sorted(OPTIONAL), "also")
-    more: dict[str, Any] = {"witness": witness, "seed": seed, "explain_sync": explain_sync, "mode": mode}
-    more |= {"also": also, "vector_cores": vector_cores, "extended": extended, "ranks": ranks, "progress": progress}
-    found = From(origin(program, entry=entry))
+    launch, how = checked(taken(LaunchOptions, options)), checked(taken(SanitizeOptions, options))
+    found = From(origin(program, entry=launch.entry))
     several = is_several(target)
     targets: Sequence[Target | None] = named_targets(target) or [None]
-    look = partial(_looked_at, found, default=find_target(default_target), entry=entry, blocks=blocks, order=order)
-    seen = for_each(targets, lambda each: look(copied(args) if several else args, target=each, **more))
+    look = partial(_looked_at, found, launch, how, default=find_target(default_target), progress=progress)
+    seen = for_each(targets, lambda each: look(copied(args) if several else args, target=each))
     reports = Reports({report.target: report for report, _ in seen.values()})
     _select(reports, [source for _, source in seen.values()], selected)
     return reports if several else next(iter(reports.values()))
@@ -141,35 +115,33 @@ def sanitize(
 
 def _looked_at(
     found: From,
+    launch: LaunchOptions,
+    how: SanitizeOptions,
     args: Sequence[Any],
     *,
     target: Target | None,
     default: Target | None,
-    entry: str | None,
-    blocks: int,
-    order: str,
-    ranks: int | None,
-    **more: Any,
+    progress: Progress,
 ) -> tuple[Report, Source]:
     """What was found on one target, and the program as it was read for it."""
     made: list[str] = []
-    if args or ranks is not None:
-        source, arguments = read_for(found, target, default, read_arguments(args), entry)
+    if args or launch.ranks is not None:
+        source, arguments = read_for(found, target, default, read_arguments(args), launch.entry)
     else:
         source = read_without_arguments(found.origin, target, default)
         if not source.diagnostics.errors:
-            made = _arguments_for(source, None if source.own_target else entry, blocks)
+            made = _arguments_for(source, None if source.own_target else launch.entry, launch.blocks)
         arguments = read_arguments(made)
     if source.diagnostics.errors:
         target_name = "" if target is None and source.target is None else source.target_or(target).name
-        report = Report(source.file, target_name, blocks, order)
+        report = Report(source.file, target_name, launch.blocks, how.order)
         report.diagnostics.extend(source.diagnostics)
         return report, source
     chosen = source.target_or(target, default)
-    entry = None if source.own_target else entry
-    params = [Param(p.name, p.type) for p in choose_entry(source.module, entry).params]
-    values = as_parameters(of_ranks(make(arguments), ranks), params)
-    report = observe(source.module, chosen, values, blocks, order=order, entry=entry, ranks=ranks or 0, **more)
+    launch = replace(launch, entry=None) if source.own_target else launch
+    params = [Param(p.name, p.type) for p in choose_entry(source.module, launch.entry).params]
+    values = as_parameters(of_ranks(make(arguments), launch.ranks), params)
+    report = sanitize_launch(source.module, chosen, values, launch, how, progress=progress)
     report.arguments = made
     report.diagnostics.extend(source.diagnostics)
     return report, source
@@ -355,16 +327,13 @@ def diff(
     made: dict[Argument, Any] = {}
     found: list[Diagnostics] = []
     for k, program in enumerate((a, a if b is None else b)):
-        mode, way = one_of(_of(matmul, k), MATMUL_MODES, "matmul"), _of(backend, k)
-        if way is not None:
-            one_of(way, BACKENDS, "backend")
-        options: dict[str, Any] = {"entry": _of(entry, k), "vector_cores": vector_cores, "extended": extended}
-        kernel = prepare(program, arguments, target=_of(target, k), **options)
+        how = checked(RunOptions(matmul=_of(matmul, k), backend=_of(backend, k)))
+        launch = checked(LaunchOptions(_of(entry, k), vector_cores=vector_cores, extended=extended))
+        kernel = prepare(program, arguments, launch, target=_of(target, k))
         values = [_both_get(argument, made) for argument in kernel.arguments]
-        sides.append(Side(kernel.program, as_parameters(values, kernel.program.params), mode, way))
+        sides.append(Side(kernel.program, as_parameters(values, kernel.program.params), how.matmul, how.backend))
         found.append(kernel.diagnostics)
-    how: dict[str, Any] = {"tolerance": Tolerance(rtol, atol), "progress": progress}
-    difference = run_both(sides[0], sides[1], blocks, **how)
+    difference = run_both(sides[0], sides[1], blocks, tolerance=Tolerance(rtol, atol), progress=progress)
     return DiffReport(_names(sides), difference, (found[0], found[1]))
 
 

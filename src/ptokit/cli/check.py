@@ -19,9 +19,10 @@ from ptokit.api.program import STDIN, expand, settings_for, split, without_kerne
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location
 from ptokit.diagnostics.finding import Edit, edited, together
 from ptokit.diagnostics.render import summary, visible_name
+from ptokit.types.choices import CheckOptions, ReportOptions
 
 from .console import emit, remark, say, show_diagnostics
-from .outputs import FIXED_FILE, Reporting, left_out_text, refuse_special, report_forms, write_whole
+from .outputs import FIXED_FILE, left_out_text, refuse_special, report_forms, selected, write_whole
 
 # ``--fix`` and ``--diff``: what findings propose, written into the file where it helps.
 
@@ -131,13 +132,10 @@ ACCEPTED = "; the assembler accepts the file (--rules assembler)"
 def check_files(
     names: Sequence[str],
     args: Sequence[str],
-    reporting: Reporting,
+    how: CheckOptions,
+    reporting: ReportOptions,
     *,
     target: Sequence[str],
-    level: int | None,
-    auto_sync: bool,
-    rules: str | None,
-    extended: bool,
     fix: bool | None = None,
 ) -> bool:
     """Report the findings of files; True if none of them is an error, or a warning where these count as errors.
@@ -153,9 +151,8 @@ def check_files(
         project = settings_for(file)
         most = project.max_errors if number == 0 and most is None else most
         options: dict[str, Any] = {"target": list(target) or None, "default_target": list(project.target) or None}
-        options |= {"level": level or project.level, "rules": rules or project.rules or "all"}
-        options |= {"auto_sync": auto_sync or project.auto_sync, "extended": extended or project.extended}
-        options |= reporting.selection(project)
+        options |= {name: value or getattr(project, name) for name, value in vars(how).items()}
+        options |= selected(reporting, project)
         if fix is not None:
             mend(file, partial(_look, args, options), write=fix)
         report = check(At(file), args, **options)

@@ -7,35 +7,33 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from ptokit.types.choices import Backend, Matmul, Order, RuleSet
+from ptokit.types.choices import (
+    Backend,
+    CheckOptions,
+    LaunchOptions,
+    Matmul,
+    ReportOptions,
+    RunOptions,
+    SanitizeOptions,
+)
 
 from .console import EXIT_ERRORS
 from .options import (
-    Also,
     Arguments,
     Blocks,
     Core,
     CppEntry,
     Define,
     Diff,
-    Entry,
-    ErrorOnWarning,
     Extended,
     File,
     Files,
-    FindingsFormat,
     Fix,
-    Format,
-    Ignore,
     Include,
-    MatmulMode,
-    MaxErrors,
-    Ranks,
     ReportFormat,
-    SanitizerMode,
-    Select,
     Targets,
     VectorCores,
+    with_options,
 )
 
 # The options and help of ``ptokit run``.
@@ -78,13 +76,14 @@ What --dump shows, with its block and loop variables:
   t@39:block=0,g=3     only in that block, for that value of %g"""
 
 
+@with_options
 def run(
     file: File,
     target: Targets = None,
-    entry: Entry = None,
     arg: Arguments = None,
-    blocks: Blocks = 1,
-    ranks: Ranks = None,
+    *,
+    launch: LaunchOptions,
+    how: RunOptions,
     out: Annotated[
         str | None,
         typer.Option(
@@ -92,25 +91,6 @@ def run(
             metavar="DIR",
             help="Save every pointer argument as DIR/NAME.npy; of several targets, as DIR/NAME-T.npy.",
         ),
-    ] = None,
-    matmul: MatmulMode = Matmul.EXACT,
-    vector_cores: VectorCores = 2,
-    extended: Extended = False,
-    sanitize: Annotated[
-        bool, typer.Option("--sanitize", help="Look for races and uninitialised data first; errors end the run.")
-    ] = False,
-    backend: Annotated[
-        Backend | None, typer.Option(help="Who carries it out; by default PTOKIT_BACKEND, or what is faster.")
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Threads that run native code; by default all processors.")
-    ] = None,
-    executor: Annotated[
-        str | None,
-        typer.Option(metavar="WHERE", help="Run blocks on other processes: processes, dask://HOST:PORT or ray."),
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, max=256, metavar="N", help="How many; default one per core.")
     ] = None,
     dump: Annotated[
         list[str] | None,
@@ -132,24 +112,8 @@ def run(
     from .run import Watching, run_file
 
     with said_when_interrupted(lambda: "no output was saved"):
-        run_file(
-            file,
-            arg or [],
-            target=target or [],
-            entry=entry,
-            blocks=blocks,
-            ranks=ranks,
-            out=out,
-            matmul=matmul.value,
-            vector_cores=vector_cores,
-            extended=extended,
-            sanitize=sanitize,
-            backend=backend and backend.value,
-            threads=threads,
-            executor=executor,
-            jobs=jobs,
-            watching=Watching(tuple(dump or ()), dump_all, step),
-        )
+        watching = Watching(tuple(dump or ()), dump_all, step)
+        run_file(file, arg or [], launch, how, target=target or [], out=out, watching=watching)
 
 
 # The options and help of ``ptokit sanitize``.
@@ -176,43 +140,19 @@ errors where nobody checked the order of pipes: a program without addresses
 and flags leaves it to the compiler (--mode auto accepts that)."""
 
 
+@with_options
 def sanitize(
     file: File,
     target: Targets = None,
-    entry: Entry = None,
     arg: Arguments = None,
-    blocks: Blocks = 1,
-    ranks: Ranks = None,
-    order: Annotated[
-        Order, typer.Option(help="Order within a pipe: complete, or as far as the target promises it.")
-    ] = Order.STRICT,
-    witness: Annotated[
-        bool, typer.Option("--witness", help="Run once more for each race, the other way round; show what changes.")
-    ] = False,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Run once more in another legal order; show what changes.")
-    ] = None,
+    *,
+    launch: LaunchOptions,
+    how: SanitizeOptions,
+    reporting: ReportOptions,
     html: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write the report as a page with pictures, too; of several targets FILE-T."),
     ] = None,
-    vector_cores: VectorCores = 2,
-    mode: SanitizerMode = None,
-    also: Annotated[
-        list[Also] | None,
-        typer.Option(
-            metavar="RULE-ID", help="Report FLAG-REUSE-RACE or FLAG-ALIAS, too, which are off by default; repeatable."
-        ),
-    ] = None,
-    explain_sync: Annotated[
-        bool, typer.Option("--explain-sync", help="List the flags and barriers that a program without any needs.")
-    ] = False,
-    select: Select = None,
-    ignore: Ignore = None,
-    max_errors: MaxErrors = None,
-    error_on_warning: ErrorOnWarning = False,
-    format: FindingsFormat = Format.TEXT,
-    extended: Extended = False,
     fix: Fix = False,
     diff: Diff = False,
     include: Include = None,
@@ -220,28 +160,10 @@ def sanitize(
     core: Core = None,
 ) -> None:
     """Find races, missing flags, deadlocks and uninitialised data."""
-    from .outputs import Reporting
     from .sanitize import sanitize_file
 
-    status = sanitize_file(
-        file,
-        arg or [],
-        Reporting(format.value, select, ignore, max_errors, error_on_warning),
-        html=html,
-        blocks=blocks,
-        ranks=ranks,
-        target=target or [],
-        entry=entry,
-        order=order.value,
-        witness=witness,
-        seed=seed,
-        explain_sync=explain_sync,
-        mode=mode and mode.value,
-        also=[rule.value for rule in also or []],
-        vector_cores=vector_cores,
-        extended=extended,
-        fix=None if not fix and not diff else not diff,
-    )
+    mending = None if not fix and not diff else not diff
+    status = sanitize_file(file, arg or [], launch, how, reporting, target=target or [], html=html, fix=mending)
     if status:
         raise typer.Exit(status)
 
@@ -339,28 +261,14 @@ CHECK_EPILOG = """Examples:
 Exit status: 0 without errors, 1 with errors, 2 for wrong usage."""
 
 
+@with_options
 def check(
     files: Files,
     target: Targets = None,
     arg: Arguments = None,
-    level: Annotated[
-        int | None,
-        typer.Option(
-            "--level", "-l", min=1, max=3, metavar="N", help="Who places tiles: the assembler (1, 2), the program (3)."
-        ),
-    ] = None,
-    auto_sync: Annotated[
-        bool, typer.Option("--auto-sync", help="The assembler is to insert flags and barriers.")
-    ] = False,
-    rules: Annotated[
-        RuleSet | None, typer.Option(help="All rules, or only what the reference assembler refuses; by default all.")
-    ] = None,
-    select: Select = None,
-    ignore: Ignore = None,
-    max_errors: MaxErrors = None,
-    error_on_warning: ErrorOnWarning = False,
-    format: FindingsFormat = Format.TEXT,
-    extended: Extended = False,
+    *,
+    how: CheckOptions,
+    reporting: ReportOptions,
     fix: Fix = False,
     diff: Diff = False,
     entry: CppEntry = None,
@@ -370,19 +278,7 @@ def check(
 ) -> None:
     """Report everything in files that the target would refuse."""
     from .check import check_files
-    from .outputs import Reporting
 
-    reporting = Reporting(format.value, select, ignore, max_errors, error_on_warning)
-    passed = check_files(
-        files,
-        arg or [],
-        reporting,
-        target=target or [],
-        level=level,
-        auto_sync=auto_sync,
-        rules=rules and rules.value,
-        extended=extended,
-        fix=None if not fix and not diff else not diff,
-    )
-    if not passed:
+    mending = None if not fix and not diff else not diff
+    if not check_files(files, arg or [], how, reporting, target=target or [], fix=mending):
         raise typer.Exit(EXIT_ERRORS)

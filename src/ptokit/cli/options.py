@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import is_dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from ptokit.types.choices import Matmul, Mode
+from ptokit.types.choices import LaunchOptions, SanitizeOptions, options_of
 
 # What a shell completes: programs, targets, instructions, rules.
 
@@ -72,15 +75,6 @@ def _kernels(file: str) -> list[str]:
 # Options that several commands have.
 
 
-class Format(StrEnum):
-    """How findings are printed."""
-
-    TEXT = "text"
-    JSON = "json"
-    SARIF = "sarif"
-    GITHUB = "github"
-
-
 class ReportFormat(StrEnum):
     """How a report is printed."""
 
@@ -94,13 +88,6 @@ class CoreKind(StrEnum):
     VECTOR = "vector"
     CUBE = "cube"
     MIX = "mix"
-
-
-class Also(StrEnum):
-    """Rules of the sanitizer that are off by default."""
-
-    REUSE = "FLAG-REUSE-RACE"
-    ALIAS = "FLAG-ALIAS"
 
 
 TextFiles = Annotated[
@@ -137,21 +124,6 @@ Files = Annotated[
 Arguments = Annotated[
     list[str] | None, typer.Option("--arg", "-a", metavar="VALUE", help="An argument; repeat in order.")
 ]
-Ranks = Annotated[
-    int | None,
-    typer.Option(
-        min=1, max=64, metavar="N", help="Launch on N devices; arrays have a leading axis for them.", show_default=False
-    ),
-]
-TargetOption = Annotated[
-    str | None,
-    typer.Option(
-        *("--target", "-t"),
-        metavar="T",
-        help="cpu, a2a3 or a5; needed unless the file states pto.target_arch.",
-        autocompletion=targets,
-    ),
-]
 Targets = Annotated[
     list[str] | None,
     typer.Option(
@@ -161,39 +133,6 @@ Targets = Annotated[
         show_default=False,
         autocompletion=targets,
     ),
-]
-Select = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--select",
-        metavar="RULE",
-        help="Report only rules that begin so; repeatable.",
-        show_default=False,
-        autocompletion=rules,
-    ),
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--ignore",
-        metavar="RULE",
-        help="Do not report rules that begin so; repeatable.",
-        show_default=False,
-        autocompletion=rules,
-    ),
-]
-MaxErrors = Annotated[
-    int | None, typer.Option("--max-errors", min=1, metavar="N", help="Show the first N errors; the status counts all.")
-]
-ErrorOnWarning = Annotated[
-    bool, typer.Option("--error-on-warning", help="End with status 1 where there are warnings, too.")
-]
-Extended = Annotated[
-    bool, typer.Option("--extended", help="Let the cpu target run element types that only devices have.")
-]
-Entry = Annotated[
-    str | None,
-    typer.Option(metavar="F", help="The kernel to run, where the file has several; of C++ also a template: 'Add<64>'."),
 ]
 
 
@@ -248,12 +187,65 @@ CppEntry = Annotated[
         expose_value=False,
     ),
 ]
-Blocks = Annotated[int, typer.Option("--blocks", "-b", min=1, metavar="N", help="Blocks to launch.")]
-MatmulMode = Annotated[Matmul, typer.Option(help="Sums of products: rounded once, in f32, or in the order of k.")]
-VectorCores = Annotated[
-    int, typer.Option(min=1, max=2, metavar="N", help="Vector cores beside each cube core of a mixed kernel.")
-]
-SanitizerMode = Annotated[
-    Mode | None, typer.Option(help="Who places tiles and orders pipes, where the program does not tell.")
-]
-FindingsFormat = Annotated[Format, typer.Option(help="How to print findings.")]
+# Records of options, which are said in `types/choices.py`.
+
+
+def said(record: Any, name: str) -> Any:
+    """The annotation of a parameter that is this option of a record."""
+    default, option = options_of(record)[name]
+    numbers = option.among if isinstance(option.among, tuple) else ()
+    word = str(record.__dataclass_fields__[name].type).partition(" ")[0]
+    kind: Any = option.among if isinstance(option.among, type) else {"bool": bool, "int": int}.get(word, str)
+    flags = (f"--{name.replace('_', '-')}", *([option.short] if option.short else ()))
+    limits: dict[str, Any] = {"min": min(numbers), "max": max(numbers)} if numbers else {}
+    limits |= {} if option.least is None else {"min": option.least, "max": option.most}
+    limits |= {"autocompletion": _COMPLETED[option.of], "show_default": False} if option.of else {}
+    kind = list[kind] if word.startswith("Sequence") else kind
+    shown = typer.Option(*flags, help=option.help, metavar=option.metavar, **limits)
+    return Annotated[kind | None if default in (None, ()) else kind, shown]
+
+
+_COMPLETED = {"rules": rules}
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that gets records of options: in the place of each the command line has all of its options."""
+    hints = get_type_hints(command, include_extras=True)
+    records: dict[str, Any] = {}
+    parameters: list[Parameter] = []
+    for parameter in signature(command).parameters.values():
+        record = hints[parameter.name]
+        if not is_dataclass(record):
+            parameters.append(parameter.replace(annotation=record))
+            continue
+        records[parameter.name] = record
+        for name, (default, option) in options_of(record).items():
+            given = None if default == () else default
+            given = option.among(given) if isinstance(option.among, type) and given is not None else given
+            own = Parameter(name, parameter.KEYWORD_ONLY, default=given, annotation=said(record, name))
+            parameters.append(own)
+
+    def call(**values: Any) -> None:
+        for name, record in records.items():
+            given = {option: _plain(values.pop(option)) for option in options_of(record)}
+            values[name] = record(**{key: value for key, value in given.items() if value is not None})
+        command(**values)
+
+    call.__name__, call.__doc__ = command.__name__, command.__doc__
+    call.__annotations__ = {p.name: p.annotation for p in parameters}
+    in_order = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters]
+    call.__signature__ = Signature(in_order)  # type: ignore[attr-defined]
+    return call
+
+
+def _plain(value: Any) -> Any:
+    """The words of members."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_plain, value))
+    return value.value if isinstance(value, StrEnum) else value
+
+
+Blocks = said(LaunchOptions, "blocks")
+VectorCores = said(LaunchOptions, "vector_cores")
+Extended = said(LaunchOptions, "extended")
+SanitizerMode = said(SanitizeOptions, "mode")

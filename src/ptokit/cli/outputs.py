@@ -19,34 +19,21 @@ from ptokit.api.findings import ByTarget, as_json, sarif_text, selection, workfl
 from ptokit.api.program import Settings, wrong_rules
 from ptokit.arguments.grammar import portable
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Rule, Scope, Severity, define
-from ptokit.records import dataclass
+from ptokit.types.choices import ReportOptions
 
 from .console import say
-
-# How findings are reported: options of the command line over those of the project, and the rules of it.
-
 
 # How findings are reported: options of the command line over those of the project, and the forms.
 
 
-@dataclass(frozen=True)
-class Reporting:
-    """What the options say about what is reported; None where they say nothing."""
-
-    format: str = "text"
-    select: Sequence[str] | None = None
-    ignore: Sequence[str] | None = None
-    max_errors: int | None = None
-    error_on_warning: bool = False
-
-    def selection(self, settings: Settings) -> dict[str, Any]:
-        """The options of `check` and `sanitize` that select findings."""
-        try:
-            selection(settings.select, settings.ignore)
-        except UsageError as error:
-            raise wrong_rules(settings, f"{error.parameter}: {error}") from None
-        select = settings.select if self.select is None else self.select
-        return {"select": select, "ignore": settings.ignore if self.ignore is None else self.ignore}
+def selected(reporting: ReportOptions, settings: Settings) -> dict[str, Any]:
+    """The options of `check` and `sanitize` that select findings."""
+    try:
+        selection(settings.select, settings.ignore)
+    except UsageError as error:
+        raise wrong_rules(settings, f"{error.parameter}: {error}") from None
+    select = settings.select if reporting.select is None else reporting.select
+    return {"select": select, "ignore": settings.ignore if reporting.ignore is None else reporting.ignore}
 
 
 def left_out_text(left_out: int) -> str:

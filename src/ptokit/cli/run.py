@@ -6,8 +6,9 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import typer
@@ -20,6 +21,7 @@ from ptokit.api.program import settings_for
 from ptokit.diagnostics.render import visible_name
 from ptokit.records import dataclass
 from ptokit.targets import Target
+from ptokit.types.choices import LaunchOptions, RunOptions
 
 from .console import EXIT_INTERRUPTED, Progress, remark, say, show_diagnostics, show_parts, width_of
 from .outputs import check_directory, save_arrays
@@ -122,22 +124,17 @@ def _dialogue() -> Iterator[Observer]:
 def run_file(
     file: str,
     arg_texts: Sequence[str],
+    launch: LaunchOptions,
+    how: RunOptions,
     *,
     target: Sequence[str],
-    entry: str | None,
-    blocks: int,
     out: str | None,
-    vector_cores: int,
-    extended: bool,
-    ranks: int | None,
     watching: Watching,
-    **how: Any,
 ) -> None:
     """Run a kernel of `file`, print a table of its pointer arguments and save them to the directory `out`.
 
     On several targets it runs on one after the other; tables are printed and arrays saved once all have ended.
-    ``how``: as for `ptokit.api.launch.Prepared.run`. Raises `DiagnosticError` and writes nothing if the input is
-    refused.
+    Raises `DiagnosticError` and writes nothing if the input is refused.
     """
     arguments = read_arguments(arg_texts)
     watching.check()
@@ -147,10 +144,9 @@ def run_file(
     if directory is not None:
         check_directory(directory)
     project = settings_for(file)
-    program, targets, usual = to_look_at(At(file), target, project.target, entry)
-    options: dict[str, Any] = {"entry": entry, "vector_cores": vector_cores, "default_target": usual}
-    options |= {"extended": extended or project.extended, "ranks": ranks}
-    kernels = for_each(targets, lambda each: prepare(program, arguments, target=each, **options))
+    program, targets, usual = to_look_at(At(file), target, project.target, launch.entry)
+    launch = replace(launch, extended=launch.extended or project.extended)
+    kernels = for_each(targets, lambda each: prepare(program, arguments, launch, target=each, default_target=usual))
     _remarks({name: kernel.diagnostics for name, kernel in kernels.items()})
     suffixes = {name: f"-{name}" if len(kernels) > 1 else "" for name in kernels}
     if directory is not None:
@@ -162,11 +158,11 @@ def run_file(
         kernel = kernels[name]
         if not watching.wanted:
             with Progress(f"{kernel.program.name} on {kernel.program.target.name}") as progress:
-                return kernel.run(blocks, keep=True, progress=progress, **how)
+                return kernel.run(how, keep=True, progress=progress)
         if len(kernels) > 1:
             say(f"on {name}:")
         with watching.within(suffixes[name]).observer(kernel) as observer:
-            return kernel.run(blocks, keep=True, observer=observer, **how)
+            return kernel.run(how, keep=True, observer=observer)
 
     results = for_each(targets, run)
     _remarks({name: result.races for name, result in results.items()})

@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,52 +21,51 @@ from ptokit.diagnostics.render import Details, visible_name
 from ptokit.run.backends import redirected
 from ptokit.sanitize import Report
 from ptokit.targets import Target
+from ptokit.types.choices import LaunchOptions, ReportOptions, SanitizeOptions
 
 from .check import Repairs, mend
 from .console import EXIT_ERRORS, EXIT_UNCHECKED, Progress, remark, said_when_interrupted, say, show_diagnostics
-from .outputs import REPORT_FILE, Reporting, check_writable, left_out_text, report_forms, write_whole
+from .outputs import REPORT_FILE, check_writable, left_out_text, report_forms, selected, write_whole
 
 
 def sanitize_file(
     file: str,
     arg_texts: Sequence[str],
-    reporting: Reporting,
+    launch: LaunchOptions,
+    how: SanitizeOptions,
+    reporting: ReportOptions,
     *,
+    target: Sequence[str],
     html: str | None,
-    blocks: int,
-    extended: bool,
     fix: bool | None = None,
-    **options: Any,
 ) -> int:
     """Run a kernel of `file` under observation and report what was found; the exit status.
 
-    ``html``: a file to write the report to as a page, too. ``options``: as for `ptokit.api.sanitize.sanitize`.
-    ``fix``: make the fixes first, or (False) print them.
+    ``html``: a file to write the report to as a page, too. ``fix``: make the fixes first, or (False) print them.
     """
     project = settings_for(file)
-    wanted = options.pop("target")
-    program, targets, usual = to_look_at(At(file), wanted, project.target, options["entry"])
-    options |= {"extended": extended or project.extended, "default_target": usual}
+    program, targets, usual = to_look_at(At(file), target, project.target, launch.entry)
+    launch = replace(launch, extended=launch.extended or project.extended)
     pages = {} if html is None else {each: _page(html, each, len(targets)) for each in targets}
     for page in pages.values():
         check_writable(page, "the page", REPORT_FILE)
-    options |= {"target": targets[0] if targets == [None] else targets}
+    options: dict[str, Any] = {**vars(launch), **vars(how), **selected(reporting, project), "default_target": usual}
+    options["target"] = targets[0] if targets == [None] else targets
     if fix is not None:
 
         def look(other: str) -> Repairs:
             with redirected(lambda text: len(text)):
-                return _seen(sanitize(At(other), arg_texts, blocks=blocks, **options, **reporting.selection(project)))
+                return _seen(sanitize(At(other), arg_texts, **options))
 
         mend(file, look, write=fix)
-        program, *_ = to_look_at(At(file), wanted, project.target, options["entry"])
+        program, *_ = to_look_at(At(file), target, project.target, launch.entry)
     start = time.perf_counter()
     with (
         said_when_interrupted(lambda: "nothing was reported or written"),
         Progress(f"sanitize {file}", waits=True) as progress,
         redirected(sys.stdout.write if reporting.format == "text" else sys.stderr.write),
     ):
-        options |= {"progress": progress}
-        found = sanitize(program, arg_texts, blocks=blocks, **options, **reporting.selection(project))
+        found = sanitize(program, arg_texts, progress=progress, **options)
     seconds = time.perf_counter() - start
     reports = found if isinstance(found, Reports) else Reports({found.target: found})
     for page, report in zip(pages.values(), reports.values()):

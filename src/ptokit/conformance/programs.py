@@ -14,9 +14,10 @@ from ptokit.asm import read_module
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.records import dataclass
 from ptokit.run.program import Program, compile_program
-from ptokit.sanitize import ORDERS, sanitize, uninit
+from ptokit.sanitize import sanitize, uninit
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
+from ptokit.types.choices import Order
 from ptokit.types.dtypes import DType, dtype
 
 from .cases import MANIFEST, MAX_BYTES, Init, cases_of, parse_init, read_arrays
@@ -398,9 +399,9 @@ def judge(case: SyncCase, target: str, findings: list[Diagnostic]) -> str:
 
 def _read_case(entry: Mapping[str, Any]) -> SyncCase:
     targets = tuple(target_named(name).name for name in entry["targets"])
-    order = entry.get("mode", ORDERS[0])
-    if order not in ORDERS:
-        raise ValueError(f"mode is one of {', '.join(ORDERS)}, not {order!r}")
+    order = entry.get("mode", Order.STRICT)
+    if order not in tuple(Order):
+        raise ValueError(f"mode is one of {', '.join(Order)}, not {order!r}")
     return SyncCase(
         str(entry["file"]),
         targets,

@@ -24,9 +24,10 @@ from ptokit.machine.chunk import Chunk
 from ptokit.machine.observer import Observer
 from ptokit.run import MATMUL_MODES, Program, compile_program
 from ptokit.run.arguments import bind_arguments, bind_devices, divided, sample
-from ptokit.sanitize import Report, sanitize
+from ptokit.sanitize import Report, sanitize_launch
 from ptokit.targets import TARGETS, Target
 from ptokit.targets import target as find_target
+from ptokit.types.choices import LaunchOptions, SanitizeOptions, taken
 from ptokit.types.values import Ptr as PtrType
 from ptokit.types.values import Scalar as ScalarType
 
@@ -225,19 +226,7 @@ class Kernel(Generic[P]):
         interpret(self.function, machine, arguments, types, blocks, left_alone, ranks)
 
     @refuses
-    def sanitize(
-        self,
-        *args: Any,
-        blocks: int = 1,
-        order: str = "strict",
-        witness: bool = False,
-        seed: int | None = None,
-        explain_sync: bool = False,
-        mode: str | None = None,
-        also: Sequence[str] = (),
-        ranks: int = 0,
-        **named: Any,
-    ) -> Report:
+    def sanitize(self, *args: Any, blocks: int = 1, ranks: int = 0, **named: Any) -> Report:
         """Run blocks 0 .. blocks-1 under observation: races, flags, deadlocks, uninitialised data, bounds.
 
         Arguments as for a launch; arrays made by `uninit` are output only. ``order``: ``strict``, or ``profile`` for
@@ -247,14 +236,14 @@ class Kernel(Generic[P]):
         where the kernel does not tell. ``also``: rules that are off by default. ``ranks``: on how many devices, 0 for a
         launch on one. Raises `DiagnosticError` for arguments that cannot be used.
         """
+        how = taken(SanitizeOptions, named)
         bound = self.parameters.bind(args, named)
         signature = self._signature(sample(bound) if ranks else bound)
         values = given(bound, signature, ranks)
         module = self._module(signature)
-        more: dict[str, Any] = {"entry": self.name, "extended": self.extended, "witness": witness, "seed": seed}
-        more |= {"explain_sync": explain_sync, "mode": mode, "also": also, "ranks": ranks}
+        launch = LaunchOptions(self.name, blocks, ranks or None, extended=self.extended)
         try:
-            return sanitize(module, self.target, values, blocks, order=order, **more)
+            return sanitize_launch(module, self.target, values, launch, how)
         except DiagnosticError as error:
             raise DiagnosticError(self.parameters.at_the_call(d, args) for d in error.diagnostics) from None
 

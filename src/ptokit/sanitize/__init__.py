@@ -2,13 +2,12 @@
 
 from ptokit.diagnostics.finding import Edit
 
-from .api import ORDERS, sanitize
+from .api import sanitize, sanitize_launch
 from .findings.race import Access, Change, Fix, Race, Witness
 from .outcome import Uninitialised, uninit
 from .page.document import Report
 
 __all__ = [
-    "ORDERS",
     "Access",
     "Change",
     "Edit",
@@ -17,6 +16,7 @@ __all__ = [
     "Report",
     "Uninitialised",
     "Witness",
+    "sanitize_launch",
     "sanitize",
     "uninit",
 ]

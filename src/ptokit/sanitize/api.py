@@ -9,15 +9,15 @@ from copy import copy
 from dataclasses import field, replace
 from functools import partial
 from io import StringIO
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from ptokit.diagnostics import Diagnostics, Note, Severity
-from ptokit.ir.core import Function, Module, Op
+from ptokit.ir.core import Module, Op
 from ptokit.ir.facts import instr_of
 from ptokit.ir.functions import as_compiled, check_runnable
-from ptokit.ir.launch import VECTOR_CORES, found_for, with_reached
+from ptokit.ir.launch import found_for, with_reached
 from ptokit.ir.verify import verify
 from ptokit.isa.table import Engine
 from ptokit.machine.signals import Event
@@ -26,11 +26,11 @@ from ptokit.run.arguments import divided
 from ptokit.run.program import check_blocks, choose_entry, filled_in
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
-from ptokit.types.choices import Order
+from ptokit.types.choices import LaunchOptions, Mode, OptionalRule, Order, SanitizeKeywords, SanitizeOptions, taken
 
 from . import rules as _rules  # puts the rules into the catalogue
 from .checks.analysis import Analysis
-from .checks.flags import OPTIONAL, ProgramOrder, alias_pipes, left_set
+from .checks.flags import ProgramOrder, alias_pipes, left_set
 from .checks.placement import reserved_bytes
 from .checks.stuck import report_stuck
 from .findings.addresses import PLACES, Addresses, Ring
@@ -38,11 +38,11 @@ from .findings.insertion import explain
 from .findings.race import Outcome, ProgramChange, Race, Witness, applied, compare, copies
 from .findings.races import Draft, Findings, Folded
 from .findings.repair import MENDED, Repairs, repair
-from .launch import KEPT, MODES, ObservedRun, Progress, Rerun, auto_rules
+from .launch import KEPT, ObservedLaunch, ObservedRun, Progress, Rerun, auto_rules
 from .memory.gm import Memory
 from .memory.shadow import Space
 from .observe import CoreObserver
-from .outcome import LaunchMode, coverage
+from .outcome import SyncMode, coverage
 from .page.document import Report
 from .reorder import Scheduler, can_wait, delaying
 from .simulation.clocks import Clock, Touch, shifted
@@ -236,9 +236,6 @@ _NOTHING = Folded("", Draft("", None), "")  # type: ignore[arg-type]
 WITNESSES = 16
 """Races that are run once more to show what they change."""
 
-ORDERS = tuple(Order)
-"""How much order one pipe gives by itself (memory-model-and-sync 6.1)."""
-
 _IGNORED = frozenset(("AUTO-RULE", "FLAG-RANGE", "FLAG-PIPE", "XFLAG-RANGE", "TS-1", "SY-3", "SY-4"))
 """Errors of the static check that concern single flags: these are left out of the run, which goes on."""
 
@@ -262,18 +259,9 @@ def sanitize(
     args: Sequence[Any],
     blocks: int = 1,
     *,
-    order: str = "strict",
-    entry: str | None = None,
-    extended: bool = False,
-    witness: bool = False,
-    seed: int | None = None,
-    explain_sync: bool = False,
-    mode: str | None = None,
-    also: Sequence[str] = (),
-    vector_cores: int = VECTOR_CORES,
-    ranks: int = 0,
     progress: Progress = lambda done, total: None,
     causes: bool = True,
+    **options: Unpack[SanitizeKeywords],
 ) -> Report:
     """Run blocks 0 .. blocks-1 of a kernel and report races, uninitialised data, flags, deadlocks, bounds.
 
@@ -283,89 +271,105 @@ def sanitize(
     the arguments, with the first access as late as the model allows, and note what changes. ``seed``: run it once more
     in a legal order drawn with that seed. ``explain_sync``: find the flags and barriers that a program without any
     needs, by running versions of it on copies of the arguments. ``mode``: ``auto``, ``auto-sync`` or ``manual``, where
-    the program does not tell. ``also``: rules that are off by default (`OPTIONAL`). ``vector_cores``: those beside a
-    cube core of a mixed kernel, 1 or 2. ``ranks``: on how many devices, whose arguments `ptokit.run.arguments.divided`
-    tells apart; 0 for a launch on one. ``progress(done, total)`` is called as blocks end. ``causes``: look for the
-    changes that mend findings, and fold those of one cause; without it every finding is by itself. Raises
-    `DiagnosticError` for arguments that cannot be used, `ValueError` for an unknown order, mode or rule, `KeyError` for
-    an unknown target.
+    the program does not tell. ``also``: rules that are off by default (`OptionalRule`). ``vector_cores``: those beside
+    a cube core of a mixed kernel, 1 or 2. ``ranks``: on how many devices, whose arguments
+    `ptokit.run.arguments.divided` tells apart; None for a launch on one. ``progress(done, total)`` is called as blocks
+    end. ``causes``: look for the changes that mend findings, and fold those of one cause; without it every finding is
+    by itself. Raises `DiagnosticError` for arguments that cannot be used, `ValueError` for an unknown order, mode or
+    rule, `KeyError` for an unknown target, `TypeError` for an unknown option.
     """
+    named = dict(options)
+    launch, how = replace(taken(LaunchOptions, named), blocks=blocks), taken(SanitizeOptions, named)
+    if named:
+        raise TypeError(f"sanitize has no option {', '.join(named)}")
+    return sanitize_launch(module, target, args, launch, how, progress=progress, causes=causes)
+
+
+def sanitize_launch(
+    module: Module,
+    target: Target | str,
+    args: Sequence[Any],
+    options: LaunchOptions,
+    how: SanitizeOptions,
+    *,
+    progress: Progress = lambda done, total: None,
+    causes: bool = True,
+) -> Report:
+    """`sanitize`, with the options in records."""
     target = target_named(target)
-    if order not in ORDERS:
-        raise ValueError(f"order is one of {', '.join(ORDERS)}, not {order!r}")
-    if mode is not None and mode not in MODES:
-        raise ValueError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
-    if unknown := set(also) - OPTIONAL:
-        known = ", ".join(sorted(OPTIONAL))
+    if how.order not in tuple(Order):
+        raise ValueError(f"order is one of {', '.join(Order)}, not {how.order!r}")
+    if how.mode is not None and how.mode not in tuple(Mode):
+        raise ValueError(f"mode is one of {', '.join(Mode)}, not {how.mode!r}")
+    if unknown := set(how.also) - set(OptionalRule):
+        known = ", ".join(OptionalRule)
         raise ValueError(f"{', '.join(sorted(unknown))}: rules that are off by default are {known}")
-    check_blocks(blocks)
+    check_blocks(options.blocks)
     target = as_compiled(module, target)
-    chosen = choose_entry(module, entry)
-    name = chosen.name
+    chosen = choose_entry(module, options.entry)
     given = args
     kernel, args = filled_in(chosen, given)
-    report = Report(name, target.name, blocks, order, ranks=ranks)
+    reached = with_reached(module, chosen)
+    mode = SyncMode(reached, how.mode)
+    launch = ObservedLaunch(chosen.name, reached, kernel, target, options, how, mode)
+    report = launch.report()
     found = report.diagnostics
-    if ranks:
-        args = [arg for device in divided(kernel, args, ranks) for arg in device]
-    for diagnostic in found_for(module, chosen, verify(module, target, extended=extended)):
+    if launch.ranks:
+        args = [arg for device in divided(kernel, args, launch.ranks) for arg in device]
+    for diagnostic in found_for(module, chosen, verify(module, target, extended=options.extended)):
         found.add(replace(diagnostic, severity=Severity.NOTE) if diagnostic.rule in _REMARKS else diagnostic)
-    module = with_reached(module, chosen)
-    check_runnable(module, found)
-    reserved_bytes(module, target, found)
-    if mode == "auto":
-        auto_rules(module, found)
+    check_runnable(reached, found)
+    reserved_bytes(reached, target, found)
+    if how.mode == "auto":
+        auto_rules(reached, found)
     if any(d.rule not in _IGNORED and d.rule not in _SEEN_RUNNING for d in found.errors):
         return report
     stated = list(found)
-    how = LaunchMode(module, mode, vector_cores, ranks)
-    fresh = copies(args) if witness or seed is not None or explain_sync or how.others_may_end else []
-    kept = not ranks and sum(arg.nbytes for arg in args if isinstance(arg, np.ndarray)) <= KEPT
+    again = how.witness or how.seed is not None
+    fresh = copies(args) if again or how.explain_sync or mode.others_may_end else []
+    kept = not launch.ranks and sum(arg.nbytes for arg in args if isinstance(arg, np.ndarray)) <= KEPT
     spare = (fresh or copies(args)) if kept else None
-    observed = partial(ObservedRun, module, kernel, target)
-    options = blocks, order == "profile", extended, report, how, frozenset(also)
-    run = observed(args, *options, progress=progress)
+    run = ObservedRun(launch, args, report, progress=progress)
     run.fresh = spare
     run.run()
-    while how.others_may_end and (told := run.simulation.waits.wrong()):
+    while mode.others_may_end and (told := run.simulation.waits.wrong()):
         report.diagnostics = Diagnostics()
         report.diagnostics.extend(stated)
-        run = observed(copies(fresh), *options, waits=Waits(told))
+        run = ObservedRun(launch, copies(fresh), report, waits=Waits(told))
         run.fresh = spare
         with redirect_stdout(StringIO()):  # the first run has printed it
             run.run()
     unchanged = spare if spare is not None else fresh or None
     repairs: Repairs | None = None
-    if causes and unchanged is not None and not how.by_compiler and target.is_device:
-        aside = *options[:3], Report(name, target.name, blocks, order), *options[4:]
-        repairs = _repairs(run, partial(RecordedRun, module, kernel, target, copies(unchanged), *aside))
+    if causes and unchanged is not None and not mode.by_compiler and target.is_device:
+        repairs = _repairs(run, partial(RecordedRun, launch, copies(unchanged), launch.report()))
     run.tell(repairs)
     report.ran = True
-    report.coverage = coverage(how, in_order=not target.is_device, explained=explain_sync, complete=run.complete)
+    several, in_order = bool(launch.ranks), not target.is_device
+    report.coverage = coverage(
+        mode, ranks=several, in_order=in_order, explained=how.explain_sync, complete=run.complete
+    )
     report.diagnostics = _without_superseded(report.diagnostics)
-    if explain_sync and run.complete:
+    if how.explain_sync and run.complete:
 
         def watch(version: Module) -> tuple[list[Race], int]:
-            again = Report(name, target.name, blocks, order)
-            entry, _ = filled_in(choose_entry(version, name), given)
-            by_hand = LaunchMode(version, None, vector_cores, ranks)
+            by_hand = SyncMode(version, None)
             by_hand.by_compiler = False
-            run = ObservedRun(
-                *(version, entry, target, copies(fresh), blocks, order == "profile", extended, again, by_hand)
-            )
+            entry, _ = filled_in(choose_entry(version, launch.name), given)
+            version_of = replace(launch, module=version, kernel=entry, how=SanitizeOptions(how.order), mode=by_hand)
+            run = ObservedRun(version_of, copies(fresh), version_of.report())
             run.run()
             run.tell()
-            return list(again.races.values()), again.instructions
+            return list(run.report.races.values()), run.report.instructions
 
-        report.synchronisation = explain(module, target, watch)
-    if run.complete and (witness or seed is not None):
-        told = run.simulation.waits.corrected
-        again = partial(_rerun, module, kernel, target, blocks, order == "profile", extended, fresh, args, how, told)
-        if witness:
-            _add_witnesses(report, again)
-        if seed is not None:
-            rng = random.Random(seed)
-            report.shuffled = again(Scheduler(lambda core, work: rng.random() < 0.5, rng), f"order {seed}")
+        report.synchronisation = explain(reached, target, watch)
+    if run.complete and again:
+        rerun = partial(_rerun, launch, fresh, args, run.simulation.waits.corrected)
+        if how.witness:
+            _add_witnesses(report, rerun)
+        if how.seed is not None:
+            rng = random.Random(how.seed)
+            report.shuffled = rerun(Scheduler(lambda core, work: rng.random() < 0.5, rng), f"order {how.seed}")
     return report
 
 
@@ -409,15 +413,9 @@ def _add_witnesses(report: Report, again: Callable[[Scheduler, str], Witness]) -
 
 
 def _rerun(
-    module: Module,
-    kernel: Function,
-    target: Target,
-    blocks: int,
-    profile: bool,
-    extended: bool,
+    launch: ObservedLaunch,
     fresh: Sequence[Any],
     results: Sequence[Any],
-    how: LaunchMode,
     told: dict[tuple[int, int], Clock],
     scheduler: Scheduler,
     words: str,
@@ -425,15 +423,14 @@ def _rerun(
     """Another order of a launch: on the arguments `fresh`, compared with its `results`. ``told``: see `Waits`."""
     args = copies(fresh)
     witness = Witness(words)
-    report = Report(kernel.name, target.name, blocks, "")
-    run = Rerun(module, kernel, target, args, blocks, profile, extended, report, how, waits=Waits(told))
+    run = Rerun(launch, args, launch.report(), waits=Waits(told))
     run.delay(scheduler)
     run.run()
     scheduler.flush()
     witness.failure = scheduler.failure or run.failure
     names = run.program.entry.argument_names
-    if how.ranks:
-        names = [f"{name} of rank {rank}" for rank in range(how.ranks) for name in names]
+    if launch.ranks:
+        names = [f"{name} of rank {rank}" for rank in range(launch.ranks) for name in names]
     compare(witness, names, results, args)
     return witness
 

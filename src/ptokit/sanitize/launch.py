@@ -22,11 +22,12 @@ from ptokit.machine.global_memory import Pointer
 from ptokit.machine.lanes import Fault
 from ptokit.machine.signals import LIMIT, Semaphores
 from ptokit.plan.effects import is_global
+from ptokit.records import dataclass
 from ptokit.run.arguments import bind_arguments, bind_devices
 from ptokit.run.backends import one_blas_thread
 from ptokit.run.program import Program
 from ptokit.targets import Target
-from ptokit.types.choices import Mode
+from ptokit.types.choices import LaunchOptions, SanitizeOptions
 from ptokit.types.tile import TileSpec
 
 from .checks.analysis import Analysis
@@ -41,7 +42,7 @@ from .findings.races import Draft, Findings
 from .findings.repair import Repairs
 from .memory.gm import Memory
 from .observe import REGIONS, CoreObserver
-from .outcome import LaunchMode, Uninitialised
+from .outcome import SyncMode, Uninitialised
 from .page.document import Report
 from .reorder import Delayed, Scheduler, explained
 from .simulation.core import Core, Signal
@@ -50,9 +51,6 @@ from .simulation.queues import Simulation
 from .simulation.signals import Hub
 
 # What a program must leave to the compiler in Auto mode (memory-model-and-sync 4): AUTO-RULE.
-
-
-MODES = tuple(Mode)
 
 
 def auto_rules(module: Module, found: Diagnostics) -> None:
@@ -99,37 +97,56 @@ _NAMED = 4
 """Arguments in one memory that its name tells."""
 
 
+@dataclass(frozen=True)
+class ObservedLaunch:
+    """A kernel, what it is launched over, and what is looked for. ``mode``: who places tiles and orders pipes."""
+
+    name: str
+    module: Module
+    kernel: Function
+    target: Target
+    options: LaunchOptions
+    how: SanitizeOptions
+    mode: SyncMode
+
+    @property
+    def ranks(self) -> int:
+        """Devices, 0 for a launch on one."""
+        return self.options.ranks or 0
+
+    def report(self) -> Report:
+        """A report in which nothing is yet."""
+        return Report(self.name, self.target.name, self.options.blocks, self.how.order, ranks=self.ranks)
+
+
 class ObservedRun:
     """One launch under observation."""
 
     def __init__(
         self,
-        module: Module,
-        kernel: Function,
-        target: Target,
+        launch: ObservedLaunch,
         args: Sequence[Any],
-        blocks: int,
-        profile: bool,
-        extended: bool,
         report: Report,
-        mode: LaunchMode,
-        also: frozenset[str] = frozenset(),
+        *,
         waits: Waits | None = None,
         progress: Progress = lambda done, total: None,
     ) -> None:
-        self.report, self.blocks, self.target = report, blocks, target
+        module, kernel, options, mode = launch.module, launch.kernel, launch.options, launch.mode
+        target, blocks = launch.target, options.blocks
+        self.launch, self.report, self.blocks, self.target = launch, report, blocks, target
         self._progress, self._done = progress, 0
-        self.program = Program(module, kernel, target, extended=extended, vector_cores=mode.vector_cores)
+        cores = options.vector_cores
+        self.program = Program(module, kernel, target, extended=options.extended, vector_cores=cores)
         self.code = OnNumPy(self.program)
         _ = self.code.watched_code  # refused now, if at all
         written, count = self.program.effects.written, len(kernel.params)
-        if mode.ranks:
-            devices = [args[first : first + count] for first in range(0, mode.ranks * count, count)]
+        if launch.ranks:
+            devices = [args[first : first + count] for first in range(0, launch.ranks * count, count)]
             self.devices = bind_devices(kernel, devices, written, blocks, None)
         else:
             self.devices = [bind_arguments(kernel, args, written, blocks)]
         self.findings = Findings()
-        self.also, self.args, self.profile = also, args, profile
+        self.also, self.args, self.profile = frozenset(launch.how.also), args, launch.how.order == "profile"
         self.fresh: Sequence[Any] | None = None  # the arguments as they were, to launch once more
         values = [value for device in self.devices for value in device]
         slots = {p.name for p in slot_memories(self.program.module, self.program.entry)}
@@ -144,16 +161,16 @@ class ObservedRun:
         ]
         insertion = self.insertion = Insertion(module.functions, target)
         analysis = Analysis(self.findings, blocks_only=mode.by_compiler and not mode.between_cores)
-        reused = "FLAG-REUSE-RACE" in also
-        profiled = partial(Core, target=target, profile=profile, waits=reused, started=False)
-        places = core_ids(self.program.cores.roles, blocks, mode.ranks)
-        cores = [profiled(c.index, c.kind, c.block, c.sub, rank=c.rank) for c in places]
-        hub = Hub(cores, self._overflow, mode.unsure)
+        reused = "FLAG-REUSE-RACE" in self.also
+        profiled = partial(Core, target=target, profile=self.profile, waits=reused, started=False)
+        places = core_ids(self.program.cores.roles, blocks, launch.ranks)
+        watched = [profiled(c.index, c.kind, c.block, c.sub, rank=c.rank) for c in places]
+        hub = Hub(watched, self._overflow, mode.unsure)
         reuse = partial(reuse_race, self.findings) if reused else None
-        self.simulation = Simulation(cores, hub, analysis.execute, reuse, waits)
+        self.simulation = Simulation(watched, hub, analysis.execute, reuse, waits)
         insertion.cores = analysis.cores = self.simulation.cores  # and the transfer engines that come to them
         self.analysis = analysis
-        self.memories, self.extended, self.mode = memories, extended, mode
+        self.memories, self.mode = memories, mode
         self.sources = Sources(module.functions)
         self.kind: type[CoreObserver] = CoreObserver
         self.observers: list[CoreObserver] = []
@@ -181,7 +198,7 @@ class ObservedRun:
             self.simulation,
             self.deferred,
             self.sources,
-            extended=self.extended,
+            extended=self.launch.options.extended,
             placed=self.mode.placed,
             in_order=self.mode.by_compiler or not self.target.is_device,
             waits_for_work=self.mode.waits_for_work,

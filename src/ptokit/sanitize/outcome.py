@@ -24,18 +24,16 @@ from .findings.race import Fix, Race, Witness
 # Who places tiles and orders pipes, and so what the sanitizer checks and what it leaves unchecked.
 
 
-class LaunchMode:
+class SyncMode:
     """Whether the program places tiles and orders pipes itself (memory-model-and-sync 4).
 
     ``placed``: it gives tiles addresses. ``by_compiler``: it leaves the order of the pipes of a core to the compiler.
     ``stated``: that was said, not inferred. ``adds_flags``: it was said that the compiler adds them.
     ``between_cores``: it orders cores. ``unsure``: flags between cores that several pipes give or take.
-    ``others_may_end``: waits of it may end by other signals than in the order of a launch. ``ranks``: devices of the
-    launch, 0 where there is one.
+    ``others_may_end``: waits of it may end by other signals than in the order of a launch.
     """
 
-    def __init__(self, module: Module, stated: str | None, vector_cores: int, ranks: int = 0) -> None:
-        self.vector_cores, self.ranks = vector_cores, ranks
+    def __init__(self, module: Module, stated: str | None) -> None:
         ops = [op for f in module.functions if f.body is not None for op in f.body.walk()]
         instrs = [instr for op in ops if (instr := instr_of(op)) is not None]
         ordered = any(instr.order.only and not instr.order.between_cores for instr in instrs)
@@ -126,18 +124,19 @@ PIPES, RANKS, BLOCKS, CORES, FLAGS, DATA, BOUNDS = (
 )
 
 
-def coverage(mode: LaunchMode, *, in_order: bool, explained: bool, complete: bool) -> Coverage:
-    """What is checked of a program. ``in_order``: the target completes one instruction after the other. ``explained``:
-    the flags that a manual version needs were asked for. ``complete``: every core came to its end."""
+def coverage(mode: SyncMode, *, ranks: bool, in_order: bool, explained: bool, complete: bool) -> Coverage:
+    """What is checked of a program. ``ranks``: it is launched on several devices. ``in_order``: the target completes
+    one instruction after the other. ``explained``: the flags that a manual version needs were asked for. ``complete``:
+    every core came to its end."""
     gaps = []
-    ranks = [RANKS] if mode.ranks else []
+    between = [RANKS] if ranks else []
     if mode.by_compiler and not in_order:
-        checked = [*ranks, CORES if mode.between_cores else BLOCKS, DATA, BOUNDS]
+        checked = [*between, CORES if mode.between_cores else BLOCKS, DATA, BOUNDS]
         why = "the program has no addresses and no flags and leaves it to the compiler (auto mode)"
         why = "the compiler adds the flags (auto-sync mode)" if mode.adds_flags else why
         gaps.append(Gap(PIPES, why, accepted=mode.stated or explained))
     else:
-        checked = [PIPES, *ranks, CORES, FLAGS, DATA, BOUNDS]
+        checked = [PIPES, *between, CORES, FLAGS, DATA, BOUNDS]
     if not complete:
         gaps.append(Gap("the rest of the run", "a core did not come to its end"))
     return Coverage(tuple(checked), tuple(gaps))

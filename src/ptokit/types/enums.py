@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum, IntEnum
 from typing import Self
 
-from .choices import Numbered, Spelled
+from .choices import Spelled
 
 
 class TileType(Spelled):
@@ -246,14 +246,14 @@ class SyncAllMode(Spelled):
         return self.name.lower()
 
 
-class MxGroupAxis(Numbered):
+class MxGroupAxis(Spelled):
     """The axis along which elements share a scale."""
 
     Axis0 = 0
     Axis1 = 1
 
 
-class PrintFormat(Numbered):
+class PrintFormat(Spelled):
     """Width and precision of the numbers of TPRINT."""
 
     Width8_Precision4 = 0

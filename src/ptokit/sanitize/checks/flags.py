@@ -41,10 +41,6 @@ from .core import ObservedCore
 # Flags and tokens in program order: what is set twice, never consumed, or not held (memory-model-and-sync 11.7).
 
 
-OPTIONAL = frozenset(("FLAG-REUSE-RACE", "FLAG-ALIAS"))
-"""Rules about things that no public text decides, off by default; FLAG-ALIAS but for the pipes where a device hangs."""
-
-
 def alias_pipes(also: frozenset[str], target: Target) -> frozenset[str]:
     """The source pipes for which FLAG-ALIAS is looked at."""
     every = frozenset(pipe.name for pipe in COMPONENTS)
