@@ -35,6 +35,8 @@ A5 = target("a5")
 class ForAll(Control):
     """Its only region is entered with the indices, any number of times, and hands nothing on."""
 
+    decides, repeats = BOUNDS, True
+
     def entered(self, op: Op) -> Iterator[Edge]:
         yield Edge(op.regions[0])
         yield Edge(None)
@@ -88,7 +90,7 @@ def plan(p: planner.Planner, op: Op) -> list[steps.Step]:
 @pytest.fixture(autouse=True)
 def forall(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that the operation is."""
-    monkeypatch.setitem(control.CONTROL, NAME, ForAll(BOUNDS, repeats=True))
+    monkeypatch.setitem(control.CONTROL, NAME, ForAll())
     monkeypatch.setitem(READERS, NAME, read)
     monkeypatch.setitem(printer.REGION_PRINTERS, NAME, write)
     shape = Shape(tuple(f"{bound}*" for bound in BOUNDS), 0, 1, segments=True, ends="scf.yield")

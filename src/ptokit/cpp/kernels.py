@@ -10,6 +10,7 @@ from functools import cached_property
 from ptokit.diagnostics import DiagnosticError, Location
 from ptokit.ir import Block, Function, Op, Value
 from ptokit.ir import Module as IrModule
+from ptokit.ir.control import call_of, return_of
 from ptokit.isa.table import TABLE
 from ptokit.records import dataclass
 from ptokit.targets import Target
@@ -192,8 +193,8 @@ def _entry(parts: dict[str, Function]) -> Function:
     for core, part in parts.items():
         part.name += f"_{core}"
         part.attrs.pop("pto.entry", None)
-        body.add(Op("func.call", {"args": list(entry.params)}, {"callee": part.name}, location=part.location))
-    body.add(Op("func.return", {"values": []}, location=first.location))
+        body.add(call_of(part, entry.params))
+    body.add(return_of(first.location))
     return entry
 
 

@@ -1,18 +1,19 @@
-"""Control flow of operations: which regions they execute, how often, and the graph of blocks.
+"""Operations of control flow: which regions they execute, how often, how they are written, and what makes them.
 
-An operation with regions has a `Control`. Analyses ask it for edges, as MLIR's region branch interface gives them, and
-need not know which operations there are.
+Each has a `Control`. Analyses ask it for edges, as MLIR's region branch interface gives them, readers and printers for
+its written form; none of them need know which operations there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 from ptokit.diagnostics import Location
+from ptokit.types.values import Type
 
-from .core import Block, Function, Module, Op, Value
+from .core import Block, Function, Module, Op, Operands, Value
 
 # Control flow of operations: which regions they execute, how often, and what each place hands to the next.
 
@@ -37,12 +38,26 @@ class Induction(NamedTuple):
 class Control:
     """Operations that execute one of their regions once, whose end hands its values to the results.
 
-    ``decides``: operands that decide which regions are executed and how often. ``repeats``: a region may be executed
-    several times.
+    This is all that ptokit knows of an operation of control flow but what it is in a plan: reading and printing follow
+    ``form``, which is in the notation of `ptokit.asm.forms.operands`; generic form has the operands in its order.
+
+    ``short``: its name in text, where that is another. ``decides``: operands that decide which regions are executed and
+    how often. ``repeats``: a region may be executed several times. ``carries``: operands that are handed from one
+    iteration to the next, and to the results. ``ends``: what its regions end with, in their order; the last one is that
+    of all further ones. ``several``: its regions may have several blocks. ``isolated``: they see their arguments only.
+    ``core``: the kind of cores that execute them; ``threads``: threads do. ``registers``: they work on vector
+    registers. ``terminates``: it ends a block, and may be left out if it is ``implied``; ``returns``: it ends the
+    execution of its function. ``calls``: it calls a function of the module.
     """
 
-    def __init__(self, decides: tuple[str, ...] = (), *, repeats: bool = False) -> None:
-        self.decides, self.repeats = decides, repeats
+    form = "{}"
+    short = ""
+    decides: tuple[str, ...] = ()
+    repeats = False
+    carries = ""
+    ends: tuple[str, ...] = ("scf.yield",)
+    several = isolated = threads = registers = terminates = implied = returns = calls = False
+    core = ""
 
     def entered(self, op: Op) -> Iterator[Edge]:
         """Where control goes when it reaches the operation."""
@@ -57,33 +72,38 @@ class Control:
         """The arguments that count iterations."""
         return []
 
+    def takes(self, op: Op, k: int) -> list[Type]:
+        """The types of the arguments of region k."""
+        return []
+
+    def gives(self, op: Op, k: int) -> list[Type]:
+        """The types of the values that an end of region k has."""
+        return _types(op.results)
+
+    def passed(self, op: Op, k: int) -> list[Value]:
+        """Of a branch, what it passes to its k-th successor, one value for each argument of that block."""
+        return [value for value in op.operands.values() if isinstance(value, list)][k]
+
+
+def _types(values: Iterable[Value]) -> list[Type]:
+    return [v.type for v in values]
+
 
 class _Any(Control):
-    """Nothing is known of the operation: it may execute none of its regions."""
+    """Nothing is known of the operation: it may execute none of its regions, or one several times."""
+
+    repeats = True
 
     def entered(self, op: Op) -> Iterator[Edge]:
         yield from super().entered(op)
         yield Edge(None)
 
 
-class _If(Control):
-    """The second region may be missing."""
-
-    def entered(self, op: Op) -> Iterator[Edge]:
-        yield from super().entered(op)
-        if len(op.regions) < 2:
-            yield Edge(None)
-
-
-class _Scope(Control):
-    """The region sees what it captures as arguments."""
-
-    def entered(self, op: Op) -> Iterator[Edge]:
-        yield Edge(op.regions[0], op.group("captured"), op.regions[0].args)
-
-
 class _For(Control):
     """A loop that counts, and carries values from one iteration to the next."""
+
+    form = "X(index) = %lower to %upper step %step <? iter_args ~( U(init) ) -> O!(init) ?> I(lower,upper,step) G {}"
+    decides, repeats, carries = ("lower", "upper", "step"), True, "init"
 
     def entered(self, op: Op) -> Iterator[Edge]:
         return self._next(op, op.group("init"))
@@ -100,9 +120,27 @@ class _For(Control):
     def inductions(self, op: Op) -> list[Induction]:
         return [Induction(op.regions[0].args[0], op["lower"], op["upper"], op["step"])]
 
+    def takes(self, op: Op, k: int) -> list[Type]:
+        return [op["lower"].type, *_types(op.results)]
+
+
+class _If(Control):
+    """The second region may be missing."""
+
+    form = "%condition:i1 <? -> R! ?> G <? else G ?> {}"
+    decides = ("condition",)
+
+    def entered(self, op: Op) -> Iterator[Edge]:
+        yield from super().entered(op)
+        if len(op.regions) < 2:
+            yield Edge(None)
+
 
 class _While(Control):
     """The first region ends with a condition: on into the second one and back to the first, or out."""
+
+    form = "<? ( U(init) ) ?> : O(init) -> R+ G do G^ {}"
+    repeats, carries, ends = True, "init", ("scf.condition", "scf.yield")
 
     def entered(self, op: Op) -> Iterator[Edge]:
         yield Edge(op.regions[0], op.group("init"), op.regions[0].args)
@@ -115,43 +153,142 @@ class _While(Control):
             yield Edge(after, values, after.args)
             yield Edge(None, values, op.results)
 
+    def takes(self, op: Op, k: int) -> list[Type]:
+        return _types(op.results if k else op.group("init"))
 
-BRANCHES = frozenset(("cf.br", "cf.cond_br", "cf.switch"))
-"""Terminators that lead to other blocks of their region."""
+    def gives(self, op: Op, k: int) -> list[Type]:
+        return _types(op.group("init") if k else op.results)
 
 
-def passed(branch: Op, k: int) -> list[Value]:
-    """What a branch passes to its k-th successor, one value for each argument of that block."""
-    if branch.name != "cf.switch":
-        return branch.group("args" if branch.name == "cf.br" else ("true", "false")[k])
-    if k == 0:
-        return branch.group("default")
-    sizes = branch.attrs["sizes"]
-    start = sum(sizes[: k - 1])
-    return branch.group("cases")[start : start + sizes[k - 1]]
+class _IndexSwitch(Control):
+    """The first region is executed where no case is that of the index."""
+
+    form = "%index:index {?} <? -> R+ ?> <* / case C(cases) G *> / default G< {}"
+    decides = ("index",)
+
+
+class _ExecuteRegion(Control):
+    """A region of several blocks."""
+
+    form = "K(no_inline) <? -> R+ ?> G {}"
+    several = True
+
+
+class _Section(Control):
+    """For cores of one kind, or threads; cores of the other kind skip it, and have nothing that it works on."""
+
+    form, ends = "G {}", ()
+
+    def __init__(self, core: str) -> None:
+        self.core = core
+
+
+class _Threads(_Section):
+    """What threads do, so many as it says."""
+
+    form, repeats, threads = "Z G {}", True, True
+
+
+class _Scope(Control):
+    """The region sees what it captures as arguments."""
+
+    form, ends, registers = "G {}", (), True
+
+    def entered(self, op: Op) -> Iterator[Edge]:
+        yield Edge(op.regions[0], op.group("captured"), op.regions[0].args)
+
+    def takes(self, op: Op, k: int) -> list[Type]:
+        return _types(op.group("captured"))
+
+
+class _StrictScope(_Scope):
+    """Nothing but what it captures is seen inside."""
+
+    form, isolated = "~( %captured* ) G^ {} : T+(captured) <? -> ( ) ?>", True
+
+
+_PASSED = "<? %values* : T(values) ?>"
+
+
+class _Yield(Control):
+    """The end of a region."""
+
+    form, terminates, implied = _PASSED, True, True
+
+
+class _Condition(_Yield):
+    """The end of the first region of a loop with a condition."""
+
+    form, decides, implied = f"~( %condition:i1 ) {_PASSED}", ("condition",), False
+
+
+class _Return(_Yield):
+    short, returns, implied = "return", True, False
+
+
+class _Call(Control):
+    form, short, calls = "S(callee) ~( %args* ) {} : T+(args) -> R+", "call", True
+
+
+class _Branch(Control):
+    """A terminator that leads to another block of its region."""
+
+    form, terminates = "J(args) {}", True
+
+
+class _ConditionalBranch(_Branch):
+    form = "%condition:i1 <? weights ~( [ L(branch_weights) ] ) ?> , J(true) , J(false) {}"
+    decides = ("condition",)
+
+
+class _Switch(_Branch):
+    form = "%flag : H(flag) , [ default ~: J(default) <* , C(values) ~: J(cases) *> ] {}"
+    decides = ("flag",)
+
+    def passed(self, op: Op, k: int) -> list[Value]:
+        if k == 0:
+            return op.group("default")
+        sizes = op.attrs["sizes"]
+        start = sum(sizes[: k - 1])
+        return op.group("cases")[start : start + sizes[k - 1]]
 
 
 CONTROL: dict[str, Control] = {
-    "scf.for": _For(("lower", "upper", "step"), repeats=True),
-    "scf.while": _While(repeats=True),
-    "scf.if": _If(("condition",)),
-    "scf.index_switch": Control(("index",)),
-    "scf.execute_region": Control(),
+    "scf.for": _For(),
+    "scf.while": _While(),
+    "scf.if": _If(),
+    "scf.index_switch": _IndexSwitch(),
+    "scf.execute_region": _ExecuteRegion(),
+    "scf.yield": _Yield(),
+    "scf.condition": _Condition(),
     "pto.vecscope": _Scope(),
-    "pto.strict_vecscope": _Scope(),
-    "pto.section.cube": Control(),  # cores of the other kind skip it, and have nothing that it works on
-    "pto.section.vector": Control(),
-    "pto.section.simt": Control(repeats=True),
+    "pto.strict_vecscope": _StrictScope(),
+    "pto.section.cube": _Section("cube"),
+    "pto.section.vector": _Section("vector"),
+    "pto.section.simt": _Threads(""),
+    "func.call": _Call(),
+    "func.return": _Return(),
+    "cf.br": _Branch(),
+    "cf.cond_br": _ConditionalBranch(),
+    "cf.switch": _Switch(),
 }
-"""By name: how operations execute their regions. A new one has its class here, and no analysis names it."""
+"""By name: operations of control flow. A new one has its class here, and what it is in a plan in `plan.planner`."""
 
-_UNKNOWN = _Any(repeats=True)
-_DECIDING = {"scf.condition": ("condition",), "cf.cond_br": ("condition",), "cf.switch": ("flag",)}
-_CALL, _RETURN = "func.call", "func.return"
-_ENDS = frozenset(("scf.yield", "scf.condition", _RETURN))
+_UNKNOWN = _Any()
 
-TERMINATORS = _ENDS | BRANCHES
+TERMINATORS = frozenset(name for name, control in CONTROL.items() if control.terminates)
 """What blocks end with."""
+
+BRANCHES = frozenset(name for name, control in CONTROL.items() if isinstance(control, _Branch))
+"""Terminators that lead to other blocks of their region."""
+
+RETURNS = tuple(name for name, control in CONTROL.items() if control.returns)
+"""What functions end with."""
+
+CORES = tuple(control.core for control in CONTROL.values() if control.core)
+"""Kinds of cores that have sections of their own."""
+
+_ENDS = TERMINATORS - BRANCHES
 
 
 def control_of(op: Op) -> Control:
@@ -161,8 +298,12 @@ def control_of(op: Op) -> Control:
 
 def decides(op: Op) -> tuple[str, ...]:
     """Operands that decide where control goes: of operations with regions, ends of regions and branches."""
-    known = CONTROL.get(op.name)
-    return _DECIDING.get(op.name, ()) if known is None else known.decides
+    return control_of(op).decides
+
+
+def passed(branch: Op, k: int) -> list[Value]:
+    """What a branch passes to its k-th successor, one value for each argument of that block."""
+    return control_of(branch).passed(branch, k)
 
 
 def is_loop(op: Op) -> bool:
@@ -190,22 +331,95 @@ def edges(op: Op) -> Iterator[Edge]:
 
 def is_call(op: Op) -> bool:
     """True if the operation calls a function of the module."""
-    return op.name == _CALL
-
-
-def call_of(function: Function, args: Sequence[Value]) -> Op:
-    """A call of a function that has no results."""
-    return Op(_CALL, {"args": list(args)}, {"callee": function.name}, location=function.location)
+    return control_of(op).calls
 
 
 def returns(op: Op) -> bool:
     """True if the operation ends the execution of its function."""
-    return op.name == _RETURN
+    return control_of(op).returns
+
+
+def section_of(op: Op) -> str:
+    """The kind of cores that alone execute the operation; "" for all."""
+    return control_of(op).core
+
+
+def is_scope(op: Op) -> bool:
+    """True if the operation has a region that works on vector registers."""
+    return control_of(op).registers
+
+
+def of_threads(op: Op) -> bool:
+    """True if threads execute the region of the operation."""
+    return control_of(op).threads
+
+
+# Operations of control flow for those who make programs. Regions, and the results that they give, come later.
+
+
+def counted(bounds: Mapping[str, Value], init: Sequence[Value], location: Location) -> Op:
+    """A loop that counts; ``bounds``: ``lower``, ``upper`` and ``step``. ``init`` is carried."""
+    return Op("scf.for", {**bounds, "init": list(init)}, location=location)
+
+
+def conditional(init: Sequence[Value], location: Location) -> Op:
+    """A loop whose first region ends with `condition_of`, and the second one with `yield_of`."""
+    return Op("scf.while", {"init": list(init)}, location=location)
+
+
+def choice(condition: Value, location: Location) -> Op:
+    """One region or the other."""
+    return Op("scf.if", {"condition": condition}, location=location)
+
+
+def scope(location: Location) -> Op:
+    """The part of a function that works on vector registers."""
+    return Op("pto.vecscope", location=location)
+
+
+def section(core: str, location: Location) -> Op:
+    """What only cores of one kind execute."""
+    return Op(next(name for name, control in CONTROL.items() if core and control.core == core), location=location)
+
+
+def yield_of(location: Location, values: Sequence[Value] = ()) -> Op:
+    """The end of a region."""
+    return Op("scf.yield", {"values": list(values)}, location=location)
+
+
+def condition_of(location: Location, condition: Value, values: Sequence[Value]) -> Op:
+    """The end of the first region of a `conditional` loop."""
+    return Op("scf.condition", {"condition": condition, "values": list(values)}, location=location)
+
+
+def branch(location: Location, to: Block, given: Sequence[Value]) -> Op:
+    """The end of a block, which another one follows."""
+    return Op("cf.br", {"args": list(given)}, successors=[to], location=location)
+
+
+def branch_if(location: Location, condition: Value, to: Sequence[Block], given: Sequence[Sequence[Value]]) -> Op:
+    """The end of a block with two successors: where the condition is true, and where it is not."""
+    operands: Operands = {"condition": condition, "true": list(given[0]), "false": list(given[1])}
+    return Op("cf.cond_br", operands, successors=list(to), location=location)
+
+
+def branch_by(
+    location: Location, flag: Value, cases: Sequence[int], to: Sequence[Block], given: Sequence[Sequence[Value]]
+) -> Op:
+    """The end of a block with a successor for each case; the first one is the default."""
+    operands: Operands = {"flag": flag, "default": list(given[0]), "cases": [v for each in given[1:] for v in each]}
+    attrs = {"values": list(cases), "sizes": [len(each) for each in given[1:]]}
+    return Op("cf.switch", operands, attrs, successors=list(to), location=location)
+
+
+def call_of(function: Function, args: Sequence[Value]) -> Op:
+    """A call of a function that has no results."""
+    return Op("func.call", {"args": list(args)}, {"callee": function.name}, location=function.location)
 
 
 def return_of(location: Location, values: Sequence[Value] = ()) -> Op:
     """The end of a function."""
-    return Op(_RETURN, {"values": list(values)}, location=location)
+    return Op("func.return", {"values": list(values)}, location=location)
 
 
 def callee(op: Op, module: Module) -> Function | None:
@@ -245,114 +459,3 @@ def givers(ops: Iterable[Op], more: Iterable[Edge] = ()) -> dict[Value, list[Val
         for value, taken in zip(edge.given, edge.taken):
             found.setdefault(taken, []).append(value)
     return found
-
-
-# Blocks of one region and the branches between them: order and dominance (assembly 2).
-
-
-def ordered(region: Block) -> list[Block]:
-    """The blocks of a region, each behind all that dominate it; those that nothing leads to come last."""
-    if not region.more:
-        return [region]
-    blocks = region.blocks
-    number = {id(block): k for k, block in enumerate(blocks)}
-    edges = [[number[id(to)] for to in block.ops[-1].successors] if block.ops else [] for block in blocks]
-    order = reverse_postorder(edges)
-    reached = set(order)
-    return [blocks[k] for k in (*order, *(k for k in range(len(blocks)) if k not in reached))]
-
-
-def reachable(region: Block) -> list[Block]:
-    """As `ordered`, without blocks that nothing leads to."""
-    blocks = ordered(region)
-    seen = {id(region)}
-    for block in blocks:  # a predecessor that is no back edge stands before it
-        if id(block) in seen and block.ops:
-            seen.update(id(to) for to in block.ops[-1].successors)
-    return [block for block in blocks if id(block) in seen]
-
-
-def reverse_postorder(edges: Sequence[Sequence[int]], start: int = 0, seen: set[int] | None = None) -> list[int]:
-    """Nodes reached from `start`, each before its successors but for edges that close a cycle.
-
-    ``seen``: nodes not to be entered, to which those that are reached are added.
-    """
-    seen = set() if seen is None else seen
-    seen.add(start)
-    out: list[int] = []
-    stack = [(start, 0)]
-    while stack:
-        node, k = stack.pop()
-        if k < len(edges[node]):
-            stack.append((node, k + 1))
-            to = edges[node][k]
-            if to not in seen:
-                seen.add(to)
-                stack.append((to, 0))
-        else:
-            out.append(node)
-    return out[::-1]
-
-
-def dominators(edges: Sequence[Sequence[int]]) -> dict[int, int]:
-    """The immediate dominator of every node reached from node 0, which has itself.
-
-    Lengauer and Tarjan's algorithm with path compression: O(e log n), whatever the shape of the graph.
-    """
-    order, parent = _depth_first(edges)
-    number = {node: k for k, node in enumerate(order)}
-    entering: list[list[int]] = [[] for _ in order]
-    for k, node in enumerate(order):
-        for to in edges[node]:
-            entering[number[to]].append(k)
-    semi = list(range(len(order)))
-    best = list(range(len(order)))
-    ancestor = [-1] * len(order)
-    bucket: list[list[int]] = [[] for _ in order]
-    idom = [0] * len(order)
-
-    def lowest(v: int) -> int:
-        """The node with the least semidominator on the way up from v, as far as it has been linked."""
-        path = []
-        while ancestor[v] >= 0 and ancestor[ancestor[v]] >= 0:
-            path.append(v)
-            v = ancestor[v]
-        for w in reversed(path):
-            above = ancestor[w]
-            if semi[best[above]] < semi[best[w]]:
-                best[w] = best[above]
-            ancestor[w] = ancestor[above]
-        return path[0] if path else v
-
-    for w in range(len(order) - 1, 0, -1):
-        for v in entering[w]:
-            semi[w] = min(semi[w], semi[best[lowest(v)]])
-        bucket[semi[w]].append(w)
-        above = parent[w]
-        ancestor[w] = above
-        for v in bucket[above]:
-            u = best[lowest(v)]
-            idom[v] = u if semi[u] < semi[v] else above
-        bucket[above] = []
-    for w in range(1, len(order)):
-        if idom[w] != semi[w]:
-            idom[w] = idom[idom[w]]
-    return {order[k]: order[idom[k]] for k in range(len(order))}
-
-
-def _depth_first(edges: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
-    """Nodes in depth-first order, and the position in it of the node each was reached from."""
-    order: list[int] = []
-    parent: list[int] = []
-    seen: set[int] = set()
-    stack = [(0, 0)]
-    while stack:
-        node, above = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        here = len(order)
-        order.append(node)
-        parent.append(above)
-        stack.extend((to, here) for to in reversed(edges[node]) if to not in seen)
-    return order, parent

@@ -52,7 +52,8 @@ from ptokit.types.values import (
     VReg,
 )
 
-from .control import ordered
+from .blocks import ordered
+from .control import of_threads, section_of
 from .core import Block, Function, Op, RawAttr, Value
 
 # Slices of scales: two-dimensional views that hold them in groups of 16 x 2, as scaling tiles do.
@@ -186,7 +187,7 @@ class Facts:
     @cached_property
     def _of_threads(self) -> frozenset[Op]:
         """Operations in sections of threads."""
-        sections = [op for op in self._ops() if op.name == "pto.section.simt"]
+        sections = [op for op in self._ops() if of_threads(op)]
         return frozenset(inner for op in sections for region in op.regions for inner in region.walk())
 
     def _ops(self) -> Iterator[Op]:
@@ -221,8 +222,7 @@ class Facts:
                 continue
             for region in op.regions:
                 self._region(region)
-            if op.name in ("pto.section.vector", "pto.section.cube"):
-                kind = op.name.removeprefix("pto.section.")
+            if kind := section_of(op):
                 self._sections.update((inner, kind) for region in op.regions for inner in region.walk())
 
     def _opaque(self, value: Value) -> None:
@@ -450,16 +450,14 @@ def instr_of(op: Op) -> Instr | None:
     return BY_OPERATION.get(op.name)
 
 
-_SECTIONS = {"pto.section.cube": "cube_section", "pto.section.vector": "vector_section"}
-"""Operations that kernels in Python write by another name."""
-
-
 def shown_op(op: Op) -> str:
     """What findings call an operation: ``pto.tpush``; in Python and C++ as kernels name it, ``TPUSH``."""
     if not (op.in_python or op.in_cpp):
         return op.name
+    if core := section_of(op):
+        return f"{core}_section"
     instr = instr_of(op)
-    return _SECTIONS.get(op.name) or (op.name.removeprefix("pto.") if instr is None else instr.name)
+    return op.name.removeprefix("pto.") if instr is None else instr.name
 
 
 def scalar_type(value: Value) -> str | None:

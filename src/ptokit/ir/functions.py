@@ -19,6 +19,7 @@ from ptokit.isa.table import Attr, Kind, Operand
 from ptokit.targets import A2A3, A5, A5_TEMPLATES, Target, target
 from ptokit.types.values import Opaque, is_memref
 
+from .control import section_of
 from .core import Function, Module, Op
 from .facts import instr_of, scalar_type, shown_op
 from .structure_checks import Survey, Surveys
@@ -26,7 +27,6 @@ from .structure_checks import Survey, Surveys
 # Checks of functions and of the module as a whole (assembly 14).
 
 
-_SECTIONS = ("pto.section.cube", "pto.section.vector")
 _TAIL_HINTS = ("barrier-all", "default", "mte3-to-s-event0")
 
 
@@ -60,11 +60,11 @@ def check_functions(module: Module, surveys: Surveys, found: Diagnostics) -> Non
 
 def _sections(function: Function, survey: Survey, found: Diagnostics) -> None:
     """SYS-05: a function with a kernel kind is one section; sections are not nested."""
-    sections = [op for name in _SECTIONS for op in survey.named(name)]
+    sections = [op for op in survey.ops if section_of(op)]
     if "pto.kernel_kind" in function.attrs:
         kind = Note(f"@{function.name} is for {function.core or 'one kind of'} cores", function.location)
         for op in sections:
-            if not op.name.endswith(f".{function.core}"):
+            if section_of(op) != function.core:
                 message = f"{shown_op(op)} in a function of the other kind: no core runs it"
                 found.warning("SYS-05", message, op.location, notes=[kind])
     inside = {inner: op for op in sections for region in op.regions for inner in region.walk()}

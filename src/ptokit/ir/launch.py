@@ -17,16 +17,13 @@ from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.values import Scalar, Type
 
-from .control import call_of, is_call, return_of
+from .control import call_of, is_call, return_of, section_of
 from .core import Block, Function, Module, Op, Value
 from .facts import Facts, instr_of
 from .pipe_ends import on_first_core, reserved_buffers
 
 # Which cores a launch needs: one for every block, or clusters of a cube core with its vector cores.
 
-
-SECTIONS = {"pto.section.cube": "cube", "pto.section.vector": "vector"}
-"""Kind of core that runs a section; others skip it."""
 
 SIMT_SIZES = ("dimX", "dimY", "dimZ")
 """Attributes of a section of threads: how many there are in each direction."""
@@ -88,8 +85,8 @@ def launch_of(module: Module, entry: Function, target: Target, vector_cores: int
             continue
         facts = Facts(function)
         for op in function.body.walk():
-            if op.name in SECTIONS:
-                stated.add(SECTIONS[op.name])
+            if core := section_of(op):
+                stated.add(core)
             elif is_call(op):
                 callee = module.function(op.attrs["callee"])
                 needed[op] = callee.core if callee is not None else ""

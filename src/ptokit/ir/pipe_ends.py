@@ -15,7 +15,7 @@ from ptokit.targets import A5, Target
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import TensorView, Type
 
-from .control import callee
+from .control import callee, section_of
 from .core import Block, Function, Module, Op, Value
 
 # What the two ends of a pipe must agree on (PI-8). An end is one initialize op.
@@ -309,7 +309,7 @@ def on_first_core(function: Function, target: Target) -> Iterator[Function | Op]
     if function.core == "vector" and _whole(function.body):
         yield function
     for op in function.body.walk():
-        if op.name == "pto.section.vector" and any(map(_whole, op.regions)):
+        if section_of(op) == "vector" and any(map(_whole, op.regions)):
             yield op
 
 

@@ -12,7 +12,7 @@ from ptokit.targets import A2A3, Target
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import Ptr
 
-from .control import ordered
+from .blocks import ordered
 from .core import Block, Function, Op, Value
 from .facts import shown_op
 from .pipe_ends import End, check_ends, entry_misfit, slots_misfit, split_misfit

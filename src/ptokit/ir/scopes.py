@@ -11,15 +11,13 @@ from ptokit.isa.vector.dma.rules import loop_counts
 from ptokit.targets import Target
 from ptokit.types.values import Align, Mask, VReg
 
-from .control import edges, is_loop
+from .control import edges, is_loop, is_scope
 from .core import Block, Op, Value
 from .facts import Facts, instr_of, shown_op
 from .structure_checks import Survey
 
 # Vector scopes, and the streams of unaligned stores inside them (vector-path 2, 4.8, 8).
 
-
-SCOPES = frozenset(("pto.vecscope", "pto.strict_vecscope"))
 
 define(
     "VEC-A5-02",
@@ -70,11 +68,11 @@ def check_scopes(survey: Survey, found: Diagnostics) -> None:
         return
     body = survey.function.body
     assert body is not None
-    if survey.has(SCOPES):
+    if any(map(is_scope, survey.ops)):
         _outside(body, found, inside=False)
     elif (first := next((op for op in survey.ops if _on_registers(op)), None)) is not None:  # a cast is none
         message = f"{first.name} works on registers, and the function has no vector scope"
-        _report(found, "VEC-A5-02-LINT", message, first, "put it into a pto.vecscope")
+        _report(found, "VEC-A5-02-LINT", message, first, "put it into a vector scope")
     for value in _stores(survey):
         _linear(value, body, found)
 
@@ -89,7 +87,7 @@ def _on_registers(op: Op) -> bool:
 
 def _outside(region: Block, found: Diagnostics, *, inside: bool) -> None:
     for op in (op for block in region.blocks for op in block.ops):
-        scope = op.name in SCOPES
+        scope = is_scope(op)
         if scope and inside:
             _report(found, "VEC-A5-02", f"{shown_op(op)} is inside another vector scope", op)
         elif not inside and _on_registers(op) and not op.regions:

@@ -26,7 +26,7 @@ from ptokit.types.enums import Pipe, TileType
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import PartitionView, Scalar, Struct, is_memref
 
-from .control import TERMINATORS, control_of, is_call
+from .control import TERMINATORS, control_of, is_call, of_threads, section_of
 from .core import Function, Module, Op, Value
 from .facts import Facts, instr_of
 from .views import Breach, Breaches
@@ -257,7 +257,7 @@ _rule(
     evidence="ptokit",
 )
 
-_SIMT, _THREADS = "pto.section.simt", "pto.simt_entry"
+_THREADS = "pto.simt_entry"
 
 
 def loop(op: Op, facts: Facts) -> Breaches:
@@ -284,8 +284,6 @@ CHECKS: dict[str, Callable[[Op, Facts], Breaches]] = {"pto.tmov": move}
 _HELPER = "pto.tileop.helper"
 _MOVES = frozenset((Pipe.MTE1, Pipe.MTE2, Pipe.MTE3))
 _OTHERS = {
-    "pto.section.cube": "a section",
-    "pto.section.vector": "a section",
     "pto.alloc_tile": "an allocation",
     "pto.alloc_multi_tile": "an allocation",
     "pto.reserve_buffer": "an allocation",
@@ -304,7 +302,11 @@ def check_helper(survey: Survey, found: Diagnostics) -> None:
     if function.results:
         found.error("FN-5", f"@{function.name} returns {function.results[0]}", function.location)
     for op in survey.ops:
-        wrong = _OTHERS.get(op.name) or ("a call" if is_call(op) else None) or _foreign(instr_of(op))
+        wrong = (
+            _OTHERS.get(op.name)
+            or ("a call" if is_call(op) else "a section" if section_of(op) else None)
+            or _foreign(instr_of(op))
+        )
         if wrong:
             found.error("FN-5", f"{op.name} is {wrong}", op.location)
 
@@ -323,17 +325,17 @@ def _foreign(instr: Instr | None) -> str | None:
 
 def check_sections(survey: Survey, found: Diagnostics) -> None:
     """Report SIMT-1."""
-    sections = survey.named(_SIMT)
+    sections = [op for op in survey.ops if of_threads(op)]
     if not sections:
         return
     if _THREADS in survey.function.attrs:
         note = Note(f"@{survey.function.name} is run by threads", survey.function.location)
-        found.error("SIMT-1", f"{_SIMT} in a function that threads run", sections[0].location, notes=[note])
+        found.error("SIMT-1", f"{sections[0].name} in a function that threads run", sections[0].location, notes=[note])
     inside = {inner: op for op in sections for region in op.regions for inner in region.walk()}
     for op in sections:
         if op in inside:
             note = Note("this section is around it", inside[op].location)
-            found.error("SIMT-1", f"{_SIMT} in another one", op.location, notes=[note])
+            found.error("SIMT-1", f"{op.name} in another one", op.location, notes=[note])
 
 
 # Checks of where values of the scalar unit come from and go to: structs on the stack, pointers made of numbers.

@@ -16,7 +16,7 @@ from functools import lru_cache
 from types import CellType, CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from ptokit.ir.launch import SECTIONS
+from ptokit.ir.control import CORES, section
 
 from . import rules
 from .outside import all_names_of, called_in
@@ -100,7 +100,7 @@ def _section(kind: str) -> Scope:
         hint = f"write `with pto.{kind}_section():` in the kernel, or in a function that it calls by its name"
         raise refusal(rules.CONTROL, message, hint=hint)
     region = Region("section", trace.region, here())
-    trace.emit(f"pto.section.{kind}").regions.append(region.block)
+    trace.add(section(kind, here())).regions.append(region.block)
     return Scope(trace, region)
 
 
@@ -132,7 +132,7 @@ def _for_kernels(word: str) -> None:
 # ``with pto.if_(c):`` and sections in Python code that Python itself executes: as if-statements.
 
 
-SECTION_WORDS = {f"{kind}_section": kind for kind in SECTIONS.values()}
+SECTION_WORDS = {f"{kind}_section": kind for kind in CORES}
 """The functions that begin a section, with the kind of core."""
 
 _ON = "__ptokit_on__"

@@ -14,8 +14,9 @@ import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Note, Severity, lookup
 from ptokit.ir import Block, Function, Op, Value
+from ptokit.ir.control import is_scope, section_of
 from ptokit.ir.facts import Facts, instr_of
-from ptokit.ir.launch import SECTIONS, Launch
+from ptokit.ir.launch import Launch
 from ptokit.ir.views import CHECKS
 from ptokit.isa.check import broken_rules
 from ptokit.isa.checks.tile_types import check_tile
@@ -249,9 +250,9 @@ _planner = cache(_Now)
 
 def _machine(single: Single, op: Op) -> Any:
     """What is no instruction: a step of the machine, as in a plan; what is in regions comes by itself."""
-    if op.name in SECTIONS:
+    if section_of(op):
         return None
-    if op.name in _SCOPES:
+    if is_scope(op):
         single.chunk.begin_scope()
         return None
     if op.name == "pto.store_scalar":
@@ -264,9 +265,6 @@ def _machine(single: Single, op: Op) -> Any:
 
 def _of(operand: Any) -> Any:
     return tuple(map(_of, operand)) if isinstance(operand, tuple) else operand.value
-
-
-_SCOPES = ("pto.vecscope", "pto.strict_vecscope")
 
 
 # The loops around a call of an interpreted kernel, for observers: as a compiled run tells them.

@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ptokit.ir import Value
+from ptokit.ir.control import scope
 from ptokit.isa.machine import AsyncEvent as AsyncEvent
 from ptokit.isa.machine import AsyncSession
 from ptokit.isa.site import ViewInfo
@@ -59,7 +60,7 @@ def vecscope() -> Scope:
     """The part of a kernel that works on vector registers: ``with pto.vecscope(): …``."""
     trace = current("pto.vecscope")
     region = Region("vector scope", trace.region, here())
-    trace.emit("pto.vecscope").regions.append(region.block)
+    trace.add(scope(here())).regions.append(region.block)
     return Scope(trace, region)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from ptokit.diagnostics import Location, Note
 from ptokit.diagnostics.finding import Argument
 from ptokit.ir import Block, Function, Module, Op, Value
+from ptokit.ir.control import return_of
 from ptokit.ir.core import SHALLOW, make_room
 from ptokit.targets import Target
 from ptokit.types.values import I1, INDEX, Type
@@ -103,10 +104,14 @@ class Trace:
         """
         place = here() if location is None else location
         op = Op(name, dict(operands or {}), attrs or {}, location=place, arguments=arguments or {})
-        for value in op.values:
-            self.check_scope(value, place)
         for type in results:
             op.results.append(self.result(type, target_name(place) if hint is None else hint, op))
+        return self.add(op)
+
+    def add(self, op: Op) -> Op:
+        """Record an operation and return it. Raises `DiagnosticError` (LANG-SCOPE) if an operand is not in scope."""
+        for value in op.values:
+            self.check_scope(value, op.location)
         self.take(op)
         return op
 
@@ -240,7 +245,7 @@ class Trace:
                     location=region.location,
                     hint="use it in a with-statement: with pto.if_(condition):",
                 )
-        self.emit("func.return", {"values": []}, location=self.location)
+        self.add(return_of(self.location))
         self.leave(self.root)
         self.root.block.ops[:0] = self._constants.values()
         _drop_unused(self.root.block, set())

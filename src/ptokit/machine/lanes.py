@@ -306,7 +306,7 @@ class LaneCounts(LanePaths):
         self.alike = len(lower) == len(upper) == len(step) == 1  # every lane does as many iterations
         positive = np.zeros(len(step), bool) if step.dtype == bool else step > 0  # true of i1 is -1
         if (lanes.active & ~positive).any():
-            raise Fault("RUN-STEP", "the step of scf.for must be positive")
+            raise Fault("RUN-STEP", "the step of a loop must be positive")
 
     def __iter__(self) -> Iterator[Array]:
         """The loop variable, by iteration."""

@@ -395,7 +395,7 @@ def _trips(lower: Any, upper: Any, step: Any) -> Any:
 
 def _turns(lower: int, upper: int, step: int) -> int:
     if step <= 0 or isinstance(step, bool):  # true of i1 is -1
-        raise Fault("RUN-STEP", "the step of scf.for must be positive")
+        raise Fault("RUN-STEP", "the step of a loop must be positive")
     return max(0, -((lower - upper) // step))
 
 

@@ -12,10 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 from ptokit.ir import core
-from ptokit.ir.control import called_from, passed, reachable
+from ptokit.ir.blocks import reachable
+from ptokit.ir.control import called_from, passed, section_of
 from ptokit.ir.core import Function, Module, Op, Value
 from ptokit.ir.facts import instr_of
-from ptokit.ir.launch import SECTIONS, SIMT_SIZES, Launch
+from ptokit.ir.launch import SIMT_SIZES, Launch
 from ptokit.isa.check import bound_at_run, open_rules
 from ptokit.isa.meaning.footprint import bytes_moved
 from ptokit.isa.scratch import scales_of
@@ -129,7 +130,7 @@ class Planner(Places):
         return [Step(op, "branch", (self.uniform(op["flag"]),), ways=ways, cases=tuple(op.attrs["values"]))]
 
     def section(self, op: Op) -> list[Step]:
-        core = "first_vector" if op in self.made.launch.whole else SECTIONS[op.name]
+        core = "first_vector" if op in self.made.launch.whole else section_of(op)
         return self.control(op, "region", core=core)
 
     # --- threads -------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Any
 from ptokit.diagnostics import Diagnostics, Location, Note
 from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Block, Function, Module, Op, Part, Value
+from ptokit.ir.control import return_of, returns
 from ptokit.ir.functions import ARCH, stated_arch
 from ptokit.isa.table import BY_TEXT
 from ptokit.records import dataclass
@@ -272,8 +273,8 @@ class _File:
                 )
             value.owner = block
         function.params = block.args = list(free.values())
-        if not block.ops or block.ops[-1].name != "func.return":
-            block.add(Op("func.return", {"values": []}, location=function.location))
+        if not block.ops or not returns(block.ops[-1]):
+            block.add(return_of(function.location))
 
     def _functions(self) -> None:
         p = self.p
@@ -421,7 +422,7 @@ class _File:
         assert function.body is not None
         for block in function.body.blocks:
             last = block.ops[-1] if block.ops else None
-            if last is not None and last.name == "func.return":
+            if last is not None and returns(last):
                 given = [v.type for v in last.group("values")]
                 if not same_types(given, function.results):
                     message = f"@{function.name} {_returns(function.results)}, not ({', '.join(map(str, given))})"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from ptokit.diagnostics import DiagnosticError, Location
 from ptokit.diagnostics.finding import Called
 from ptokit.ir import Block, Function, Op, Value
-from ptokit.ir.core import Operands
+from ptokit.ir.control import branch, branch_by, branch_if, return_of
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType, dtype
 from ptokit.types.values import I1, INDEX, Ptr
@@ -326,17 +326,13 @@ class _FunctionLift:
         to = [self.blocks[each] for each in i.labels]
         at, add = self.trace.at, self.trace.block.add
         if i.op == "br" and len(to) == 1:
-            add(Op("cf.br", {"args": given[0]}, successors=to, location=at))
+            add(branch(at, to[0], given[0]))
         elif i.op == "br":
-            operands: Operands = {"condition": self.numbers.value(i.operands[0]), "true": given[0], "false": given[1]}
-            add(Op("cf.cond_br", operands, successors=to, location=at))
+            add(branch_if(at, self.numbers.value(i.operands[0]), to, given))
         elif i.op == "switch":
-            flag = self.numbers.value(i.operands[0])
-            operands = {"flag": flag, "default": given[0], "cases": [value for each in given[1:] for value in each]}
-            attrs = {"values": i.cases, "sizes": [len(each) for each in given[1:]]}
-            add(Op("cf.switch", operands, attrs, successors=to, location=at))
+            add(branch_by(at, self.numbers.value(i.operands[0]), i.cases, to, given))
         else:
-            add(Op("func.return", {"values": []}, location=at))
+            add(return_of(at))
 
 
 _PURE = ("arith.", "pto.addptr", "pto.castptr", "pto.alloc_tile", "ptokit.")

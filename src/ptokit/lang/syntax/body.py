@@ -11,6 +11,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, Sim
 from typing import Any
 
 from ptokit.diagnostics import Location, Note
+from ptokit.ir.control import choice
 from ptokit.types.values import I1
 
 from .. import rules
@@ -411,7 +412,7 @@ class Body(Loops):
         before_them = otherwise == self.where_left  # a jump before these statements has led here
         apart = self.source.liveness.jumped(None if before_them else statements) | {*FLAGS, VALUE}
         live = self.source.liveness.after(last) | apart
-        op = trace.emit("scf.if", {"condition": condition.value}, hint="", location=place)
+        op = trace.add(choice(condition.value, place))
         before = {name: self.variables[name] for name in names if name in self.variables}
         regions: list[Region] = []
         ends: list[dict[str, Any]] = []

@@ -13,6 +13,7 @@ from typing import Any
 
 from ptokit.diagnostics import UNKNOWN_LOCATION, DiagnosticError, Location
 from ptokit.ir import Op, Value
+from ptokit.ir.control import yield_of
 from ptokit.records import dataclass
 from ptokit.types.codecs import width
 from ptokit.types.values import F32, I1, INDEX, Type
@@ -203,7 +204,7 @@ def _yielded(trace: Trace, op: Op, regions: Sequence[Region], pending: Sequence[
         trace.enter(region)
         values = [value_of(parts[r], type) for parts, type in pending]
         assert None not in values
-        trace.emit("scf.yield", {"values": values}, location=op.location)  # type: ignore[dict-item]
+        trace.add(yield_of(op.location, values))  # type: ignore[arg-type]
         trace.leave(region)
     return [handle(parts[0], trace.add_result(op, type, "")) for parts, type in pending]
 

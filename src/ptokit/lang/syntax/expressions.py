@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+from ptokit.ir.control import choice
 from ptokit.types.values import I1
 
 from .. import rules
@@ -102,7 +103,7 @@ def choose(
 ) -> Any:
     """The value of one of two expressions, by a traced condition; ``written``: what of it is the user's."""
     trace, place = current("a conditional expression"), here()
-    op = trace.emit("scf.if", {"condition": condition.value}, hint="")
+    op = trace.add(choice(condition.value, here()))
     regions, values = [], []
     for expression in (then, otherwise):
         region = Region("branch", trace.region, place)
@@ -122,7 +123,7 @@ def choose(
         found = _selected(condition, *values)
         if found is not None:
             return found
-        op = trace.emit("scf.if", {"condition": condition.value}, hint="")
+        op = trace.add(choice(condition.value, here()))
         regions = [Region("branch", trace.region, place) for _ in values]
         op.regions = [region.block for region in regions]
     (result,) = join(trace, op, regions, [[value] for value in values])

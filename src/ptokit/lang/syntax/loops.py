@@ -12,6 +12,7 @@ from typing import Any
 
 from ptokit.diagnostics import Location
 from ptokit.ir import Op
+from ptokit.ir.control import condition_of, conditional, counted, yield_of
 from ptokit.types.values import I1, INDEX, Type
 
 from .. import rules
@@ -242,11 +243,9 @@ class Loops:
             self._while_in_range(node, place, lower, upper, by, number)
             return
         trace = current("for")
-        operands: dict[str, Any] = {
-            name: materialize(v, INDEX) for name, v in (("lower", lower), ("upper", upper), ("step", by))
-        }
+        bounds = {name: materialize(v, INDEX) for name, v in (("lower", lower), ("upper", upper), ("step", by))}
         carried = self._carried(node)
-        op = trace.emit("scf.for", {**operands, "init": carried.values()}, location=place, hint="")
+        op = trace.add(counted(bounds, carried.values(), place))
         region = Region("loop", trace.region, place)
         op.regions.append(region.block)
         index = Scalar(trace.argument(region, INDEX, node.target.id))
@@ -258,7 +257,7 @@ class Loops:
         with self.once("loop", place, node.body):
             self._turn(node.body)
         if carried.names:
-            trace.emit("scf.yield", {"values": carried.values()}, location=place)
+            trace.add(yield_of(place, carried.values()))
         trace.leave(region)
         self._behind(trace, op, node, carried, before, place)
 
@@ -357,7 +356,7 @@ class Loops:
                 hint = "assign it to a variable, leave the loop with break, and return behind it"
                 raise refusal(rules.CONTROL, message, location=self.source.place(jump), hint=hint)
         carried = self._carried(node, [*counters, *flags])
-        op = trace.emit("scf.while", {"init": carried.values()}, location=place, hint="")
+        op = trace.add(conditional(carried.values(), place))
         before = self._begin(node)
 
         first = Region("condition", trace.region, place)
@@ -369,7 +368,7 @@ class Loops:
         with self.once("loop", place, [node]):
             condition = self._and_not(left, more)
         values = carried.values()
-        trace.emit("scf.condition", {"condition": materialize(condition, I1), "values": values}, location=place)
+        trace.add(condition_of(place, materialize(condition, I1), values))
         trace.leave(first)
 
         body = Region("loop", trace.region, place)
@@ -380,7 +379,7 @@ class Loops:
         self.variables.update(dict.fromkeys((BREAK, RETURN, CONTINUE), False))
         with self.once("loop", place, [node]):
             turn()
-        trace.emit("scf.yield", {"values": carried.values()}, location=place)
+        trace.add(yield_of(place, carried.values()))
         trace.leave(body)
         self._behind(trace, op, node, carried, before, place)
         self.variables[BREAK] = False

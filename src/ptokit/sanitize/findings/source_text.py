@@ -8,10 +8,9 @@ from functools import cache, cached_property, lru_cache
 
 from ptokit.diagnostics import Location
 from ptokit.diagnostics.finding import file_lines
-from ptokit.ir.control import is_loop
+from ptokit.ir.control import is_loop, is_scope
 from ptokit.ir.core import Block, Function, Op, Value
 from ptokit.ir.facts import instr_of
-from ptokit.ir.scopes import SCOPES
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 
@@ -401,7 +400,7 @@ class Structure:
 
     def outside(self, op: Op) -> Op:
         """The operation, or the vector scope it is in, within which there are no flags."""
-        return next((each for each, _ in reversed(self.chain(op)) if each.name in SCOPES), op)
+        return next((each for each, _ in reversed(self.chain(op)) if is_scope(each)), op)
 
     def common(self, a: Op, b: Op) -> tuple[Op, Op, Block] | None:
         """The operations of the innermost common block that hold `a` and `b`; None if they share none."""

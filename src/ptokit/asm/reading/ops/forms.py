@@ -10,7 +10,8 @@ from typing import Any, ClassVar, NamedTuple
 from ptokit.diagnostics import Note
 from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Block, Op, RawAttr, Value
-from ptokit.ir.control import TERMINATORS, dominators, reverse_postorder
+from ptokit.ir.blocks import dominators, reverse_postorder
+from ptokit.ir.control import RETURNS, TERMINATORS
 from ptokit.isa.scalar.arithmetic import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.types.values import I1, INDEX, Type
 
@@ -49,7 +50,7 @@ class Kind(NamedTuple):
     labelled: bool = False
 
 
-BODY = Kind(("func.return",), several=True)
+BODY = Kind(RETURNS, several=True)
 YIELDS = Kind()
 EXECUTED = Kind(several=True)
 LABELLED = Kind(labelled=True)
