@@ -1,0 +1,162 @@
+"""Published times of kernels and instructions, and which of them the model of `ptokit time` may have been fitted to.
+
+The split is by source table and was written down before anything was fitted: rows of a table that is held back were
+never used to choose a number, a form or a tiling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from ptokit.records import dataclass
+
+
+class Row(NamedTuple):
+    """A measurement: ``label`` in its table, sizes or other numbers that make the kernel, the time, busy shares in %."""
+
+    label: str
+    sizes: tuple[int, ...]
+    us: float
+    shares: dict[str, float] = {}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A published table. ``fitted``: its rows may have been used to choose numbers of the model."""
+
+    name: str
+    part: str
+    fitted: bool
+    source: str
+    rows: tuple[Row, ...]
+
+
+def _shares(m: float, mte1: float, mte2: float, fix: float) -> dict[str, float]:
+    return {"M": m, "MTE1": mte1, "MTE2": mte2, "FIX": fix}
+
+
+GEMM = Table(
+    "GEMM, fp16, 24 cores",
+    "910B1",
+    True,
+    "pto-isa kernels/manual/a2a3/gemm_performance, device",
+    (
+        Row("1536", (1536, 1536, 1536), 38.8, _shares(54.5, 42.2, 72.2, 7.7)),
+        Row("3072", (3072, 3072, 3072), 206.7, _shares(79.0, 62.0, 90.9, 5.8)),
+        Row("6144", (6144, 6144, 6144), 1506.0, _shares(86.7, 68.1, 95.2, 3.1)),
+        Row("7680", (7680, 7680, 7680), 3168.0, _shares(80.6, 63.0, 98.4, 2.4)),
+    ),
+)
+CONVOLUTION = Table(
+    "convolution, 24 cores",
+    "910B1",
+    True,
+    "pto-isa kernels/manual/a2a3/conv2d_forward, device; N, C1, H, W, C_out/16, C1*9",
+    (
+        Row("8 channels, 8x48", (4, 8, 8, 48, 72, 96), 32.2, _shares(52.9, 59.4, 43.9, 5.6)),
+        Row("16 channels, 12x64", (4, 16, 12, 64, 144, 192), 147.3, _shares(86.1, 57.3, 75.1, 4.0)),
+        Row("24 channels, 12x96", (4, 24, 12, 96, 216, 288), 470.9, _shares(89.3, 61.6, 78.8, 2.8)),
+        Row("32 channels, 16x96", (4, 32, 16, 96, 288, 384), 1097.9, _shares(90.8, 61.1, 80.4, 2.1)),
+        Row("40 channels, 15x128", (4, 40, 15, 128, 360, 480), 2131.2, _shares(91.3, 62.4, 80.7, 1.7)),
+    ),
+)
+MX_FP8 = Table(
+    "MX GEMM, fp8, 32 cores",
+    "950DT_958x",
+    False,
+    "pto-isa kernels/manual/a5/matmul_mxfp8_performance, device",
+    (
+        Row("2048", (2048, 2048, 2048), 38.3, _shares(58.2, 35.1, 84.6, 7.3)),
+        Row("4096", (4096, 4096, 4096), 187.9, _shares(87.7, 54.2, 96.3, 5.3)),
+        Row("6144", (6144, 6144, 6144), 602.0, _shares(91.6, 57.3, 98.2, 3.5)),
+        Row("8192", (8192, 8192, 8192), 1474.9, _shares(90.1, 56.2, 99.6, 2.6)),
+    ),
+)
+MX_FP4 = Table(
+    "MX GEMM, fp4, 32 cores",
+    "950DT_958x",
+    False,
+    "pto-isa kernels/manual/a5/matmul_mxfp4_performance, device; m, k, n",
+    (
+        Row("2048, 2048, 2048", (2048, 2048, 2048), 42.5, _shares(44.7, 46.6, 22.1, 25.6)),
+        Row("2048, 4096, 4096", (2048, 4096, 4096), 100.3, _shares(77.4, 76.7, 38.5, 7.7)),
+        Row("4096, 1024, 8192", (4096, 1024, 8192), 122.6, _shares(64.9, 58.4, 29.3, 25.7)),
+        Row("1024, 12288, 4096", (1024, 12288, 4096), 137.7, _shares(84.9, 87.4, 43.4, 2.8)),
+        Row("2048, 8192, 8192", (2048, 8192, 8192), 348.9, _shares(90.7, 88.1, 45.8, 4.6)),
+    ),
+)
+DSL_GEMM = Table(
+    "GEMM of pto-dsl, m x 4096 x 4096, 24 cores",
+    "910B2",
+    False,
+    "huawei-csl/pto-dsl#73, timed by the host; m",
+    tuple(
+        Row(str(m), (m, 4096, 4096), 2 * m * 4096 * 4096 / tflops / 1e6)
+        for m, tflops in (
+            *((128, 49.53), (640, 171.34), (1152, 237.44), (1664, 249.81)),
+            *((2176, 253.45), (2688, 269.41), (3200, 265.21), (3712, 270.35)),
+        )
+    ),
+)
+FLASH_ATTENTION = Table(
+    "flash attention, head 128, fp16",
+    "910B2",
+    False,
+    "pto-isa kernels/manual/common/flash_atten, device; cores, S0, S1",
+    (
+        *(
+            Row(f"24 cores, S0 = S1 = {s}", (24, s, s), us)
+            for s, us in (
+                *((1024, 20.96), (2048, 32.461), (4096, 88.902)),
+                *((8192, 292.626), (16384, 909.058), (32768, 3262.645)),
+            )
+        ),
+        *(
+            Row(f"{n} core{'s' if n > 1 else ''}, S1 = {s1}", (n, 128 * n, s1), us)
+            for n, times in ((1, (43.80, 74.54)), (2, (43.521, 75.162)), (4, (46.621, 86.322)), (8, (64.461, 107.342)))
+            for s1, us in zip((4096, 8192), times)
+        ),
+    ),
+)
+VECTOR_ADD = Table(
+    "vector add, 471.86 MB, 48 vector cores",
+    "910B2",
+    False,
+    "huawei-csl/pto-dsl#50, device; buffers",
+    (Row("one buffer", (1,), 489.0), Row("two buffers", (2,), 447.0)),
+)
+KERNELS = (GEMM, CONVOLUTION, MX_FP8, MX_FP4, DSL_GEMM, FLASH_ATTENTION, VECTOR_ADD)
+
+
+class Cycles(NamedTuple):
+    """Published cycles of one instruction; what the numbers of `sizes` mean is the target's."""
+
+    target: str
+    name: str
+    types: tuple[str, ...]
+    variant: str
+    sizes: tuple[int, ...]
+    cycles: int
+
+    @property
+    def fitted(self) -> bool:
+        """True if rows of this instruction may have been used to find the form of a cost."""
+        return self.target == "a2a3" or self.name in ("TADD", "TEXP", "TMINS")
+
+
+@cache
+def instruction_rows() -> tuple[Cycles, ...]:
+    """All rows of `published_cycles.txt`."""
+    return tuple(_rows())
+
+
+def _rows() -> Iterator[Cycles]:
+    for line in Path(__file__).with_name("published_cycles.txt").read_text(encoding="ascii").splitlines():
+        if line.startswith("#"):
+            continue
+        target, name, types, variant, sizes, cycles = line.split()
+        numbers = tuple(int(n) for n in sizes.split("x")) if sizes != "-" else ()
+        yield Cycles(target, name, tuple(types.split("-")), variant, numbers, int(cycles))
