@@ -14,7 +14,8 @@ MAX_LINES = 500
 # From the bottom to the top. Layers on one level do not import each other.
 LEVELS = [
     *({"records"}, {"diagnostics"}, {"types", "workers"}, {"targets"}, {"draw"}, {"isa"}, {"ir"}, {"plan"}),
-    *({"machine"}, {"run"}, {"backends"}, {"sanitize", "watch"}, {"lang", "asm", "arguments"}, {"cpp"}, {"launches"}),
+    *({"machine"}, {"run"}, {"backends"}, {"sanitize", "timing", "watch"}, {"lang", "asm", "arguments"}),
+    *({"cpp"}, {"launches"}),
     *({"api"}, {"conformance", "lsp"}, {"campaign", "site"}, {"cli"}),
 ]
 LEVEL = {layer: level for level, layers in enumerate(LEVELS) for layer in layers}

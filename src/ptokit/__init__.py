@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ptokit.api.instruction import isa as isa
     from ptokit.api.launch import RunResult as RunResult
     from ptokit.api.launch import run as run
+    from ptokit.api.launch import time as time
     from ptokit.api.program import Source as Source
     from ptokit.api.rule import RulePage as RulePage
     from ptokit.api.rule import explain as explain
@@ -56,6 +57,7 @@ _TOOLS = {
     "read": "check",
     "run": "launch",
     "sanitize": "sanitize",
+    "time": "launch",
 }
 """Functions for tools and what they return, with the module of `ptokit.api` that has them."""
 

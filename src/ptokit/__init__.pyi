@@ -141,6 +141,7 @@ from ptokit.api.instruction import isa as isa
 from ptokit.api.check import read as read
 from ptokit.api.launch import run as run
 from ptokit.api.sanitize import sanitize as sanitize
+from ptokit.api.launch import time as time
 
 __version__: str
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import field, replace
 from itertools import zip_longest
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
@@ -23,7 +23,7 @@ from ptokit.run import Program as Compiled
 from ptokit.run.arguments import divided, sample
 from ptokit.run.backends import redirected
 from ptokit.targets import Target
-from ptokit.types.choices import LaunchOptions, RunKeywords, RunOptions, SanitizeOptions, taken
+from ptokit.types.choices import LaunchOptions, RunKeywords, RunOptions, SanitizeOptions, TimeOptions, taken
 from ptokit.types.dtypes import DType
 
 from .arguments import Result, copied, file_names, make, of_ranks, read_arguments, result_table
@@ -33,6 +33,7 @@ from .parts import Words, checked, find_target, keywords, plain
 from .program import Called, Origin, Program, Source
 
 if TYPE_CHECKING:
+    from ptokit.timing.report import Timing
     from ptokit.watch import Recorder, Seen
 
 Progress = Callable[[int, int], None]
@@ -245,7 +246,7 @@ class Prepared:
         kept = self._arrays(values)
         before = [copy(array) if keep and not isinstance(array, np.memmap) else None for _, _, array in kept]
         remarks: list[str] = []
-        start = time.perf_counter()
+        start = perf_counter()
         common: dict[str, Any] = {"matmul": how.matmul, "progress": progress, "backend": how.backend}
         if ranks is not None:
             program.launch_ranks(divided(program.entry, values, ranks), blocks, observer=observer, **common)
@@ -255,7 +256,7 @@ class Prepared:
             from ptokit.launches.launch import launch
 
             launch(program, values, blocks, executor=executor, jobs=how.jobs, say=remarks.append, **common)
-        seconds = time.perf_counter() - start
+        seconds = perf_counter() - start
         results = [Result(name, dtype, old, new) for (name, dtype, new), old in zip(kept, before, strict=True)]
         told: dict[str, Any] = {
             "diagnostics": self.diagnostics,
@@ -335,3 +336,38 @@ def _count(n: int, noun: str) -> str:
 
 def _duration(seconds: float) -> str:
     return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+# `time`: how long a launch takes on a part, and what limits it.
+
+
+@keywords(LaunchOptions, TimeOptions)
+def time(
+    program: Program,
+    args: Sequence[Any] = (),
+    *,
+    target: str | Target | None = None,
+    default_target: str | Target | None = None,
+    **options: Any,
+) -> Timing:
+    """Time blocks 0 .. blocks-1 of a kernel: follow what each core issues, and run that through a model of a part.
+
+    ``program``, ``args``, ``target``, ``default_target``, ``entry``, ``vector_cores``, ``extended`` and ``ranks``: as
+    for `ptokit.run`; arrays are not written. ``part``: a device that runs the target ("910B2"), by default one that the
+    result names. ``values``: compute what tiles hold, too, which is done anyway where a number that decides something
+    depends on it.
+    Raises `DiagnosticError` for what is refused or fails, `UsageError` for a part that there is not.
+    """
+    from ptokit.targets.parts import PartError, part_named
+    from ptokit.timing.report import timed
+
+    launch, how = checked(taken(LaunchOptions, options)), checked(taken(TimeOptions, options))
+    kernel = prepare(program, read_arguments(args), launch, target=target, default_target=default_target)
+    compiled, ranks = kernel.program, launch.ranks
+    try:
+        chosen = part_named(how.part, compiled.target)
+    except PartError as error:
+        raise UsageError(str(error), "part") from None
+    given = as_parameters(of_ranks(make(kernel.arguments), ranks), compiled.params)
+    more: dict[str, Any] = {"named": how.part is not None, "values": how.values, "ranks": ranks or 0}
+    return timed(compiled, given, launch.blocks, chosen, **more)

@@ -28,10 +28,12 @@ from .more_commands import (
     CONFORMANCE_EPILOG,
     DOCS_EPILOG,
     LSP_EPILOG,
+    TIME_EPILOG,
     campaign,
     conformance,
     docs,
     lsp,
+    time,
 )
 from .page_commands import (
     CONVERT_EPILOG,
@@ -219,7 +221,7 @@ def _global(
 
 
 for command, epilog in (
-    *((run, RUN_EPILOG), (diff, DIFF_EPILOG), (sanitize, SANITIZE_EPILOG), (check, CHECK_EPILOG)),
+    *((run, RUN_EPILOG), (diff, DIFF_EPILOG), (sanitize, SANITIZE_EPILOG), (check, CHECK_EPILOG), (time, TIME_EPILOG)),
     *((fmt, FMT_EPILOG), (convert, CONVERT_EPILOG)),
     *((isa, ISA_EPILOG), (explain, EXPLAIN_EPILOG), (targets, TARGETS_EPILOG)),
     *((layout, LAYOUT_EPILOG), (docs, DOCS_EPILOG)),

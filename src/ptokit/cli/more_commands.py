@@ -1,4 +1,4 @@
-"""The options and help of ``campaign``, ``conformance``, ``docs`` and ``lsp``."""
+"""The options and help of ``time``, ``campaign``, ``conformance``, ``docs`` and ``lsp``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,72 @@ from typing import Annotated
 
 import typer
 
-from ptokit.types.choices import Action
+from ptokit.types.choices import Action, LaunchOptions, TimeOptions
 
 from .console import EXIT_ERRORS
-from .options import ReportFormat, SanitizerMode, programs, targets
+from .options import (
+    Arguments,
+    Core,
+    Define,
+    File,
+    Include,
+    ReportFormat,
+    SanitizerMode,
+    programs,
+    targets,
+    with_options,
+)
+
+# The options and help of ``ptokit time``.
+
+
+TIME_EPILOG = """Examples:
+
+\b
+  ptokit time gemm.pto -t a2a3 --blocks 24 -a zeros:f16:1536x1536 -a ...
+  ptokit time kernels.py:gemm --blocks 24 --part 910B2 -a ...
+  ptokit time old.pto new.pto -t a5 -a ...      what got faster, which wait is gone
+  ptokit time gemm.pto -t a2a3 --trace gemm.json -a ...
+
+\b
+Arguments are those of ptokit run; nothing is written to them, and what tiles
+hold is not computed. ui.perfetto.dev shows what --trace writes.
+Exit status: 0, 1 if the program is refused or never ends, 2 for wrong usage."""
+
+
+@with_options
+def time(
+    file: File,
+    other: Annotated[
+        str | None, typer.Argument(metavar="[B]", help="Another version, to compare.", show_default=False)
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            *("--target", "-t"),
+            metavar="T",
+            help="a2a3 or a5; needed unless the file states pto.target_arch.",
+            autocompletion=targets,
+        ),
+    ] = None,
+    arg: Arguments = None,
+    *,
+    launch: LaunchOptions,
+    how: TimeOptions,
+    trace: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the timeline as a trace for Chrome and Perfetto, too.")
+    ] = None,
+    format: Annotated[ReportFormat, typer.Option(help="How to print the report.")] = ReportFormat.TEXT,
+    include: Include = None,
+    define: Define = None,
+    core: Core = None,
+) -> None:
+    """Say how long a kernel takes on a device, what limits it, and which waits cost something."""
+    from .run import time_file
+
+    if not time_file(file, other, arg or [], launch, how, target=target, trace=trace, format=format):
+        raise typer.Exit(EXIT_ERRORS)
+
 
 # The options and help of ``ptokit campaign``.
 

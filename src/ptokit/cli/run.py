@@ -1,7 +1,8 @@
-"""``ptokit run`` and what it shows of a run: ``--dump``, ``--dump-all``, ``--step``."""
+"""``ptokit run`` and what it shows of a run: ``--dump``, ``--dump-all``, ``--step``; ``ptokit time``."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,10 +22,11 @@ from ptokit.api.program import settings_for
 from ptokit.diagnostics.render import visible_name
 from ptokit.records import dataclass
 from ptokit.targets import Target
-from ptokit.types.choices import LaunchOptions, RunOptions
+from ptokit.types.choices import LaunchOptions, RunOptions, TimeOptions
 
 from .console import EXIT_INTERRUPTED, Progress, remark, say, show_diagnostics, show_parts, width_of
-from .outputs import check_directory, save_arrays
+from .options import ReportFormat
+from .outputs import REPORT_FILE, check_directory, check_writable, save_arrays, write_whole
 
 if TYPE_CHECKING:
     from ptokit.api.launch import Prepared
@@ -185,3 +187,43 @@ def run_file(
 def _remarks(found: ByTarget) -> None:
     """Show findings that have not kept a kernel from running."""
     show_diagnostics(merged(found), labels(found))
+
+
+# ``ptokit time``.
+
+
+def time_file(
+    file: str,
+    other: str | None,
+    arg_texts: Sequence[str],
+    launch: LaunchOptions,
+    how: TimeOptions,
+    *,
+    target: str | None,
+    trace: Path | None,
+    format: ReportFormat,
+) -> bool:
+    """Time a kernel, or two versions, and print the report; True if the launches end.
+
+    ``trace``: a file for the timeline (of two versions, that of the second). Raises `DiagnosticError` for what is
+    refused.
+    """
+    from ptokit.api.launch import time
+    from ptokit.timing.pictures import trace_events
+    from ptokit.timing.report import Comparison
+
+    if trace is not None:
+        check_writable(trace, "the trace", REPORT_FILE)
+    timings = []
+    for each in (file, other) if other is not None else (file,):
+        wanted = [target] if target else []
+        program, _, usual = to_look_at(At(each), wanted, settings_for(each).target, launch.entry)
+        options = {**vars(launch), **vars(how), "default_target": usual}
+        timings.append(time(program, arg_texts, target=target, **options))
+    report = timings[0] if len(timings) == 1 else Comparison(*timings)
+    if trace is not None:
+        events = {"traceEvents": trace_events(timings[-1]), "displayTimeUnit": "ns"}
+        write_whole(trace, json.dumps(events).encode(), "the trace", REPORT_FILE)
+        remark(f"trace written to {visible_name(str(trace))}")
+    say(json.dumps(report.as_json(), indent=2) if format is ReportFormat.JSON else str(report))
+    return not any(timing.run.stuck for timing in timings)

@@ -15,7 +15,7 @@ from ptokit.records import dataclass
 
 
 class Row(NamedTuple):
-    """A measurement: ``label`` in its table, sizes or other numbers that make the kernel, the time, busy shares in %."""
+    """A measurement: ``label`` in its table, what makes the kernel, the time, and busy shares in %."""
 
     label: str
     sizes: tuple[int, ...]

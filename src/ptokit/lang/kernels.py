@@ -32,7 +32,7 @@ from ptokit.types.values import Ptr as PtrType
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
-from .launching import Compiled, P, States, Watcher, given, interpret, selections, wanted
+from .launching import Compiled, P, States, Timer, Watcher, given, interpret, selections, wanted
 from .mistakes import refuse_result
 from .params import Constant, Parameters, Signature, count_hint, is_count, refuses
 from .rules import refusal, user_frame
@@ -147,6 +147,11 @@ class Kernel(Generic[P]):
         variable. Without any choice: all that is written. Raises `DiagnosticError` (LANG-WATCH).
         """
         return Watcher(self, selections(chosen))
+
+    @property
+    def time(self) -> Timer:
+        """The kernel timed: ``k.time[blocks](x, y, n)`` returns a `ptokit.timing.report.Timing`; see `Timer`."""
+        return Timer(self)
 
     @refuses
     def launch(

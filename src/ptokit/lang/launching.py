@@ -247,6 +247,8 @@ def _given(name: str, arg: Any, entry: Any, ranks: int) -> Any:
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec as ParamSpecWithDefault
 
+    from ptokit.timing.report import Timing
+
     P = ParamSpecWithDefault("P", default=...)
 else:
     P = ParamSpec("P")
@@ -311,3 +313,43 @@ def selections(texts: tuple[str, ...]) -> tuple[Selection, ...]:
         return tuple(Selection.of(text) for text in texts)
     except SelectionError as error:
         raise refusal(rules.WATCH, str(error)) from None
+
+
+# Kernels that are timed, not run.
+
+
+class Timer:
+    """A kernel to time on a number of blocks: ``k.time[24](x, y, n)``, or ``k.time(x, y, n)`` for one block."""
+
+    def __init__(self, kernel: Any, blocks: int = 1) -> None:
+        self.kernel, self.blocks = kernel, blocks
+
+    def __getitem__(self, blocks: SupportsIndex) -> Timer:
+        """The same for a number of blocks."""
+        return Timer(self.kernel, self.kernel[blocks].blocks)
+
+    @refuses
+    def __call__(self, *args: Any, part: str | None = None, **named: Any) -> Timing:
+        """Follow what the cores would issue, and run that through a model of a part; arrays are not written.
+
+        ``part``: a device that runs the target ("910B2"), by default one that the result names. Raises
+        `DiagnosticError` for what a launch refuses, and LANG-TARGET for a part that there is not.
+        """
+        from ptokit.targets.parts import PartError, part_named
+        from ptokit.timing.report import timed
+
+        kernel = self.kernel
+        try:
+            chosen = part_named(part, kernel.target)
+        except PartError as error:
+            raise refusal(rules.TARGET, str(error)) from None
+        bound = kernel.parameters.bind(args, named)
+        signature = kernel._signature(bound)
+        values = given(bound, signature, 0)
+        try:
+            return timed(kernel._program(signature), values, self.blocks, chosen, named=part is not None)
+        except DiagnosticError as error:
+            raise DiagnosticError(kernel.parameters.at_the_call(d, args) for d in error.diagnostics) from None
+
+    def __repr__(self) -> str:
+        return f"{self.kernel!r}.time[{self.blocks}]"

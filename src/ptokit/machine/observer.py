@@ -199,7 +199,7 @@ class Observer:
     def accessed(self, access: Access) -> None:
         """The running instruction has read or written on-chip memory by address."""
 
-    def piped(self, event: Event) -> None:
+    def piped(self, machine: Chunk, event: Event) -> None:
         """The running instruction waits for a pipe between cores, or has moved or freed an entry of it."""
 
     def carry_out_part(self, step: Step, machine: Chunk, operands: tuple[Any, ...]) -> Any:

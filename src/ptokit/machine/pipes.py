@@ -109,7 +109,7 @@ class _Wanted:
 class PipeListener(Protocol):
     """Who is told of pipes."""
 
-    def piped(self, event: Event) -> None:
+    def piped(self, machine: Any, event: Event) -> None:
         """The running instruction waits for a pipe, or has moved or freed an entry of it."""
 
     def carry_out_part(self, step: Step, machine: Any, operands: tuple[Any, ...]) -> Any:
@@ -309,7 +309,7 @@ class Pipes:
 
     def _tell(self, event: Event) -> None:
         if self.chunk.observer is not None:
-            self.chunk.observer.piped(event)
+            self.chunk.observer.piped(self.chunk, event)
 
     def _wait(self, waiting: Waiting) -> Wait:
         self._tell(waiting)

@@ -20,6 +20,7 @@ from ptokit.ir.functions import as_compiled, check_runnable
 from ptokit.ir.launch import found_for, with_reached
 from ptokit.ir.verify import verify
 from ptokit.isa.table import Engine
+from ptokit.machine.chunk import Chunk
 from ptokit.machine.signals import Event
 from ptokit.records import dataclass
 from ptokit.run.arguments import divided
@@ -92,8 +93,8 @@ class Recorder(CoreObserver):
                 pass
         self.recording.items.append((self.core.index, kept))
 
-    def piped(self, event: Event) -> None:
-        super().piped(event)
+    def piped(self, machine: Chunk, event: Event) -> None:
+        super().piped(machine, event)
         self.recording.rings.update(self.pipes.rings)
 
 

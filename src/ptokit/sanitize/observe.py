@@ -323,7 +323,7 @@ class CoreObserver(ObservedCore):
         self.here, self._threads = op, Watched(self, op)
         return self._threads
 
-    def piped(self, event: Event) -> None:
+    def piped(self, machine: Chunk, event: Event) -> None:
         self.pipes.note(event)
 
     def part(self, moment: Moment) -> Any:

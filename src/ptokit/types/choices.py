@@ -201,6 +201,14 @@ class SanitizeOptions:
 
 
 @dataclass(frozen=True)
+class TimeOptions:
+    """What a launch is timed on."""
+
+    part: str | None = option(None, "The device: 910B1, 950PR_9599, ...; by default one that the report names.", "NAME")
+    values: bool = option(False, "Compute what tiles hold, too.")
+
+
+@dataclass(frozen=True)
 class CheckOptions:
     """What a program is checked for."""
 

@@ -1,0 +1,434 @@
+"""A discrete-event run of what cores issue: pipes in order, flags, signals, and one memory that all cores share.
+
+An item begins when its pipe, the scalar unit that issues it and everything that it waits for are there. Within a core
+that is worked out in any order. Transfers through global memory are begun in the order of time, since how fast one is
+depends on those under way: one that is found later cannot begin earlier, because it waits for one that has begun.
+"""
+
+from __future__ import annotations
+
+import random
+from array import array
+from collections import deque
+from collections.abc import Collection, Hashable, Sequence
+from heapq import heappop, heappush
+from typing import Any
+
+from ptokit.machine.signals import Rendezvous, Semaphores
+from ptokit.records import dataclass
+from ptokit.targets import Target
+from ptokit.targets.parts import Part
+
+from .issue import PIPES, SCALAR, Issued, Item, LaunchItems, What
+
+AHEAD = 2048
+"""Items that may be queued before the scalar unit is left alone for a while; no result depends on it."""
+NOTHING = -1
+
+
+class Memory:
+    """L2 before global memory. A transfer is known by the argument and the place where it begins."""
+
+    def __init__(self, part: Part) -> None:
+        self.l2_rate = part.l2_read * part.cores
+        self.gm_rate = part.gm * part.cores * part.gm_share
+        self.alone = part.gm * part.gm_alone
+        self.room = part.l2_bytes * part.l2_usable
+        self.hit = self.missed = 0  # bytes
+        self._sizes: dict[Hashable, int] = {}
+        self._order: list[Hashable] = []
+        self._index: dict[Hashable, int] = {}
+        self._used = 0
+        self._there: dict[Hashable, float] = {}  # when what is being fetched has come
+        self._l2: list[float] = []  # ends of transfers under way
+        self._gm: list[float] = []
+        self._random = random.Random(0)
+
+    def _keep(self, key: Hashable, nbytes: int) -> None:
+        """Random replacement: going through more than there is room for loses a share, not everything."""
+        while self._used + nbytes > self.room and self._order:
+            k = self._random.randrange(len(self._order))
+            gone, last = self._order[k], self._order.pop()
+            if last is not gone:
+                self._order[k], self._index[last] = last, k
+            del self._index[gone]
+            self._used -= self._sizes.pop(gone)
+            self._there.pop(gone, None)
+        self._index[key] = len(self._order)
+        self._order.append(key)
+        self._sizes[key] = nbytes
+        self._used += nbytes
+
+    def transfer(self, now: float, nbytes: int, rate: float, key: Hashable, write: bool) -> float:
+        """The end of a transfer that begins now. Its rate is fixed then, by how many share L2 and global memory."""
+        ends = self._l2
+        while ends and ends[0] <= now:
+            heappop(ends)
+        rate = min(rate, self.l2_rate / (len(ends) + 1))
+        here = key in self._index
+        if here:
+            self.hit += nbytes
+        else:
+            self.missed += nbytes
+            self._keep(key, nbytes)
+        fetch = not here and not write
+        if fetch:
+            under_way = self._gm
+            while under_way and under_way[0] <= now:
+                heappop(under_way)
+            rate = min(rate, self.alone, self.gm_rate / (len(under_way) + 1))
+        end = now + nbytes / rate
+        if fetch:
+            self._there[key] = end
+            heappush(under_way, end)
+        elif here and not write:
+            end = max(end, self._there.get(key, 0.0))
+        heappush(ends, end)
+        return end
+
+
+class Works:
+    """Everything that was done: start, end, item, core, and the work that it waited for (`NOTHING`: none)."""
+
+    def __init__(self) -> None:
+        self.start, self.end = array("d"), array("d")
+        self.item, self.core, self.after = array("q"), array("i"), array("q")
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+class Core:
+    """The state of a core."""
+
+    def __init__(self, index: int, issued: Issued, start: float) -> None:
+        self.index, self.issued, self.start = index, issued, start
+        self.at = self.place = 0  # the next item, the next of its places
+        self.clock = start  # of the scalar unit
+        self.free = [start] * len(PIPES)
+        self.done = [start] * len(PIPES)  # end of the last work on each pipe
+        self.last = [NOTHING] * len(PIPES)
+        self.cause: list[tuple[int, int] | None] = [None] * len(PIPES)  # (item waited at, work waited for)
+        self.queues: list[deque[Any]] = [deque() for _ in PIPES]
+        self.moving = [False] * len(PIPES)  # a transfer is under way
+        self.queued = 0
+        self.flags: dict[Hashable, deque[tuple[float, int]]] = {}
+        self.busy = [0.0] * len(PIPES)
+        self.scalar_cause = NOTHING
+        self.arrived = False  # at a meeting
+        self.writers: dict[Hashable, Done] = {}
+        self.readers: dict[Hashable, list[Done]] = {}
+        self.holders: dict[Hashable, dict[int, Done]] = {}  # of buffer ids, by pipe
+        self.held: dict[tuple[Hashable, int], Done] = {}
+
+
+@dataclass(eq=False, slots=True)
+class Done:
+    """Something that others may wait for, once it has an end."""
+
+    end: float = -1.0
+    work: int = NOTHING
+
+
+@dataclass(eq=False)
+class Run:
+    """What came of a run. ``waits``: cycles by (core, pipe, item at which it waited; -1: for the scalar unit)."""
+
+    cores: list[Core]
+    works: Works
+    waits: dict[tuple[int, int, int], float]
+    memory: Memory
+    end: float
+    stuck: list[tuple[int, Item]]
+
+
+class Engine:
+    """Runs the cores of a launch on a part. ``without``: numbers of waits that are left out."""
+
+    def __init__(
+        self, found: LaunchItems, part: Part, target: Target, *, starts: bool = True, without: Collection[int] = ()
+    ) -> None:
+        self.items, self.part, self.without = found.items, part, frozenset(without)
+        places = [issued.core for issued in found.cores]
+        self._numbers = {place.index: k for k, place in enumerate(places)}
+        self.semaphores: Semaphores[tuple[float, int]] = Semaphores(sorted(places, key=lambda p: p.index), target)
+        self.meetings: Rendezvous[tuple[float, int]] = Rendezvous(sorted(places, key=lambda p: p.index))
+        self.holds = target.waits_hold_core
+        self.posts: dict[Hashable, tuple[float, int]] = {}
+        self.memory = Memory(part)
+        self.works = Works()
+        self.waits: dict[tuple[int, int, int], float] = {}
+        self._heap: list[tuple[float, int, int, Any, float]] = []  # what begins a transfer: time, core, pipe
+        blocks = sorted({place.block for place in places})
+        spread = part.starts(len(blocks)) if starts else [0.0] * len(blocks)
+        begin = dict(zip(blocks, spread))
+        self.cores = [Core(k, issued, begin[issued.core.block]) for k, issued in enumerate(found.cores)]
+        self._of_block: dict[int, list[Core]] = {}
+        for core in self.cores:
+            self._of_block.setdefault(core.issued.core.block, []).append(core)
+        self._awake: list[Core] = []
+        self._issue_cost = float(part.issue)
+        self._times: dict[int, int] = {}
+
+    def run(self) -> Run:
+        """Until nothing can go on."""
+        for core in self.cores:
+            self._advance(core)
+        while True:
+            self._wake()
+            if not self._heap:
+                break
+            begun, index, pipe, entry, start = heappop(self._heap)
+            core = self.cores[index]
+            item, _, place, done = entry
+            cost = item.cost
+            key = (item.memory, place) if item.place else ("", item.number, core.index, len(self.works))
+            end = self.memory.transfer(begun, cost.nbytes, cost.rate, key, cost.write)
+            core.moving[pipe] = False
+            self._finish(core, pipe, item, start, end, done)
+            self._advance(core)
+        stuck = []
+        for core in self.cores:
+            heads = [queue[0][0] for queue in core.queues if queue]
+            if core.at < len(core.issued):
+                heads.insert(0, self.items[core.issued.items[core.at]])
+            stuck += [(core.index, item) for item in heads[:1]]
+        end = max((max(core.clock, *core.free) for core in self.cores), default=0.0)
+        return Run(self.cores, self.works, self.waits, self.memory, end, stuck)
+
+    def _wake(self) -> None:
+        """Cores that signals, slots and meetings may let go on."""
+        while self._awake or self.semaphores.delivered:
+            told = [self.cores[self._numbers[index]] for index in sorted(self.semaphores.delivered)]
+            self.semaphores.delivered.clear()
+            woken, self._awake = self._awake, []
+            for core in dict.fromkeys([*told, *woken]):
+                self._advance(core)
+
+    # --- a core --------------------------------------------------------------------------------------------------
+
+    def _advance(self, core: Core) -> None:
+        """Do everything of a core that can be done."""
+        moved = True
+        while moved:
+            moved = self._issue(core)
+            for pipe in range(1, len(PIPES)):
+                queue = core.queues[pipe]
+                while queue and not core.moving[pipe] and self._begin(core, pipe, queue[0]):
+                    queue.popleft()
+                    core.queued -= 1
+                    moved = True
+
+    def _issue(self, core: Core) -> bool:
+        """Issue until the scalar unit has to wait; True if something was issued."""
+        codes, items, queues = core.issued.items, self.items, core.queues
+        at, limit = core.at, len(codes)
+        before = at
+        while at < limit and core.queued < AHEAD:
+            item = items[codes[at]]
+            place = core.issued.places[core.place] if item.place else 0
+            if item.pipe <= SCALAR or (item.what is What.AWAIT and self.holds) or item.what is What.MEET:
+                core.at = at
+                if not self._scalar(core, item):
+                    break
+            else:
+                core.clock += self._issue_cost
+                queues[item.pipe].append((item, core.clock, place, self._done(core, item)))
+                core.queued += 1
+            core.place += item.place
+            at += 1
+        core.at = at
+        return at > before
+
+    def _done(self, core: Core, item: Item) -> Any:
+        """What an item waits for, and what others wait for with it: data, where no flags order them; buffer ids."""
+        if item.what in (What.GET, What.RELEASE):
+            mine = Done()
+            if item.what is What.RELEASE:
+                core.held[item.key, item.pipe] = core.holders.setdefault(item.key, {})[item.pipe] = mine
+                return mine, ()
+            others = core.holders.setdefault(item.key, {})
+            return mine, tuple(done for pipe, done in others.items() if pipe != item.pipe)
+        if not item.reads and not item.writes:
+            return None
+        mine, before = Done(), []
+        for tile in (*item.reads, *item.writes):
+            if tile in core.writers:
+                before.append(core.writers[tile])
+        for tile in item.writes:
+            before += core.readers.pop(tile, [])
+        for tile in item.writes:
+            core.writers[tile] = mine
+        for tile in item.reads:
+            if tile not in item.writes:
+                core.readers.setdefault(tile, []).append(mine)
+        return mine, tuple(dict.fromkeys(before))
+
+    def _scalar(self, core: Core, item: Item) -> bool:
+        """An item of the scalar unit; False if it has to wait."""
+        clock = core.clock + self._issue_cost
+        match item.what:
+            case What.WORK:
+                assert item.cost is not None
+                end = core.clock + max(item.cost.cycles, self._issue_cost)
+                self._finish(core, SCALAR, item, core.clock, end, None)
+                core.clock = end
+                return True
+            case What.BARRIER:
+                if core.queued:
+                    return False
+                last = max(range(1, len(PIPES)), key=core.free.__getitem__)
+                self._hold(core, item, clock, (core.free[last], core.last[last]))
+            case What.SET:
+                core.flags.setdefault(item.key, deque()).append((clock, core.last[SCALAR]))
+            case What.WAIT:
+                waiting = core.flags.get(item.key)
+                if not waiting:
+                    return False
+                self._hold(core, item, clock, waiting.popleft())
+            case What.SIGNAL:
+                if core.queued:
+                    return False
+                self._send(core, item, max(clock, *core.free), core.last[SCALAR])
+            case What.AWAIT:
+                told = self.semaphores.take(core.issued.core.index, _event(item))
+                if told is None:
+                    return False
+                self._hold(core, item, clock, max(told.values()))
+            case What.MEET:
+                return self._meet(core, item, clock)
+            case _:
+                pass
+        core.clock = max(core.clock, clock)
+        return True
+
+    def _meet(self, core: Core, item: Item, clock: float) -> bool:
+        index, key = core.issued.core.index, item.key
+        if not core.arrived:
+            if core.queued:
+                return False
+            last = max(range(len(PIPES)), key=core.free.__getitem__)
+            self._times[index] = self.meetings.arrive(index, key, (max(clock, core.free[last]), core.last[last]))  # type: ignore[arg-type]
+            core.arrived = True
+            self._awake += [self.cores[self._numbers[k]] for k in self.meetings.members(index, key)]  # type: ignore[arg-type]
+        met = self.meetings.met(index, key, self._times[index])  # type: ignore[arg-type]
+        if met is None:
+            return False
+        core.arrived = False
+        self._hold(core, item, clock, max(met.values()))
+        return True
+
+    def _hold(self, core: Core, item: Item, clock: float, known: tuple[float, int]) -> None:
+        """The scalar unit goes on once something is known; so do the instructions that it issues then."""
+        when, work = known
+        if item.number in self.without:
+            when = 0.0
+        if when > clock:
+            key = core.index, SCALAR, item.number
+            self.waits[key] = self.waits.get(key, 0.0) + when - clock
+            core.scalar_cause = work
+        core.clock = max(clock, when)
+        core.free[SCALAR] = core.clock
+
+    def _begin(self, core: Core, pipe: int, entry: Any) -> bool:
+        """Begin what is first in the queue of a pipe; False if it has to wait."""
+        item, issued, place, done = entry
+        match item.what:
+            case What.WORK:
+                return self._work(core, pipe, entry)
+            case What.SET:
+                when = max(core.free[pipe], issued)
+                core.flags.setdefault(item.key, deque()).append((when, core.last[pipe]))
+            case What.WAIT:
+                waiting = core.flags.get(item.key)
+                if not waiting:
+                    return False
+                self._raise(core, pipe, item, waiting.popleft())
+            case What.SIGNAL:
+                self._send(core, item, max(core.free[pipe], issued), core.last[pipe])
+            case What.AWAIT:
+                told = self.semaphores.take(core.issued.core.index, _event(item))
+                if told is None:
+                    return False
+                self._raise(core, pipe, item, max(told.values()))
+            case What.POST:
+                ring, full, sub = item.key
+                self.posts[ring, full, place, sub] = max(core.free[pipe], issued), core.last[pipe]
+                self._awake += [other for other in self._of_block[core.issued.core.block] if other is not core]
+            case What.SLOT:
+                ring, full, needed = item.key
+                posted = [self.posts.get((ring, full, place, sub)) for sub in needed]
+                known = [post for post in posted if post is not None]
+                if len(known) < len(posted):
+                    return False
+                self._raise(core, pipe, item, max(known))
+            case What.GET | What.RELEASE:
+                mine, before = done
+                if any(other.end < 0 for other in before):
+                    return False
+                for other in before:
+                    self._raise(core, pipe, item, (other.end, other.work))
+                mine.end, mine.work = max(core.free[pipe], issued), core.last[pipe]
+            case _:  # a barrier of one pipe: it is in order
+                pass
+        return True
+
+    def _raise(self, core: Core, pipe: int, item: Item, known: tuple[float, int]) -> None:
+        """What comes next on the pipe begins later."""
+        when, work = known
+        if when > core.free[pipe] and item.number not in self.without:
+            core.free[pipe] = when
+            core.cause[pipe] = item.number, work
+
+    def _work(self, core: Core, pipe: int, entry: Any) -> bool:
+        item, issued, _, done = entry
+        start, cause = core.free[pipe], core.cause[pipe]
+        if done is not None:
+            _, before = done
+            for other in before:
+                if other.end < 0:
+                    return False
+                if other.end > start:
+                    start, cause = other.end, (item.number, other.work)
+        if issued > start:
+            start, cause = issued, (NOTHING, core.scalar_cause)
+        core.cause[pipe] = cause
+        cost = item.cost
+        if cost.nbytes:
+            core.moving[pipe] = True
+            heappush(self._heap, (start + cost.cycles, core.index, pipe, entry, start))
+            return True
+        self._finish(core, pipe, item, start, start + cost.cycles, done)
+        return True
+
+    def _finish(self, core: Core, pipe: int, item: Item, start: float, end: float, done: Any) -> None:
+        works, idle = self.works, start - core.done[pipe]
+        cause = core.cause[pipe]
+        number = len(works.start)
+        if idle > 0 and pipe != SCALAR:
+            key = core.index, pipe, cause[0] if cause is not None else NOTHING
+            self.waits[key] = self.waits.get(key, 0.0) + idle
+        works.start.append(start)
+        works.end.append(end)
+        works.item.append(item.number)
+        works.core.append(core.index)
+        works.after.append(cause[1] if cause is not None and idle > 0 else core.last[pipe])
+        core.cause[pipe] = None
+        core.busy[pipe] += end - start
+        core.free[pipe] = core.done[pipe] = end
+        core.last[pipe] = number
+        if done is not None:
+            done[0].end, done[0].work = end, number
+
+    def _send(self, core: Core, item: Item, when: float, work: int) -> None:
+        self.semaphores.send(core.issued.core, _event(item), item.mode, (when, work))
+
+
+def _event(item: Item) -> int:
+    assert isinstance(item.key, int)
+    return item.key
+
+
+def run(found: LaunchItems, part: Part, target: Target, *, starts: bool = True, without: Sequence[int] = ()) -> Run:
+    """Run what the cores of a launch issue. ``starts``: cores start one after the other, as measured."""
+    return Engine(found, part, target, starts=starts, without=without).run()

@@ -1,0 +1,476 @@
+"""What a timed launch says: how long it takes, what limits it, which waits cost something, as text and JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ptokit.diagnostics import DiagnosticError
+from ptokit.ir.facts import instr_of
+from ptokit.ir.launch import with_reached
+from ptokit.records import dataclass
+from ptokit.run.arguments import divided
+from ptokit.run.program import Program
+from ptokit.targets import Target
+from ptokit.targets.parts import ASSUMED, Part
+
+from .engine import NOTHING, Run, run
+from .issue import ORDERLESS, PIPES, SCALAR, Follower, Item, LaunchItems, NeedsValues, What
+from .model import Costs
+
+SCHEMA_VERSION = 1
+"""Of the JSON report."""
+WORTH_SAYING = 0.02
+"""Share of the time that a wait has to cost to be named."""
+MOST_WAITS = 4
+MOST_ITEMS = 400_000
+"""Items of a launch that is run again to see what a wait costs."""
+
+
+@dataclass(frozen=True)
+class PipeTime:
+    """What the pipes of one kind did: shares of the time, on average over the cores that use them."""
+
+    name: str
+    cores: int
+    busy: float
+    waiting: float
+
+    @property
+    def idle(self) -> float:
+        """Without anything to do, or without a scalar unit that issues it."""
+        return max(0.0, 1.0 - self.busy - self.waiting)
+
+
+@dataclass(frozen=True)
+class Place:
+    """An instruction of the program: how often it ran on all cores, and for how many cycles; ``start``: before data."""
+
+    pipe: str
+    name: str
+    line: int
+    count: int
+    cycles: float
+    start: float
+    nbytes: int
+    evidence: str
+    share: float  # of the time of its pipe's cores
+
+
+@dataclass(frozen=True)
+class WaitTime:
+    """A wait: the pipe, the place, what it waits for, its share of the time, and how much the launch gains without."""
+
+    pipe: str
+    name: str
+    line: int
+    flag: str
+    source: str  # the instruction that it waits for
+    share: float
+    gain: float | None
+
+
+@dataclass(eq=False)
+class Timing:
+    """How long a launch takes on a part, in cycles of its cores, and why."""
+
+    name: str
+    part: Part
+    target: Target
+    blocks: int
+    found: LaunchItems
+    run: Run
+    work: float  # cycles from the first start of a core to the last end
+    named: bool = True  # the part was chosen by the user
+    values: str = ""  # why values were computed
+    file: str = ""
+
+    def __post_init__(self) -> None:
+        self.clock = float(self.part.clock) * 1000  # cycles per µs
+        self.launch = float(self.part.launch_us) * self.clock
+        self.cycles = self.work + self.launch
+        self.pipes = _pipes(self)
+        self.places = _places(self)
+        busy = sum(place.cycles for place in self.places)
+        self.assumed = sum(p.cycles for p in self.places if p.evidence == ASSUMED) / busy if busy else 0.0
+        self.waits = _waits(self)
+
+    @property
+    def us(self) -> float:
+        """Microseconds, the launch with them."""
+        return self.cycles / self.clock
+
+    @property
+    def limit(self) -> PipeTime | None:
+        """The busiest pipe, None if nothing ran."""
+        return max(self.pipes, key=lambda pipe: pipe.busy, default=None)
+
+    @property
+    def flops(self) -> int:
+        """Operations of products."""
+        counts = Counter(self.run.works.item)
+        costs = ((self.found.items[number].cost, times) for number, times in counts.items())
+        return sum(cost.flops * times for cost, times in costs if cost is not None)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes through L2."""
+        return sum(place.nbytes for place in self.places)
+
+    def share(self, pipe: str) -> float:
+        """How much of the time pipes of this name are busy, the launch counted, on average over all cores with them."""
+        return next((p.busy for p in self.pipes if p.name == pipe), 0.0)
+
+    # --- words ---------------------------------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """What was timed, and how long it takes."""
+        blocks = f"{self.blocks} block{'s' if self.blocks != 1 else ''}"
+        chosen = "" if self.named else f", the part that is taken for {self.target.name} where --part names none"
+        return f"{self.name}: {blocks} on {self.part.name} ({self.part.cores} cores, {self.part.clock:g} GHz{chosen})"
+
+    @property
+    def rates(self) -> str:
+        """What was reached of what the part can do."""
+        texts = [f"{self.us:.1f} µs, {self.cycles:.0f} cycles, {self.launch / self.cycles:.0%} of them the launch"]
+        seconds = self.us / 1e6
+        if self.flops:
+            texts.append(f"{self.flops / seconds / 1e12:.1f} TFLOP/s")
+        if self.nbytes:
+            rate, most = self.nbytes / seconds / 1e9, self.part.l2_read * self.part.cores * self.part.clock
+            hits = self.run.memory.hit / max(1, self.run.memory.hit + self.run.memory.missed)
+            texts.append(f"{rate:.0f} GB/s ({rate / most:.0%} of what L2 reads), {hits:.0%} found in L2")
+        return "; ".join(texts)
+
+    @property
+    def findings(self) -> list[str]:
+        """What is worth knowing, in words with places, the costliest first."""
+        out = []
+        limit = self.limit
+        if limit is None:
+            return ["no instruction ran"]
+        if self.run.stuck:
+            names = ", ".join(dict.fromkeys(item.text for _, item in self.run.stuck[:4]))
+            out.append(f"the launch does not end: {names} waits for ever (ptokit sanitize says why)")
+        if self.work < self.launch:
+            us = self.work / self.clock
+            out.append(f"{us:.1f} µs of work, {self.part.launch_us:g} µs of launch: fewer, longer launches gain most")
+        elif limit.busy >= 0.8:
+            out.append(f"{limit.name} is the limit: busy for {limit.busy:.0%} of the time, the launch counted")
+        out += [text for wait in self.waits if (text := self._said(wait))]
+        for place in self.places:
+            if place.nbytes and place.start > 0.5 * place.cycles and place.share > WORTH_SAYING:
+                each = place.nbytes // place.count
+                share = 1 - place.start / place.cycles
+                out.append(
+                    f"{place.name} in line {place.line} moves {each} bytes at a time and reaches {share:.0%} of the "
+                    f"rate: {place.start / place.count:.0f} of {place.cycles / place.count:.0f} cycles are start-up"
+                )
+        if self.assumed >= 0.005:
+            out.append(f"{self.assumed:.0%} of the busy time rests on assumed costs: {', '.join(self._assumed)}")
+        if self.found.untimed:
+            out.append(f"not followed: {', '.join(sorted(self.found.untimed))}")
+        return out
+
+    @property
+    def _assumed(self) -> list[str]:
+        names = Counter[str]()
+        for place in self.places:
+            if place.evidence == ASSUMED:
+                names[place.name] += int(place.cycles)
+        return [name for name, _ in names.most_common(5)]
+
+    @staticmethod
+    def _said(wait: WaitTime) -> str:
+        what = (
+            f"the barrier in line {wait.line}" if not wait.flag else f"{wait.pipe} at {wait.flag} in line {wait.line}"
+        )
+        cause = f" for {wait.source}" if wait.source else ""
+        text = f"{what} waits for {wait.share:.0%} of the time{cause}"
+        if wait.gain is None:
+            return text
+        if wait.gain < WORTH_SAYING / 2:
+            return ""  # another wait comes instead
+        hint = "two buffers in turn would let both work" if wait.flag else "flags would let pipes go on"
+        return f"{text}; without it the launch is {wait.gain:.0%} shorter: {hint}"
+
+    def __str__(self) -> str:
+        from_pipes = [
+            f"  {p.name:5} busy {p.busy:6.1%}   waiting {p.waiting:6.1%}   idle {p.idle:6.1%}   on {p.cores} cores"
+            for p in self.pipes
+        ]
+        from_places = [
+            f"  {p.share:6.1%}  {p.name} in line {p.line}: {p.count} times {p.cycles / p.count:.0f} cycles on {p.pipe}"
+            for p in self.places[:8]
+        ]
+        said = [f"- {text}" for text in self.findings]
+        values = [f"values were computed: {self.values}"] if self.values else []
+        return "\n".join([self.title, self.rates, *values, *from_pipes, *from_places, *said])
+
+    # --- data ----------------------------------------------------------------------------------------------------
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON object of docs/formats.md."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "kernel": self.name,
+            "file": self.file,
+            "target": self.target.name,
+            "part": self.part.name,
+            "blocks": self.blocks,
+            "cycles": round(self.cycles, 1),
+            "us": round(self.us, 3),
+            "launch_cycles": round(self.launch, 1),
+            "instructions": len(self.run.works),
+            "flops": self.flops,
+            "bytes": self.nbytes,
+            "l2_hits": self.run.memory.hit,
+            "l2_misses": self.run.memory.missed,
+            "assumed": round(self.assumed, 4),
+            "complete": not self.run.stuck,
+            "pipes": [
+                {"pipe": p.name, "cores": p.cores, "busy": round(p.busy, 4), "waiting": round(p.waiting, 4)}
+                for p in self.pipes
+            ],
+            "places": [
+                {
+                    "pipe": p.pipe,
+                    "name": p.name,
+                    "line": p.line,
+                    "count": p.count,
+                    "cycles": round(p.cycles, 1),
+                    "bytes": p.nbytes,
+                    "evidence": p.evidence,
+                }
+                for p in self.places
+            ],
+            "waits": [
+                {
+                    "pipe": w.pipe,
+                    "name": w.name,
+                    "line": w.line,
+                    "flag": w.flag,
+                    "source": w.source,
+                    "share": round(w.share, 4),
+                    "gain": None if w.gain is None else round(w.gain, 4),
+                }
+                for w in self.waits
+            ],
+            "critical_path": [
+                {"pipe": pipe, "name": name, "line": line, "cycles": round(cycles, 1)}
+                for pipe, name, line, cycles in critical_path(self)
+            ],
+            "findings": self.findings,
+        }
+
+
+def _pipes(timing: Timing) -> list[PipeTime]:
+    run = timing.run
+    waits = Counter[tuple[int, int]]()
+    for (core, number, item), cycles in run.waits.items():
+        if item != NOTHING:
+            waits[core, number] += cycles  # type: ignore[assignment]
+    out = []
+    for k, pipe in enumerate(PIPES):
+        if k == SCALAR:
+            continue
+        cores = [core for core in run.cores if core.busy[k]]
+        if cores:
+            time = len(cores) * timing.cycles
+            busy, waiting = sum(core.busy[k] for core in cores), sum(waits[core.index, k] for core in cores)
+            out.append(PipeTime(pipe.name, len(cores), busy / time, waiting / time))
+    return out
+
+
+def _places(timing: Timing) -> list[Place]:
+    works, items = timing.run.works, timing.found.items
+    cycles: dict[int, float] = {}
+    counts = Counter(works.item)
+    for number, start, end in zip(works.item, works.start, works.end):
+        cycles[number] = cycles.get(number, 0.0) + end - start
+    cores = {pipe.name: pipe.cores for pipe in timing.pipes}
+    sums: dict[tuple[str, str, int], list[Any]] = {}
+    for number, time in cycles.items():
+        item = items[number]
+        cost = item.cost
+        assert cost is not None
+        found = sums.setdefault((PIPES[item.pipe].name, item.name, item.line), [0, 0.0, 0.0, 0, cost.evidence])
+        found[0] += counts[number]
+        found[1] += time
+        found[2] += counts[number] * (cost.cycles if cost.nbytes else 0.0)
+        found[3] += counts[number] * cost.nbytes
+    out = [
+        Place(*key, count, time, start, nbytes, why, time / (cores.get(key[0], 1) * timing.cycles))
+        for key, (count, time, start, nbytes, why) in sums.items()
+    ]
+    return sorted(out, key=lambda place: (-place.share, place.line))
+
+
+def _waits(timing: Timing) -> list[WaitTime]:
+    """The waits of the busiest pipe, and barriers. A pipe that waits for the limit is none of them."""
+    run, items, limit = timing.run, timing.found.items, timing.limit
+    if limit is None:
+        return []
+    number = next(k for k, pipe in enumerate(PIPES) if pipe.name == limit.name)
+    sums = Counter[tuple[int, int]]()
+    for (_, pipe, at), cycles in run.waits.items():
+        if at != NOTHING and (pipe == number or (pipe == SCALAR and items[at].what is What.BARRIER)):
+            sums[pipe, at] += cycles  # type: ignore[assignment]
+    out = []
+    for (pipe, at), cycles in sums.most_common(MOST_WAITS):
+        share = cycles / (limit.cores * timing.cycles)
+        if share < WORTH_SAYING:
+            continue
+        item = items[at]
+        gain = None
+        if item.what is not What.WORK and len(run.works) <= MOST_ITEMS:
+            without = _again(timing, at)
+            gain = max(0.0, 1 - (without + timing.launch) / timing.cycles)
+        source = _source(timing, at)
+        out.append(WaitTime(PIPES[pipe].name, item.name, item.line, _flag(item), source, share, gain))
+    return out
+
+
+def _again(timing: Timing, without: int) -> float:
+    return run(timing.found, timing.part, timing.target, without=(without,)).end
+
+
+def _flag(item: Item) -> str:
+    match item.what, item.key:
+        case What.WAIT, (int(src), int(dst), int(event)):
+            return f"flag {PIPES[src].name} to {PIPES[dst].name} EVENT_ID{event}"
+        case What.AWAIT, event:
+            return f"flag {event} between cores"
+        case What.SLOT, _:
+            return f"{item.name}, a slot of a pipe,"
+        case What.GET, token:
+            return f"buffer id {token}"
+        case What.MEET, _:
+            return "SYNCALL"
+        case What.WORK, _:
+            return f"data of {item.name}"
+        case _:
+            return ""
+
+
+def _source(timing: Timing, at: int) -> str:
+    """The instruction whose end the pipe that sets a flag waits for most often."""
+    item, items = timing.found.items[at], timing.found.items
+    if item.what is not What.WAIT:
+        return ""
+    for issued in timing.found.cores:
+        codes = issued.items
+        for k, number in enumerate(codes):
+            if items[number].what is What.SET and items[number].key == item.key:
+                for before in reversed(codes[max(0, k - 64) : k]):
+                    found = items[before]
+                    if found.what is What.WORK and found.pipe == items[number].pipe:
+                        return found.text
+    return ""
+
+
+def critical_path(timing: Timing) -> list[tuple[str, str, int, float]]:
+    """What the end of the launch waited for, back to its beginning: pipe, name, line and cycles, the longest first."""
+    works, items = timing.run.works, timing.found.items
+    if not len(works):
+        return []
+    at = max(range(len(works)), key=works.end.__getitem__)
+    sums: dict[tuple[str, str, int], float] = {}
+    while at != NOTHING:
+        item = items[works.item[at]]
+        key = PIPES[item.pipe].name, item.name, item.line
+        sums[key] = sums.get(key, 0.0) + works.end[at] - works.start[at]
+        at = works.after[at]
+    return sorted(((*key, cycles) for key, cycles in sums.items()), key=lambda entry: (-entry[3], entry[2]))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two timed launches side by side."""
+
+    before: Timing
+    after: Timing
+
+    @property
+    def change(self) -> float:
+        """Share by which the time changed; below 0 it got shorter."""
+        return self.after.cycles / self.before.cycles - 1
+
+    def __str__(self) -> str:
+        a, b = self.before, self.after
+        lines = [f"{a.us:.1f} µs -> {b.us:.1f} µs ({self.change:+.1%}): {a.title}", f"  against {b.title}"]
+        shares: Sequence[Mapping[str, PipeTime]] = [{p.name: p for p in each.pipes} for each in (a, b)]
+        for name in dict.fromkeys([*shares[0], *shares[1]]):
+            busy = [f"{each[name].busy:.1%}" if name in each else "-" for each in shares]
+            waiting = [f"{each[name].waiting:.1%}" if name in each else "-" for each in shares]
+            lines.append(f"  {name:5} busy {busy[0]:>6} -> {busy[1]:>6}   waiting {waiting[0]:>6} -> {waiting[1]:>6}")
+        gone = _texts(a) - _texts(b)
+        new = _texts(b) - _texts(a)
+        lines += [f"- gone: {text}" for text in sorted(gone)] + [f"- new: {text}" for text in sorted(new)]
+        return "\n".join(lines)
+
+    def as_json(self) -> dict[str, Any]:
+        """Both reports, and the change."""
+        return {"before": self.before.as_json(), "after": self.after.as_json(), "change": round(self.change, 4)}
+
+
+def _texts(timing: Timing) -> set[str]:
+    return {f"{wait.pipe} waits at {wait.flag or wait.name}" for wait in timing.waits}
+
+
+def timed(
+    program: Program,
+    args: Sequence[Any],
+    blocks: int,
+    part: Part,
+    *,
+    named: bool = True,
+    values: bool = False,
+    ranks: int = 0,
+) -> Timing:
+    """Time a launch. ``args``: as for `Program.launch`; arrays are not written. ``named``: the user chose the part.
+
+    ``values``: compute what tiles hold, on copies of the arrays; that is done anyway where a number that decides what
+    happens depends on it. ``ranks``: on how many devices, 0 for a launch on one.
+    Raises `DiagnosticError` as a launch does.
+    """
+    why = "" if not values else "as was asked for"
+    try:
+        found = _follow(program, args, blocks, part, values=values, ranks=ranks)
+    except NeedsValues as error:
+        why = str(error)
+        found = _follow(program, args, blocks, part, values=True, ranks=ranks)
+    done = run(found, part, program.target)
+    timing = Timing(program.name, part, program.target, blocks, found, done, done.end, named, why)
+    timing.file = program.module.file or ""
+    return timing
+
+
+def _follow(program: Program, args: Sequence[Any], blocks: int, part: Part, *, values: bool, ranks: int) -> LaunchItems:
+    names = [param.name or f"arg{i}" for i, param in enumerate(program.params)]
+    written = frozenset(n for n, param in zip(names, program.entry.params) if param in program.effects.written)
+    follower = Follower(Costs(part), written, by_data=not _has_flags(program), values=values)
+    if values:
+        args = [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
+    try:
+        if ranks:
+            program.launch_ranks(divided(program.entry, list(args), ranks), blocks, observer=follower)
+        else:
+            program.launch(list(args), blocks, observer=follower)
+    except DiagnosticError:
+        if follower.needs is not None:
+            raise follower.needs from None
+        raise
+    return follower.found
+
+
+def _has_flags(program: Program) -> bool:
+    """True if the program orders its pipes itself; where it does not, data does."""
+    functions = with_reached(program.module, program.entry).functions
+    ops = (op for function in functions if function.body is not None for op in function.body.walk())
+    found = (instr_of(op) for op in ops)
+    return any(i is not None and i.order.only and i.name not in ORDERLESS for i in found)
