@@ -9,11 +9,9 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError, Diagnostics, Scope, lookup
 from ptokit.diagnostics.diagnostic import html_of
 from ptokit.diagnostics.finding import edited, keep_text, lines_of, together
-from ptokit.ir.core import Module
 from ptokit.ir.functions import readable_functions, stated_level
 from ptokit.records import dataclass
 from ptokit.targets import Target
@@ -23,7 +21,7 @@ from .arguments import make, read_arguments
 from .errors import UsageError
 from .findings import Found, as_json, counts, labels, merged, reported, selection
 from .parts import checked, find_target, keywords, one_of
-from .program import CPP, PYTHON, STDIN, TEXT, Called, Origin, Program, Several, Source, split
+from .program import CPP, PYTHON, STDIN, TEXT, Origin, Program, Source, Text, split
 from .program import read_input as read_file
 
 if TYPE_CHECKING:
@@ -31,22 +29,6 @@ if TYPE_CHECKING:
 
 
 # `read`: a program as the other functions take it.
-
-
-@dataclass(frozen=True)
-class Text:
-    """A `.pto` text, or why there is none."""
-
-    file: str
-    text: str | None
-    found: Diagnostics = field(default_factory=Diagnostics)
-
-    def read(self, target: Target | None) -> Source:
-        """The module in the text."""
-        if self.text is None:
-            return Source(self.file, None, Module(file=self.file), self.found, self)
-        result = parse_module(self.text, self.file, target=target)
-        return Source(self.file, self.text, result.module, result.diagnostics, self)
 
 
 def read(program: Program, *, name: str | None = None, target: str | Target | None = None) -> Source:
@@ -68,21 +50,19 @@ def origin(program: Program, name: str | None = None, entry: str | None = None) 
     Raises `TypeError` for what is no program, `UsageError` where it is not said which kernel is meant.
     """
     found = origins(program, name, entry)
-    if isinstance(found[0], Several):
-        return found[0].single()
     if len(found) > 1:
         file, names = found[0].file, [each.kernel.function.__name__ for each in found]
         message = f"{file} has several kernels; name one, for example {file}:{names[0]}.\nIt has {', '.join(names)}."
         raise UsageError(message, "file")
-    return found[0]
+    return found[0].single()
 
 
 def origins(program: Program, name: str | None = None, entry: str | None = None) -> list[Any]:
     """`origin` of every kernel of a Python file that names none; one of anything else."""
     if isinstance(program, Source):
         return [program.origin or Text(program.file, program.text, program.diagnostics)]
-    if isinstance(program, From):
-        return [program.origin]
+    if isinstance(program, Origin):
+        return [program]
     if isinstance(program, At):
         return at_path(program.path, entry)
     if isinstance(program, str) and ("\n" in program or name is not None):
@@ -99,13 +79,6 @@ def origins(program: Program, name: str | None = None, entry: str | None = None)
         if isinstance(program, Kernel):
             return [PythonKernel(program, program.location.file or "")]
     raise TypeError(f"a program is a path, a text or a kernel, not {program!r:.80}")
-
-
-@dataclass(frozen=True)
-class From:
-    """What a program is read from, once it is known."""
-
-    origin: Origin
 
 
 @dataclass(frozen=True)
@@ -244,7 +217,7 @@ def named_targets(named: str | Target | Iterable[str | Target] | None) -> list[T
 
 def to_look_at(
     program: Program, named: Sequence[str], defaults: Sequence[str], entry: str | None
-) -> tuple[From, list[Target | None], Target | None]:
+) -> tuple[Origin, list[Target | None], Target | None]:
     """What a program is read from, the targets to do something for, and the one to take where it states none.
 
     ``named``: on the command line; ``defaults``: of the project, for programs that state none. None among the targets
@@ -253,9 +226,9 @@ def to_look_at(
     found = origin(program, entry=entry)
     wanted: list[Target | None] = [*named_targets(named or None)]
     usual = named_targets(defaults or None)
-    if not wanted and len(usual) > 1 and not isinstance(found, Called) and found.read(None).target is None:
+    if not wanted and len(usual) > 1 and not found.called and found.read(None).target is None:
         wanted = [*usual]
-    return From(found), wanted or [None], usual[0] if len(usual) == 1 else None
+    return found, wanted or [None], usual[0] if len(usual) == 1 else None
 
 
 def for_each(targets: Sequence[Target | None], act: Callable[[Target | None], T]) -> PerTarget[T]:
@@ -391,16 +364,15 @@ def _sources(
     kernel: Origin, target: Target | None, defaults: Sequence[Target], args: Sequence[Any]
 ) -> list[tuple[Source, Target | None]]:
     """A program as it is read for a target, and the target; for the default ones, where it states none."""
-    read = partial(kernel.read, args=args) if isinstance(kernel, Called) else kernel.read
-    source = read(target)
+    source = kernel.read(target, args)
     if target is not None or source.target is not None or not defaults:
         return [(source, target)]
-    return [(read(each), each) for each in defaults]
+    return [(kernel.read(each, args), each) for each in defaults]
 
 
-def _of_python(found: Origin) -> Called:
+def _of_python(found: Origin) -> Origin:
     """A kernel whose parameters arguments decide. Raises `UsageError` for a text."""
-    if not isinstance(found, Called):
+    if not found.called:
         raise UsageError("arguments are for kernels in Python; a text says what its parameters are.", "arg")
     return found
 

@@ -30,7 +30,7 @@ from ptokit.types.values import in_python
 
 from .errors import UsageError
 from .parts import find_target, one_of
-from .program import Source, split
+from .program import Origin, Source, Text, split
 
 if TYPE_CHECKING:
     from ptokit.cpp.replay import SuiteReport
@@ -41,8 +41,10 @@ if TYPE_CHECKING:
 # Kernels in Python files: ``kernels.py:name``.
 
 
-class PythonKernel:
+class PythonKernel(Origin):
     """A kernel, and what it is called with."""
+
+    called = True
 
     def __init__(self, kernel: Kernel, file: str) -> None:
         self.kernel, self.file = kernel, file
@@ -82,18 +84,7 @@ class PythonKernel:
         return [bound[name] for name in bound if not self.kernel.parameters.is_static(name)]
 
 
-class Unusable:
-    """A Python file without kernels to look at, and why."""
-
-    def __init__(self, file: str, found: Diagnostics) -> None:
-        self.file, self.found = file, found
-
-    def read(self, target: Target | None) -> Source:
-        """An empty program with the findings of reading the file."""
-        return Source(self.file, None, Module(file=self.file), self.found, self)
-
-
-def kernels_at(path: str, name: str = "") -> list[PythonKernel] | list[Unusable]:
+def kernels_at(path: str, name: str = "") -> list[PythonKernel] | list[Text]:
     """The kernels that a path names, in the order of the file; ``name`` is another way to name one.
 
     The file is executed as a module: what it does under ``if __name__ == "__main__"`` is left out, and what it prints
@@ -108,7 +99,7 @@ def kernels_at(path: str, name: str = "") -> list[PythonKernel] | list[Unusable]
     except DiagnosticError as error:
         found = Diagnostics()
         found.extend(error.diagnostics)
-        return [Unusable(file, found)]
+        return [Text(file, None, found)]
     every = {key: value for key, value in vars(module).items() if isinstance(value, Kernel)}
     own = {key: k for key, k in every.items() if k.location.file == file and key == k.function.__name__} or every
     if named:
@@ -120,7 +111,7 @@ def kernels_at(path: str, name: str = "") -> list[PythonKernel] | list[Unusable]
         found = Diagnostics()
         hint = 'a kernel is a function with @pto.kernel(target="a5"), at the top level of the file'
         found.error(rules.FILE.id, "there is no kernel in this file", Location(file), hint=hint)
-        return [Unusable(file, found)]
+        return [Text(file, None, found)]
     once = {id(kernel): kernel for kernel in own.values()}
     return [PythonKernel(kernel, file) for kernel in sorted(once.values(), key=lambda kernel: kernel.location.line)]
 
@@ -220,7 +211,7 @@ stated = Stated()
 
 
 @dataclass(frozen=True)
-class CppProgram:
+class CppProgram(Origin):
     """A C++ file as a program: all of its kernels, or the one that is named, or has to be the only one."""
 
     file: str
@@ -239,7 +230,7 @@ class CppProgram:
         options = Options(self.options.include, self.options.define, (*self.options.instances, *instances))
         return CppFile(self.file, target, options, self.core)
 
-    def read(self, target: Target | None) -> Source:
+    def read(self, target: Target | None, args: Sequence[Any] = ()) -> Source:
         """The kernels for a target; without one nothing, since C++ states none."""
         if target is None:
             return Source(self.file, None, Module(file=self.file, text=False), origin=self)

@@ -27,10 +27,10 @@ from ptokit.types.choices import LaunchOptions, RunKeywords, RunOptions, Sanitiz
 from ptokit.types.dtypes import DType
 
 from .arguments import Result, copied, file_names, make, of_ranks, read_arguments, result_table
-from .check import From, PerTarget, SeveralTargets, for_each, is_several, named_targets, origin
+from .check import PerTarget, SeveralTargets, for_each, is_several, named_targets, origin
 from .errors import UsageError
 from .parts import Words, checked, find_target, keywords, plain
-from .program import Called, Origin, Program, Source
+from .program import Origin, Program, Source
 
 if TYPE_CHECKING:
     from ptokit.timing.report import Timing
@@ -131,7 +131,7 @@ def run(
     that nothing would heed.
     """
     launch, how = checked(taken(LaunchOptions, options)), checked(taken(RunOptions, options))
-    found = From(origin(program, entry=launch.entry))
+    found = origin(program, entry=launch.entry)
 
     def run_on(target: Target | None, args: Sequence[Any]) -> RunResult:
         prepared = prepare(found, read_arguments(args), launch, target=target, default_target=default_target)
@@ -194,7 +194,7 @@ def read_for(
     Of a kernel in Python arguments decide what it is, so they are made first.
     """
     found = origin(program, entry=entry)
-    if not isinstance(found, Called):
+    if not found.called:
         return read_without_arguments(found, target, default), list(arguments)
     values = make(arguments)
     some = sample({str(k): value for k, value in enumerate(values)})

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
+from ptokit.asm import parse_module
 from ptokit.asm.text.lexer import read_stream, read_text
 from ptokit.asm.text.rules import FILE
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Scope, Severity, define
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from ptokit.targets import Target
 
 
-# Programs as the functions of the library take them, and what is read: files, folders or stdin.
-
-
 # Programs as the functions of the library take them, and where they are read from.
 
 
@@ -37,33 +35,26 @@ TEXT = "<text>"
 
 
 Program = Any
-"""A path, a `.pto` text, a `Source`, or a kernel in Python."""
+"""A path, a `.pto` text, a `Source`, a kernel in Python, or an `Origin`."""
 
 
-class Origin(Protocol):
-    """What a program is read from, for one target or another."""
+class Origin:
+    """What a program is read from, for one target or another: a text, a kernel in Python, a file in C++."""
 
-    def read(self, target: Target | None) -> Source:
-        """The program for a target; None: for the one that it states."""
-
-
-@runtime_checkable
-class Called(Protocol):
-    """An origin that arguments decide about: a kernel in Python."""
+    file: str
+    called = False  # True for a kernel in Python: arguments decide what is read
 
     def read(self, target: Target | None, args: Sequence[Any] = ()) -> Source:
-        """The program for a target and the types of these arguments."""
+        """The program for a target, None for the one that it states; ``args``: of a kernel in Python."""
+        raise NotImplementedError
 
     def passed(self, args: Sequence[Any]) -> list[Any]:
         """Those arguments that a launch of the program hands over."""
-
-
-@runtime_checkable
-class Several(Protocol):
-    """An origin that is all kernels of a file, which has to be read to know them."""
+        return list(args)
 
     def single(self) -> Origin:
         """The only kernel of the file, or the one that is named."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -98,6 +89,22 @@ class Source:
             message = f"{self.file} states no pto.target_arch; say which target is meant: one of {', '.join(TARGETS)}."
             raise UsageError(message, "target")
         return target
+
+
+@dataclass(frozen=True)
+class Text(Origin):
+    """A `.pto` text, or why there is none."""
+
+    file: str
+    text: str | None
+    found: Diagnostics = field(default_factory=Diagnostics)
+
+    def read(self, target: Target | None, args: Sequence[Any] = ()) -> Source:
+        """The module in the text."""
+        if self.text is None:
+            return Source(self.file, None, Module(file=self.file), self.found, self)
+        result = parse_module(self.text, self.file, target=target)
+        return Source(self.file, self.text, result.module, result.diagnostics, self)
 
 
 # What is read: files, folders of files, or stdin.
@@ -215,9 +222,6 @@ def read_input(file: str) -> tuple[str | None, Diagnostics]:
 # The section ``[tool.ptokit]`` of the nearest pyproject.toml, and its rules.
 
 
-# Rules about how tools are told what to report.
-
-
 UNUSED_IGNORE = define(
     "IGNORE-UNUSED",
     "A comment that ignores rules hides a finding.",
@@ -256,9 +260,6 @@ SETTINGS = define(
     """,
     unrun="it is about files",
 )
-
-
-# The section ``[tool.ptokit]`` of the nearest pyproject.toml.
 
 
 NAME = "pyproject.toml"

@@ -21,12 +21,12 @@ from ptokit.watch.diff import diff as run_both
 from ptokit.watch.seen import Seen
 
 from .arguments import copied, make, of_ranks, read_arguments
-from .check import From, PerTarget, SeveralTargets, for_each, is_several, named_targets, origin
+from .check import PerTarget, SeveralTargets, for_each, is_several, named_targets, origin
 from .errors import UsageError
 from .findings import Found, Selection, reported, selection
 from .launch import as_parameters, prepare, read_for, read_without_arguments
 from .parts import Part, Table, Words, checked, find_target, keywords, plain
-from .program import Program, Source
+from .program import Origin, Program, Source
 
 # `sanitize`: a run under observation.
 
@@ -103,7 +103,7 @@ def sanitize(
     """
     selected = selection(select, ignore)
     launch, how = checked(taken(LaunchOptions, options)), checked(taken(SanitizeOptions, options))
-    found = From(origin(program, entry=launch.entry))
+    found = origin(program, entry=launch.entry)
     several = is_several(target)
     targets: Sequence[Target | None] = named_targets(target) or [None]
     look = partial(_looked_at, found, launch, how, default=find_target(default_target), progress=progress)
@@ -114,7 +114,7 @@ def sanitize(
 
 
 def _looked_at(
-    found: From,
+    found: Origin,
     launch: LaunchOptions,
     how: SanitizeOptions,
     args: Sequence[Any],
@@ -128,7 +128,7 @@ def _looked_at(
     if args or launch.ranks is not None:
         source, arguments = read_for(found, target, default, read_arguments(args), launch.entry)
     else:
-        source = read_without_arguments(found.origin, target, default)
+        source = read_without_arguments(found, target, default)
         if not source.diagnostics.errors:
             made = _arguments_for(source, None if source.own_target else launch.entry, launch.blocks)
         arguments = read_arguments(made)

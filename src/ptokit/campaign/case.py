@@ -15,9 +15,9 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ptokit.api.files import PythonKernel, Unusable, kernels_at
+from ptokit.api.files import PythonKernel, kernels_at
 from ptokit.api.parts import find_target
-from ptokit.api.program import PYTHON, Source, split
+from ptokit.api.program import PYTHON, Source, Text, split
 from ptokit.arguments.grammar import ArgumentSyntaxError, parse_argument
 from ptokit.asm.text.lexer import read_text
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Scope, Severity, define
@@ -73,7 +73,7 @@ class TextFile:
 class PythonFile:
     """A kernel of a Python file, or why there is none, as `TextFile`."""
 
-    def __init__(self, kernel: PythonKernel | Unusable, file: str, name: Callable[[str], str]) -> None:
+    def __init__(self, kernel: PythonKernel | Text, file: str, name: Callable[[str], str]) -> None:
         self._kernel, self._name = kernel, name
         named = f":{kernel.kernel.function.__name__}" if isinstance(kernel, PythonKernel) else ""
         self.shown = name(file) + named
@@ -82,7 +82,7 @@ class PythonFile:
     def on(self, target: str, args: Texts | None, expected: Texts) -> Given:
         """As of `TextFile`; arguments of parameters that are compiled in are no arguments of the program."""
         wanted = find_target(target or None)
-        if isinstance(self._kernel, Unusable):
+        if isinstance(self._kernel, Text):
             return Given(self._written(self._kernel.read(wanted)), True)
         parameters = self._kernel.kernel.parameters
         try:

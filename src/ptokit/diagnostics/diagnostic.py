@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from types import TracebackType
+from typing import TypedDict, Unpack
 
 from ptokit.records import dataclass
 
@@ -16,10 +17,12 @@ from .finding import UNKNOWN_LOCATION, Diagnostic, Location, Note, Severity
 from .render import render, summary
 from .rules import lookup
 
-# Findings collected, how Python shows them, and the error that carries them.
-
-
 # Findings collected: what is found before anything is refused, and the error that carries them.
+
+
+class _More(TypedDict, total=False):
+    hint: str | None
+    notes: Iterable[Note]
 
 
 class Diagnostics:
@@ -37,41 +40,28 @@ class Diagnostics:
         for diagnostic in diagnostics:
             self.add(diagnostic)
 
-    def error(
-        self,
-        rule: str,
-        message: str,
-        location: Location = UNKNOWN_LOCATION,
-        *,
-        hint: str | None = None,
-        notes: Iterable[Note] = (),
-    ) -> None:
+    def error(self, rule: str, message: str, at: Location = UNKNOWN_LOCATION, **more: Unpack[_More]) -> None:
         """Record an error."""
-        self.add(Diagnostic(rule, Severity.ERROR, message, location, hint, tuple(notes)))
+        self._report(Severity.ERROR, rule, message, at, **more)
 
-    def broken(
-        self,
-        rule: str,
-        message: str,
-        location: Location = UNKNOWN_LOCATION,
-        *,
-        hint: str | None = None,
-        notes: Iterable[Note] = (),
-    ) -> None:
+    def broken(self, rule: str, message: str, at: Location = UNKNOWN_LOCATION, **more: Unpack[_More]) -> None:
         """Record that a rule of the catalogue is broken, an error or a warning as it says."""
-        self.add(Diagnostic(rule, lookup(rule).severity_of(message), str(message), location, hint, tuple(notes)))
+        self._report(lookup(rule).severity_of(message), rule, str(message), at, **more)
 
-    def warning(
+    def warning(self, rule: str, message: str, at: Location = UNKNOWN_LOCATION, **more: Unpack[_More]) -> None:
+        """Record a warning."""
+        self._report(Severity.WARNING, rule, message, at, **more)
+
+    def _report(
         self,
+        severity: Severity,
         rule: str,
         message: str,
-        location: Location = UNKNOWN_LOCATION,
-        *,
+        at: Location,
         hint: str | None = None,
         notes: Iterable[Note] = (),
     ) -> None:
-        """Record a warning."""
-        self.add(Diagnostic(rule, Severity.WARNING, message, location, hint, tuple(notes)))
+        self.add(Diagnostic(rule, severity, message, at, hint, tuple(notes)))
 
     def __iter__(self) -> Iterator[Diagnostic]:
         return iter(self.sorted())
