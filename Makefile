@@ -6,12 +6,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := $(shell find src -name '*.py')
 
-.PHONY: help demo test docs bench vscode lint format clean
+.PHONY: help demo test docs dist bench vscode lint format clean
 
 help:
 	@echo 'make demo    set up $(VENV), run the example kernels, show a diagnostic'
 	@echo 'make test    set up $(VENV) for development, lint, type check, test'
 	@echo 'make docs    build the documentation in build/docs; warnings are errors'
+	@echo 'make dist    build wheel and source distribution of the last commit in dist'
 	@echo 'make bench   how fast kernels run, beside plain NumPy, and what is asked of them'
 	@echo 'make vscode  build the extension for Visual Studio Code (needs npm)'
 	@echo 'make lint    the checks of "make test" without the tests'
@@ -26,6 +27,14 @@ test: lint
 
 docs: $(VENV)/ready-to-develop
 	$(BIN)/ptokit docs --out build/docs
+
+# From a clone: what is not committed stays out.
+dist: $(VENV)/ready-to-develop
+	rm -rf build/clone dist
+	git clone --quiet --depth 1 "file://$(CURDIR)" build/clone
+	$(BIN)/python -m build --outdir dist build/clone
+	$(BIN)/python -m twine check --strict dist/*
+	@ls -l dist
 
 bench: $(VENV)/ready-to-develop
 	@$(BIN)/python benchmarks/table.py

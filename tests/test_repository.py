@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import ptokit
+from ptokit.site.build import page_for
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -88,6 +90,17 @@ def test_the_readme_kernel_runs() -> None:
     exec(compile(code, str(file), "exec"), scope)
 
 
+def test_the_readme_works_without_its_repository() -> None:
+    """On a package index a relative link or picture leads nowhere; pages are named as topics of `ptokit docs`."""
+    prose = re.sub(r"^```.*?^```$", "", README, flags=re.MULTILINE | re.DOTALL)
+    assert re.findall(r"\]\((?!https://)[^)]+\)", prose) == []
+    table = README.split("## Where to read on")[1].split("## What to expect")[0]
+    topics = [t for row in re.findall(r"\| (`ptokit docs [^|]*) \|", table) for t in re.findall(r"`([^`]+)`", row)]
+    assert len(topics) > 12
+    for topic in topics:
+        assert page_for(topic.removeprefix("ptokit docs ")).endswith(".html")
+
+
 def test_make_targets_of_the_readme_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"make (\w+)", README):
@@ -107,6 +120,8 @@ def test_version_changelog_and_licence_agree() -> None:
     assert project["license"] == "Apache-2.0"
     assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert (ROOT / "src" / "ptokit" / "py.typed").exists()
+    assert project["license-files"] == ["LICENSE", "NOTICE"]
+    assert json.loads((ROOT / "editors/vscode/package.json").read_text("utf-8"))["version"] == ptokit.__version__
 
 
 def test_every_documented_argument_form_is_understood() -> None:

@@ -61,7 +61,7 @@ _TOOLS = {
 }
 """Functions for tools and what they return, with the module of `ptokit.api` that has them."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def _print(module: Module, target: Target) -> str:
