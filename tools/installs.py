@@ -7,20 +7,23 @@ versions, and ends with status 1 where a command fails.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SHOWN = ("numpy", "ml-dtypes", "llvmlite", "typer", "rich")
 
 EXAMPLES = ("softmax", "gemm_double_buffered", "flash_attention")
+NATIVE = "-t a2a3 -a ones:f32:8x512 -a zeros:f32:8x512 -a 8 --backend native"
 USES = (
     (0, "check", "examples/pto/softmax.pto", "-t", "a2a3"),
     (1, "check", "examples/pto/faulty.pto", "-t", "a2a3"),
     (1, "sanitize", "examples/pto/racy.pto", *"-t a2a3 -a zeros:f32:64x256 -a uninit:f32:64x256 -a 4".split()),
-    (0, "run", "examples/pto/gemm.pto", "-t", "a5", "--backend", "native"),
+    (0, "run", "examples/pto/softmax.pto", *NATIVE.split()),
     (0, "explain", "RACE-WAR"),
 )  # fmt: skip
 """The status that a command ends with, and the command."""
@@ -32,7 +35,7 @@ def tried(wheel: Path, python: str, resolution: str) -> str:
         there = Path(folder) / "bin"
         _run(["uv", "venv", "--quiet", "--python", python, folder])
         install = ["uv", "pip", "install", "--quiet", "--python", str(there / "python"), "--resolution", resolution]
-        _run([*install, str(wheel)])
+        _run([*install, str(wheel), *_needs(wheel)])
         for name in EXAMPLES:
             _run([str(there / "python"), f"examples/python/{name}.py"])
         for status, *command in USES:
@@ -40,6 +43,15 @@ def tried(wheel: Path, python: str, resolution: str) -> str:
         listed = _run(["uv", "pip", "list", "--quiet", "--python", str(there / "python"), "--format", "freeze"])
         versions = dict(line.split("==") for line in listed.splitlines() if "==" in line)
     return ", ".join(f"{name} {versions[name]}" for name in SHOWN if name in versions)
+
+
+def _needs(wheel: Path) -> list[str]:
+    """What the wheel depends on, without extras: uv takes the lowest version of what it is asked for by name only."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        lines = archive.read(name).decode().splitlines()
+    needs = [line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")]
+    return [need for need in needs if "extra ==" not in need]
 
 
 def _run(command: list[str], status: int = 0) -> str:
@@ -50,6 +62,9 @@ def _run(command: list[str], status: int = 0) -> str:
 
 
 def main(wheel: str, *pythons: str) -> int:
+    if shutil.which("uv") is None:
+        print("uv is not installed: pip install uv", file=sys.stderr)
+        return 2
     failed = False
     for python in pythons:
         cells = []
