@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ptokit.cli.texts import read_type
-from ptokit.draw import svg
+from ptokit.draw import layout
 from ptokit.draw.svg import machine
 from ptokit.targets import TARGETS
 
@@ -41,7 +41,7 @@ def drawn(name: str) -> str:
     if kind == "race":
         return race(pages.run(pages.DOCS / "tutorial" / "05-flags.md", until="report")["report"])
     spec, _ = read_type(LAYOUTS[kind])
-    return svg(spec).svg() + "\n"
+    return layout(spec).svg() + "\n"
 
 
 def race(report: Any) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ptokit as pto
-from ptokit.draw import LayoutMap, svg
+from ptokit.draw import LayoutMap, layout
 from ptokit.draw.text import elide
 from ptokit.types import dtypes
 from ptokit.types.dtypes import DType
@@ -49,13 +49,13 @@ TILES = list(tiles())
 @pytest.mark.parametrize("spec", TILES, ids=str)
 def test_the_formula_is_the_layout(spec: TileSpec) -> None:
     where = {"r": np.arange(spec.rows)[:, None], "c": np.arange(spec.cols)[None]}
-    offsets = np.broadcast_to(eval(svg(spec).formula(), where), (spec.rows, spec.cols))
+    offsets = np.broadcast_to(eval(layout(spec).formula(), where), (spec.rows, spec.cols))
     assert np.array_equal(offsets, offset_map(spec))
 
 
-@pytest.mark.parametrize("spec", [s for s in TILES if svg(s).boxed], ids=str)
+@pytest.mark.parametrize("spec", [s for s in TILES if layout(s).boxed], ids=str)
 def test_boxes_have_the_offsets_of_their_elements(spec: TileSpec) -> None:
-    drawn = svg(spec)
+    drawn = layout(spec)
     (ir, ic), (rows, cols) = drawn.box, drawn.blocks
     for br, bc in itertools.product(range(rows), range(cols)):
         box = offset_map(spec)[br * ir : (br + 1) * ir, bc * ic : (bc + 1) * ic]
@@ -64,11 +64,11 @@ def test_boxes_have_the_offsets_of_their_elements(spec: TileSpec) -> None:
 
 
 def test_places() -> None:
-    nz = svg(mat(dtypes.f16, 32, 64, **NZ))
+    nz = layout(mat(dtypes.f16, 32, 64, **NZ))
     place = nz.at(17, 40)
     assert place == (17, 40, 1304, 2608, False, (1, 2), 5, (1, 8))
     assert place.offset == offset_map(nz.spec)[17, 40]
-    fp4 = svg(tile(TileType.Vec, dtypes.e2m1, 2, 64)).at(1, 3)
+    fp4 = layout(tile(TileType.Vec, dtypes.e2m1, 2, 64)).at(1, 3)
     assert (fp4.offset, fp4.byte, fp4.high) == (67, 33, True)
     for row, col in ((32, 0), (0, 64), (-1, 0)):
         with pytest.raises(IndexError):
@@ -80,7 +80,7 @@ def test_places() -> None:
 def test_places_in_words() -> None:
     nz = LayoutMap(mat(dtypes.f16, 32, 64, **NZ), address=0x100)
     assert nz.where(17, 40) == ("(17, 40) is element 1304, byte 2608 = 0xa30, address 0xb30; row 1, column 8 of box #5")
-    assert "byte 33 = 0x21, high half" in svg(tile(TileType.Vec, dtypes.e2m1, 2, 64)).where(1, 3)
+    assert "byte 33 = 0x21, high half" in layout(tile(TileType.Vec, dtypes.e2m1, 2, 64)).where(1, 3)
 
 
 def test_what_a_layout_can_be_asked_of() -> None:
@@ -124,7 +124,7 @@ def test_what_is_left_out(count: int, room: int, keep: int | None, shown: list[i
 
 def test_every_element_of_a_small_tile_is_drawn() -> None:
     spec = mat(dtypes.f32, 16, 16, **NZ)
-    lines = svg(spec).text().splitlines()
+    lines = layout(spec).text().splitlines()
     grid = [re.findall(r"\d+", line) for line in lines[-16:]]
     assert [[int(n) for n in row[1:]] for row in grid] == offset_map(spec).tolist()
     assert [int(row[0]) for row in grid] == list(range(16))
@@ -132,7 +132,7 @@ def test_every_element_of_a_small_tile_is_drawn() -> None:
 
 
 def test_the_boxes_of_a_large_tile_are_drawn() -> None:
-    assert svg(mat(dtypes.f16, 32, 64, **NZ)).text().splitlines()[:12] == [
+    assert layout(mat(dtypes.f16, 32, 64, **NZ)).text().splitlines()[:12] == [
         "mat 32x64xf16 Nz, 4096 bytes",
         "boxes of 16 rows x 16 columns, 512 bytes each, stored column by column",
         "inside a box, elements are stored row by row",
@@ -149,7 +149,7 @@ def test_the_boxes_of_a_large_tile_are_drawn() -> None:
 
 
 def test_the_box_of_the_marked_element_is_drawn_in_detail() -> None:
-    text = svg(mat(dtypes.f16, 512, 1024, **ZN)).marked(203, 620).text()
+    text = layout(mat(dtypes.f16, 512, 1024, **ZN)).marked(203, 620).text()
     assert "box #806: rows 192–207, columns 608–623" in text
     offset = offset_map(mat(dtypes.f16, 512, 1024, **ZN))[203, 620]
     assert text.count(f"[{offset}]") == 1
@@ -160,28 +160,28 @@ def test_the_box_of_the_marked_element_is_drawn_in_detail() -> None:
 @pytest.mark.parametrize("spec", TILES, ids=str)
 @pytest.mark.parametrize("width", [60, 80])
 def test_grids_fit_the_width(spec: TileSpec, width: int) -> None:
-    for drawn in (svg(spec), svg(spec).marked(spec.rows - 1, spec.cols // 2)):
+    for drawn in (layout(spec), layout(spec).marked(spec.rows - 1, spec.cols // 2)):
         grids = drawn.text(width).split("\n\n", 1)[1]
         assert max(map(len, grids.splitlines())) <= width
 
 
 def test_a_tile_of_any_size_is_drawn_at_once() -> None:
     huge = mat(dtypes.f16, 10**9, 10**9, **NZ)
-    for drawn in (svg(huge), svg(huge).marked(10**9 - 1, 12345), svg(mat(dtypes.i8, 10**9, 10**9))):
+    for drawn in (layout(huge), layout(huge).marked(10**9 - 1, 12345), layout(mat(dtypes.i8, 10**9, 10**9))):
         assert len(drawn.text().splitlines()) < 60
         assert len(drawn.svg()) < 200_000
 
 
 def test_the_valid_region_is_told() -> None:
     spec = tile(TileType.Vec, dtypes.f32, 4, 64, 3, 8)
-    assert "valid region: rows 0–2, columns 0–7" in svg(spec).text()
-    assert "valid region" not in svg(tile(TileType.Vec, dtypes.f32, 4, 64)).text()
+    assert "valid region: rows 0–2, columns 0–7" in layout(spec).text()
+    assert "valid region" not in layout(tile(TileType.Vec, dtypes.f32, 4, 64)).text()
     one = tile(TileType.Vec, dtypes.f32, 4, 64, 1, 0)
-    assert "valid region: row 0, no columns" in svg(one).text()
+    assert "valid region: row 0, no columns" in layout(one).text()
 
 
 def test_show_prints_the_text_and_colour_where_it_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
-    drawn = svg(mat(dtypes.f32, 16, 16, **NZ)).marked(3, 9)
+    drawn = layout(mat(dtypes.f32, 16, 16, **NZ)).marked(3, 9)
     drawn.show()
     assert capsys.readouterr().out == drawn.text(80) == str(drawn)
     coloured = io.StringIO()
@@ -201,7 +201,7 @@ def texts(svg: str) -> list[str]:
 
 @pytest.mark.parametrize("spec", TILES, ids=str)
 def test_pictures_are_well_formed_and_show_everything_inside(spec: TileSpec) -> None:
-    root = ET.fromstring(svg(spec).marked(0, 0).svg())
+    root = ET.fromstring(layout(spec).marked(0, 0).svg())
     width, height = float(root.get("width", 0)), float(root.get("height", 0))
     for group in root.findall(f"{SVG}g"):
         dx, dy = map(float, re.findall(r"[\d.]+", group.get("transform", "")))
@@ -212,27 +212,27 @@ def test_pictures_are_well_formed_and_show_everything_inside(spec: TileSpec) -> 
 
 def test_a_picture_of_a_small_tile_has_every_offset() -> None:
     spec = mat(dtypes.f16, 32, 32, **ZN)
-    shown = texts(svg(spec).svg())
+    shown = texts(layout(spec).svg())
     assert set(map(str, range(1024))) <= set(shown)
-    fills = {node.get("fill") for node in ET.fromstring(svg(spec).svg()).iter(f"{SVG}rect")} - {"#ffffff"}
+    fills = {node.get("fill") for node in ET.fromstring(layout(spec).svg()).iter(f"{SVG}rect")} - {"#ffffff"}
     assert len(fills) == 4  # one colour per box
 
 
 def test_a_picture_of_a_large_tile_has_boxes_and_one_in_detail() -> None:
-    shown = texts(svg(mat(dtypes.f16, 32, 64, **NZ)).marked(17, 40).svg())
+    shown = texts(layout(mat(dtypes.f16, 32, 64, **NZ)).marked(17, 40).svg())
     assert {f"#{n}" for n in range(8)} <= set(shown)
     assert {"1280–1535", "box #5: rows 16–31, columns 32–47", "1280", "1535"} <= set(shown)
-    assert svg(mat(dtypes.f16, 32, 64)).svg().count('stroke-width="2.5"') == 0
+    assert layout(mat(dtypes.f16, 32, 64)).svg().count('stroke-width="2.5"') == 0
 
 
 def test_the_line_follows_memory() -> None:
     """Through a 16x16 Nz tile of two boxes: 15 jumps to the next row of 8 in each box, and one between the boxes."""
-    root = ET.fromstring(svg(mat(dtypes.f32, 16, 16, **NZ)).svg())
+    root = ET.fromstring(layout(mat(dtypes.f32, 16, 16, **NZ)).svg())
     jumps, runs = (node.get("d", "") for node in root.iter(f"{SVG}path"))
     assert (jumps.count("M"), runs.count("M")) == (31, 32)
 
 
 def test_a_notebook_gets_the_picture() -> None:
-    drawn = svg(mat(dtypes.f32, 16, 16, **NZ))
+    drawn = layout(mat(dtypes.f32, 16, 16, **NZ))
     assert drawn.svg() in drawn._repr_html_()
     assert repr(drawn) == "<layout of mat 16x16xf32 Nz, 1024 bytes>"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ptokit.draw import svg
+from ptokit.draw import layout
 from ptokit.types import dtypes
 from ptokit.types.enums import BLayout, SLayout, TileType
 from ptokit.types.tile import tile
@@ -27,4 +27,4 @@ def test_the_session_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_picture_of_the_page() -> None:
     spec = tile(TileType.Mat, dtypes.f32, 16, 16, blayout=BLayout.ColMajor, slayout=SLayout.RowMajor)
-    assert (DOCS / "images" / "nz.svg").read_text(encoding="utf-8") == svg(spec).svg() + "\n"
+    assert (DOCS / "images" / "nz.svg").read_text(encoding="utf-8") == layout(spec).svg() + "\n"

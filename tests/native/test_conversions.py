@@ -10,7 +10,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptokit.backends.native import code, compiler, conversions
+from ptokit.backends.native import code as llvm
+from ptokit.backends.native import compiler, conversions
 from ptokit.backends.native.code import Code
 from ptokit.backends.native.conversions import by_table, table_of
 from ptokit.backends.native.primitives import Maker
@@ -57,10 +58,10 @@ def native(source: DType, target: DType, rounding: RoundMode, saturate: bool, co
 
     maker = Maker(code, LANES, helpers.setdefault, table)
     with code.loop("%count", LANES) as i:
-        kind = code.many(LANES, code.storage(source))
+        kind = llvm.many(LANES, llvm.storage(source))
         x = maker.narrow(source, code.load(kind, code.at("%from", code.mul(i, source.size)), source.size))
         y = conversions.convert(maker, source, target, rounding, saturate, x).narrow
-        kind = code.many(LANES, code.storage(target))
+        kind = llvm.many(LANES, llvm.storage(target))
         code.store(kind, y, code.at("%to", code.mul(i, target.size)), target.size)
     code.leave("ret i32 0")
     text = "\n".join([*helpers.values(), *(code.text(HEAD.format(n)) for n in ("run", "scan"))])
@@ -72,7 +73,7 @@ def native(source: DType, target: DType, rounding: RoundMode, saturate: bool, co
 
 @pytest.mark.parametrize("source", TYPES, ids=str)
 def test_every_pair(source: DType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(code, "F16C", compiler.has("f16c"))
+    monkeypatch.setattr(llvm, "F16C", compiler.has("f16c"))
     codes = numbers(source)
     for target, rounding, saturate in itertools.product(TYPES, MODES, (False, True)):
         if source is target or not conversions.known(source, target, rounding, saturate):

@@ -323,7 +323,7 @@ def fused(a: Array, b: Array, c: Array, out: np.ndarray | None = None) -> Array:
         return np.add(a * b, c, out=out)
     dtype = from_numpy(a.dtype)
     assert dtype is not None, a.dtype
-    return give(narrow(fused(a, np.asarray(b), c), dtype), out)
+    return give(narrow(fused_to_odd(a, np.asarray(b), c), dtype), out)
 
 
 # A number of the program as an element of a tile.
