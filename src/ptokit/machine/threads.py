@@ -321,7 +321,7 @@ class Threads:
         return _values(raw, kind) if len(where) == self.count or len(where) == 1 else self._full(_values(raw, kind), on)
 
     def write(self, place: Place, offset: np.ndarray | int, values: np.ndarray) -> None:
-        """Write elements; of several lanes the last one stays."""
+        """Write elements; where several lanes write one element, the last lane wins."""
         kind = kind_of_element(place.dtype)
         values = self.spread(values.astype(kind.array, copy=False))[self.active]
         memory, where, _ = self._found(place, offset, kind, Access(True, values=values), narrow=True)
