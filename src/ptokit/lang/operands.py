@@ -95,7 +95,8 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any], events: 
         arg = positional[0]
         left = [a for a in instr.attrs if a.name not in attrs]
         attr = next((a for a in left if isinstance(arg, Enum) and isinstance(arg, a.members or a.kind)), None)
-        operand = None if attr is not None else _next_operand(free, arg, len(positional))
+        left_over = sum(not isinstance(each, Enum) for each in positional)
+        operand = None if attr is not None else _next_operand(free, arg, left_over)
         if operand is None:
             if attr is None and not left:
                 raise refusal(rules.CALL, f"{instr.signature} takes no further argument {shown(arg)}")

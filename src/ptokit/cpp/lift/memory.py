@@ -136,6 +136,8 @@ class Memory:
             raise Unliftable(POINTER, f"global memory is needed, and the address is that of {where}", _CHOSEN)
         value = self._argument(p.root, element)
         offset = self.offset(p, element.size)
+        if element.packed and offset != 0:  # bytes, which hold two elements each
+            offset = 2 * offset if isinstance(offset, int) else self.numbers.binary("muli", offset, self.at(2))
         if offset != 0:
             operands = {"ptr": value, "offset": self.at(offset)}
             value = self.trace.emit("pto.addptr", operands, results=[value.type]).result

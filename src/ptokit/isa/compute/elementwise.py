@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import and_, or_, xor
 
 from ptokit.diagnostics import family
+from ptokit.targets import A5
 from ptokit.types.enums import Pipe, TileType
 
 from ..checks.compiling import Message
@@ -17,6 +18,7 @@ from ..meaning.expressions import (
     exp,
     floor_mod,
     fmod,
+    fused,
     log,
     maximum,
     minimum,
@@ -224,10 +226,10 @@ TFUSEDMULADDRELU = accumulate("TFUSEDMULADDRELU", relu(SRC0 * DST + SRC1), types
 
 
 def _axpy(o: Site) -> Expr:
-    """Where the types differ both factors are widened before the product."""
-    if o.src.dtype is o.dst.dtype:
-        return SRC * SCALAR + DST
-    return Convert(SRC, "dst") * Convert(SCALAR, "dst") + DST
+    """Where the types differ both factors are widened before the product, which a5 does not round."""
+    same = o.src.dtype is o.dst.dtype
+    x, factor = (SRC, SCALAR) if same else (Convert(SRC, "dst"), Convert(SCALAR, "dst"))
+    return fused(x, factor, DST) if o.target.is_a(A5) else x * factor + DST
 
 
 TAXPY = computed(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ptokit.diagnostics import ALL_TARGETS, Doubt, family
+from ptokit.targets import A2A3
 from ptokit.types.dtypes import dtype, i32
 
 from ..checks.compiling import DEVICES, Message
@@ -27,10 +28,8 @@ from ..meaning.expressions import (
     Axis,
     Convert,
     Coordinate,
-    Count,
     Element,
     Expr,
-    Extent,
     Index,
     Reinterpret,
     equal,
@@ -75,6 +74,17 @@ def CONC_COM_02(o: Site) -> Message:
     return Doubt(message) if message and reach and o.target.is_device else message
 
 
+def _together(o: Site) -> Message:
+    """A message if the columns of the sources are not those of dst; a doubt where they fit: the device moves all."""
+    total = o.src0.vc + o.src1.vc
+    says = f"{o:src0} and {o:src1} have {total} valid columns together, {o:dst} has "
+    if total > o.dst.cols:
+        return says + str(o.dst.cols)
+    if o.target.is_a(A2A3) or not known(total, o.dst.vc) or total == o.dst.vc:
+        return None
+    return Doubt(says + str(o.dst.vc)) if o.target.is_device else says + str(o.dst.vc)
+
+
 RULES = (
     CONC_COM_01,
     CONC_COM_02,
@@ -100,11 +110,7 @@ RULES = (
     )(
         "The valid columns of the sources together are those of dst; on a2a3 they must fit its columns.",
         "if idx0 is None",
-        "total = src0.vc + src1.vc",
-        "total <= dst.cols",
-        "{src0} and {src1} have {total} valid columns together, {dst} has {dst.cols}",
-        "total == dst.vc if not target.is_a(A2A3)",
-        "{src0} and {src1} have {total} valid columns together, {dst} has {dst.vc}",
+        _together,
     ),
     _rule(
         "CONC-A5-01",
@@ -232,6 +238,14 @@ def INTLV_03(o: Site) -> Message:
     return None
 
 
+def _odd(o: Site) -> Message:
+    """A message for an odd number of columns; a doubt where the device does what the instruction says."""
+    if not (o.has("src1") and known(o.src0.vc) and o.src0.vc % 2):
+        return None
+    message = f"{o.src0.vc} valid columns are no pairs"
+    return Doubt(message) if o.target.is_device else message
+
+
 INTERLEAVE_RULES = (
     _rule(
         "INTLV-01",
@@ -253,8 +267,7 @@ INTERLEAVE_RULES = (
     )(
         "Sources and destinations have equal valid regions with an even number of columns.",
         lambda o: valid_differs(o, *_TILES) if o.has("src1") else None,
-        "src0.vc % 2 == 0 if src1 and known(src0.vc)",
-        "{src0.vc} valid columns are no pairs",
+        _odd,
     ),
     _rule(
         "INTLV-04",
@@ -318,14 +331,17 @@ PACK_RULES = (
 _ROW, _J = Axis(i=1), Coordinate("column", i32)
 
 
-def _by_turns() -> Lane:
-    """Rows have an even number of columns, so that both halves begin with src0."""
+def _by_turns(o: Site) -> Lane | None:
+    """Both halves begin with src0, the second one at half of the columns, rounded down."""
+    cols = o.src0.vc
+    if not known(cols):
+        return None
 
-    def half(start: Count) -> Expr:
+    def half(start: int) -> Expr:
         at = Index(_ROW, Axis(j=1, plus=start, over=2))
         return select(equal(_J & 1, 1), Element("src1", at), Element("src0", at))
 
-    return Lane((Write("dst0", half(0)), Write("dst1", half(Extent("src0", "vc")))), over="dst0")
+    return Lane((Write("dst0", half(0)), Write("dst1", half(cols // 2 * 2))), over="dst0")
 
 
 def _apart(o: Site) -> Lane | None:
@@ -350,7 +366,7 @@ TINTERLEAVE = instruction(
         (dst("dst1"), dst("dst0"), src("src1"), src("src0")),
         form=TextForm(orders={LEVEL2: "src0 src1 -> dst0 dst1"}),
         rules=INTERLEAVE_RULES,
-        meaning=_by_turns(),
+        meaning=_by_turns,
         source="compute-layout-irregular 1.8",
     )
 )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import define, family
+from ptokit.diagnostics import Doubt, define, family
 from ptokit.diagnostics.rules import need
 from ptokit.targets import A5
+from ptokit.types.enums import MaskAxis
 
 from ..checks.compiling import DEVICES, Message
 from ..checks.tiles import boxed_or_columns, differ, missing, not_of, not_plain, not_vec, overlapping
 from ..operands import BF16, I6, I8, INT16_32, INT64, F, types_of
-from ..site import Site
+from ..site import Site, known
 
 # Rules of TGATHER and TGATHERB (compute-layout-irregular 2.2 and 2.3).
 
@@ -271,6 +272,18 @@ def TSCAT_COM_01(o: Site) -> Message:
     return differ(o, "dst", "src") or not_of(o, allowed, "dst")
 
 
+def _spread(o: Site) -> Message:
+    """A message if dst is not valid where the mask spreads the source to; a doubt where all of it lies in dst."""
+    times = o.mask.period
+    rows, cols = (times * o.src.vr, o.src.vc) if o.axis is MaskAxis.Col else (o.src.vr, times * o.src.vc)
+    if (o.dst.vr == rows and o.dst.vc == cols) or not known(rows, cols, o.dst.vr, o.dst.vc):
+        return None
+    says = f"{o:src} is valid in {o.src.vr}x{o.src.vc}; with {o.mask.name}"
+    message = f"{says} {o:dst} is {rows}x{cols}, not {o.dst.vr}x{o.dst.vc}"
+    fits = rows <= o.dst.rows and cols <= o.dst.cols
+    return Doubt(message) if fits and o.target.is_device else message
+
+
 SCATTER_RULES = (
     TSCAT_COM_01,
     _rule(
@@ -307,13 +320,14 @@ SCATTER_RULES = (
         "TSCATTER(Tile(Vec, f32, 16, 64), Tile(Vec, f32, 16, {32|64}), mask=MaskPattern.P0101)",
         evidence="device assertion",
     )(
-        "By mask, dst is valid in the source's region, spread by the mask's period along its axis.",
+        """By mask, dst is valid in the source's region, spread by the mask's period along its axis.
+
+        Decision: The devices clear all of dst and write what is valid in the source, wherever dst is valid.
+        """,
         "if idx is None",
         "mask is not None",
         "neither an index tile nor a mask pattern says where the elements go",
-        "wanted = (mask.period * src.vr, src.vc) if axis is MaskAxis.Col else (src.vr, mask.period * src.vc)",
-        "dst.vr == wanted[0] and dst.vc == wanted[1]",
-        "{src} is valid in {src.vr}x{src.vc}; with {mask.name} {dst} is {wanted[0]}x{wanted[1]}, not {dst.vr}x{dst.vc}",
+        _spread,
     ),
     _rule(
         "TSCAT-COM-07",

@@ -42,7 +42,7 @@ from .checks import (
     word,
     words,
 )
-from .footprint import position
+from .footprint import operand_extent, position
 from .rules import A23_ACC_TYPES, acc_to_mat, unsupported
 from .rules_a5 import ACC_TYPES
 from .text_rules import EXTRACT_TEXT_RULES
@@ -338,7 +338,7 @@ _CPU = {"targets": ("cpu",)}
     on="cpu",
 )
 def EXTR_COM_02(o: Site) -> Message:
-    """The window lies in the source: all of dst for mat and acc sources, its valid region for vec sources and cpu."""
+    """The window lies in the source: what arrives in operand buffers from mat, the valid region of dst elsewhere."""
     s, d = o.src, o.dst
     row, col = position(o)
     if is_conv(s):
@@ -346,7 +346,7 @@ def EXTR_COM_02(o: Site) -> Message:
     if not o.target.is_device:
         size = (s.vr, s.vc) if dual(o) and s.loc is Acc else (d.vr, d.vc)
         return outside((row, col), size, (s.vr, s.vc))
-    size = (d.vr, d.vc) if s.loc is Vec else (d.rows, d.cols)
+    size = operand_extent(o) if s.loc is Mat else (d.vr, d.vc)
     return outside((row, col), size, (s.rows, s.cols))
 
 

@@ -33,8 +33,8 @@ constexpr const char* dtype_name() {
     else if constexpr (std::is_same_v<U, float8_e5m2_t>) return "f8E5M2";
     else if constexpr (std::is_same_v<U, float8_e8m0_t>) return "f8E8M0FNU";
     else if constexpr (std::is_same_v<U, hifloat8_t>) return "!pto.hif8";
-    else if constexpr (std::is_same_v<U, float4_e2m1x2_t>) return "!pto.f4E2M1x2";
-    else if constexpr (std::is_same_v<U, float4_e1m2x2_t>) return "!pto.f4E1M2x2";
+    else if constexpr (std::is_same_v<U, float4_e2m1x2_t>) return "e2m1";
+    else if constexpr (std::is_same_v<U, float4_e1m2x2_t>) return "e1m2";
     else if constexpr (std::is_same_v<U, int4b_t>) return "i4";
     else if constexpr (std::is_same_v<U, bool>) return "i1";
     else if constexpr (std::is_integral_v<U> && std::is_signed_v<U>)
