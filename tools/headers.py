@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from ptokit.cpp.lift.instructions import OF_LANGUAGE, PIPES, enumerations, instruction_names, tags
+from ptokit.cpp.lift.library import OF_LANGUAGE, PIPES, enumerations, instruction_names, tags
 
 HEADERS = Path(__file__).parents[1] / "src" / "ptokit" / "cpp" / "headers"
 MADE = "// Made by tools/headers.py.\n#pragma once\n"
@@ -71,7 +71,7 @@ def enumerations_header() -> str:
 def instructions_header() -> str:
     """A function for every instruction."""
     lines = [f"PTOKIT_INSTRUCTION({name})" for name in instruction_names()]
-    return "\n".join([MADE + "#include <ptokit/machine.hpp>\n\nnamespace pto {", *lines, "}  // namespace pto\n"])
+    return "\n".join([MADE + "#include <ptokit/transfers.hpp>\n\nnamespace pto {", *lines, "}  // namespace pto\n"])
 
 
 def texts() -> dict[Path, str]:
@@ -82,6 +82,7 @@ def texts() -> dict[Path, str]:
     }
     for name in LIBRARY.split():
         made[HEADERS / "pto" / "common" / f"{name}.hpp"] = MADE + "#include <pto/pto-inst.hpp>\n"
+    made[HEADERS / "pto" / "common" / "debug.h"] = MADE + "#include <pto/pto-inst.hpp>\n"
     for target, names in BY_TARGET.items():
         for name in names.split():
             made[HEADERS / "pto" / "npu" / target / f"{name}.hpp"] = MADE + "#include <pto/pto-inst.hpp>\n"

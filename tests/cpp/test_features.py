@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ptokit
+from ptokit.diagnostics import DiagnosticError
 
 pytestmark = pytest.mark.usefixtures("compiler")
 TARGETS = ("a2a3", "a5")
@@ -75,3 +76,61 @@ def test_text_form_is_the_same_program(kernels: Path, x: np.ndarray) -> None:
     y = np.zeros_like(x)
     ptokit.run(text, [x, y, 4])
     assert y.tobytes() == expected("table", x).tobytes()
+
+
+def lifted(tmp_path: Path, body: str, target: str = "a5") -> str:
+    """The `.pto` text of a kernel of three pointers with a body."""
+    path = tmp_path / "kernel.cpp"
+    head = "#include <pto/pto-inst.hpp>\nusing namespace pto;\n__global__ AICORE void k(__gm__ float* x) {\n"
+    path.write_text(head + body + "}\n")
+    return ptokit.cpp(path, target=target)["k"].to_pto()
+
+
+def test_tiles_of_convolutions_are_known_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.cpp"
+    path.write_text(
+        "#include <pto/pto-inst.hpp>\nusing namespace pto;\n"
+        "__global__ AICORE void k(__gm__ float* y, __gm__ float* x) {\n"
+        "ConvTile<TileType::Vec, float, 512, Layout::NC1HWC0, ConvTileShape<1, 1, 2, -1, 8>> t(8);\n"
+        "Tile<TileType::Vec, float, 2, 64> all;\nTASSIGN(t, 0x100);\nTASSIGN(all, 0x100);\n"
+        "GlobalTensor<float, Shape<1, 1, 2, 8, 8>, Stride<128, 128, 64, 8, 1>, Layout::NC1HWC0> g(x);\n"
+        "GlobalTensor<float, Shape<1, 1, 1, 2, 64>, Stride<1, 1, 1, 64, 1>> out(y);\n"
+        "TTRANS(all, t, all);\nTSTORE(out, all);\n}\n"
+    )
+    with pytest.raises(DiagnosticError, match="transposed into a convolution tile"):
+        ptokit.cpp(path, target="a5")["k"](np.zeros(128, np.float32), np.zeros(128, np.float32))
+
+
+def test_pairs_of_4_bits_count_as_two(tmp_path: Path) -> None:
+    text = lifted(
+        tmp_path,
+        "auto p = (__gm__ float4_e2m1x2_t*)x + 32;\n"
+        "Tile<TileType::Vec, float4_e2m1x2_t, 4, 64> t;\nTASSIGN(t, 0);\n"
+        "GlobalTensor<float4_e2m1x2_t, Shape<1, 1, 1, 4, 64>, Stride<1, 1, 1, 64, 1>> g(p);\nTLOAD(t, g);\n",
+    )
+    assert "4x64xf4E2M1" in text.replace("FN", "")
+    assert "64" in next(line for line in text.splitlines() if "addptr" in line or "constant 64" in line)
+
+
+def test_transfers_by_address(tmp_path: Path) -> None:
+    text = lifted(
+        tmp_path,
+        "Tile<TileType::Mat, float, 16, 16> m;\nTile<TileType::Vec, float, 16, 16> v;\n"
+        "TASSIGN(m, 0);\nTASSIGN(v, 0x400);\n"
+        "create_cbuf_matrix((__cbuf__ uint16_t*)__cce_get_tile_ptr(m.data()), 1 | 32 << 16, 0);\n"
+        "copy_cbuf_to_ubuf(v.data(), m.data(), 0, 1, 32, 0, 0);\n",
+    )
+    assert "copy_cbuf_to_ubuf" in text
+    assert "create_cbuf_matrix" in text
+
+
+def test_scratch_may_say_more_than_it_holds(tmp_path: Path) -> None:
+    tiles = (
+        "Tile<TileType::Vec, float, 4, 64> a;\nTile<TileType::Vec, float, 4, 1, BLayout::ColMajor, 1, 1> unused;\n"
+        "Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor, 4, 1> r;\n"
+        "Tile<TileType::Vec, float, 4, 32, BLayout::RowMajor, 4, 64> b;\n"
+        "TASSIGN(a, 0);\nTASSIGN(r, 0x1000);\nTASSIGN(b, 0x2000);\n"
+    )
+    assert "pto.trowmax" in lifted(tmp_path, tiles + "TROWMAX(r, a, b);\n", "a2a3")
+    with pytest.raises(DiagnosticError, match="4x64 are valid in a tile of 4x32"):
+        lifted(tmp_path, tiles + "TADD(b, b, b);\n")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ptokit.cpp.lift.instructions import enumerations, instruction_names, meant
+from ptokit.cpp.lift.library import enumerations, instruction_names, meant
 from ptokit.types.enums import PadValue, RoundMode
 
 ROOT = Path(__file__).parents[2]

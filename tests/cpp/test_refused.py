@@ -139,3 +139,16 @@ __global__ AICORE void kernel(__gm__ float* x) {
 """
     (found,) = refused(text, tmp_path)
     assert (found.rule, found.location.line) == ("CPP-MEMORY", 6)
+
+
+@pytest.mark.usefixtures("compiler")
+def test_what_is_declared_only_is_refused_where_it_is_used(tmp_path: Path) -> None:
+    text = (
+        "#include <pto/pto-inst.hpp>\n"
+        "__global__ AICORE void k(__gm__ float* x) {\n"
+        "    copy_cbuf_to_gm(x, nullptr, 0, 1, 1, 0, 0);\n"
+        "}\n__global__ AICORE void other(__gm__ float* x) { pipe_barrier(PIPE_ALL); }\n"
+    )
+    (found,) = refused(text, tmp_path)
+    assert (found.rule, found.location.line) == ("CPP-CALL", 3)
+    assert "copy_cbuf_to_gm" in found.message

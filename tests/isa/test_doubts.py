@@ -403,3 +403,71 @@ def test_a_column_times_a_number_on_a2a3() -> None:
     x = np.arange(16, dtype=np.float32)
     doubles_a_column[1](x)
     assert (x == np.arange(16) * 2).all()
+
+
+@pto.kernel(target="a5")
+def odd_halves(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], z: pto.Ptr[pto.f32]) -> None:
+    tiles = [pto.Tile(pto.TileType.Vec, pto.f32, 8, 16, valid_col=15, addr=a * 1024) for a in range(4)]
+    for tile, memory in zip(tiles, (x, y)):
+        pto.TLOAD(tile, pto.GlobalTensor(memory, (8, 15), (16, 1)))
+    pto.TINTERLEAVE(tiles[3], tiles[2], tiles[1], tiles[0])
+    for k, tile in enumerate(tiles[2:]):
+        pto.TSTORE(pto.GlobalTensor(z + k * 128, (8, 15), (16, 1)), tile)
+
+
+@pytest.mark.filterwarnings("ignore::ptokit.KernelWarning")
+def test_odd_rows_are_interleaved_from_half_of_their_columns_on() -> None:
+    x = np.arange(128, dtype=np.float32).reshape(8, 16)
+    y, z = -x, np.zeros((2, 8, 16), np.float32)
+    odd_halves[1](x, y, z)
+    for k, start in enumerate((0, 7)):
+        want = np.stack((x[:, start : start + 8], y[:, start : start + 8]), axis=2).reshape(8, 16)[:, :15]
+        assert (z[k, :, :15] == want).all()
+
+
+@pto.kernel(target="a5")
+def spread(x: pto.Ptr[pto.f32], z: pto.Ptr[pto.f32], w: pto.Ptr[pto.f32]) -> None:
+    small, large, wide = (
+        pto.Tile(pto.TileType.Vec, pto.f32, rows, cols, addr=a)
+        for rows, cols, a in ((4, 8, 0), (16, 16, 1024), (4, 24, 4096))
+    )
+    pto.TLOAD(small, pto.GlobalTensor(x, (4, 8)))
+    pto.TSCATTER(large, small, mask=pto.MaskPattern.P0101, axis=pto.MaskAxis.Col)
+    pto.TLOAD(wide, pto.GlobalTensor(w, (4, 24)))
+    pto.TCONCAT(wide, small, small)
+    pto.TSTORE(pto.GlobalTensor(z, (16, 16)), large)
+    pto.TSTORE(pto.GlobalTensor(w, (4, 24)), wide)
+
+
+@pytest.mark.filterwarnings("ignore::ptokit.KernelWarning")
+def test_larger_tiles_are_cleared_by_scatters_and_kept_by_concatenations() -> None:
+    x = np.arange(1, 33, dtype=np.float32).reshape(4, 8)
+    z, w = np.full((16, 16), -1, np.float32), np.full((4, 24), -1, np.float32)
+    spread[1](x, z, w)
+    want = np.zeros((16, 16), np.float32)
+    want[0:8:2, :8] = x
+    assert (z == want).all()
+    assert (w == np.concatenate((x, x, np.full((4, 8), -1)), axis=1)).all()
+
+
+def axpy(x: pto.Ptr[pto.f16], y: pto.Ptr[pto.f16], a: float) -> None:
+    left, right = (pto.Tile(pto.TileType.Vec, pto.f16, 8, 64, addr=k * 1024) for k in range(2))
+    pto.TLOAD(left, pto.GlobalTensor(x, (8, 64)))
+    pto.TLOAD(right, pto.GlobalTensor(y, (8, 64)))
+    pto.TAXPY(right, left, a)
+    pto.TSTORE(pto.GlobalTensor(y, (8, 64)), right)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+def test_a5_rounds_axpy_once(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PTOKIT_BACKEND", backend)
+    random = np.random.default_rng(3)
+    x, y = (random.standard_normal((8, 64)).astype(np.float16) for _ in range(2))
+    factor = np.float16(1.2998)
+    once = (x.astype(np.float64) * np.float64(factor) + y).astype(np.float16)
+    twice = (x * factor + y).astype(np.float16)
+    assert (once != twice).any()
+    for name, want in (("a5", once), ("a2a3", twice)):
+        result = y.copy()
+        pto.kernel(target=name)(axpy)[1](x, result, float(factor))
+        assert (result == want).all()

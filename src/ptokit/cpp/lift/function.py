@@ -137,7 +137,7 @@ class _FunctionLift:
                 if instruction.op == "call" and instruction.word in ("@ptokit_view", "@ptokit_pointer"):
                     type = self.module.text(instruction.operands[0].text[1:]).split()[0]
                     for root in self.roots.of(instruction.operands[1].text):
-                        if type != "?":
+                        if type not in ("?", "conv"):
                             viewed.setdefault(root.position, dtype(type))
                 for text, of, _ in accessed(instruction):
                     for root in self.roots.of(text) if of and of != "ptr" else ():

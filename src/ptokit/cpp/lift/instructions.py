@@ -5,35 +5,26 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Callable, Mapping
-from enum import Enum
-from functools import cache
 from typing import Any
 
 from ptokit import lang
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir import Block, Op, Value
-from ptokit.isa.order.sync_rules import TAG_PIPE, tag_pipe
-from ptokit.isa.table import TABLE, Instr, Kind
-from ptokit.lang.intrinsics import intrinsic
+from ptokit.isa.table import TABLE, Instr, Kind, Role
+from ptokit.lang.functions import ConvTile
+from ptokit.lang.intrinsics import castptr, intrinsic
 from ptokit.lang.operands import bind, scalar_type_of
-from ptokit.lang.scalar import Scalar, cast
+from ptokit.lang.scalar import Scalar, cast, number
 from ptokit.lang.tensors import GlobalTensor, Pointer
 from ptokit.lang.tiles import Tile
 from ptokit.targets import A5
-from ptokit.types import enums
 from ptokit.types.dtypes import dtype
 from ptokit.types.enums import (
     BLayout,
     CompactMode,
     Layout,
-    MaskAxis,
-    MxGroupAxis,
-    MxQuantAlg,
     PadValue,
     Pipe,
-    QuantScaleAlg,
-    QuantType,
-    RoundMode,
     SLayout,
     TileType,
 )
@@ -43,186 +34,10 @@ from ptokit.types.values import Scalar as ScalarType
 
 from ..compiler import arguments
 from ..llvm import Instruction, Module, Operand
-from ..rules import CALL, OPERANDS, OPTION, Unliftable
+from ..rules import CALL, OPERANDS, OPTION, POINTER, Unliftable
+from .library import OF_LANGUAGE, as_in_table, meant
 from .memory import NULL, Memory
 from .numbers import Lifting, Numbers
-
-# The enumerations of the C++ library: their names and numbers, and what each enumerator is here.
-
-
-Enumerators = Mapping[str, tuple[int, Any]]
-"""Enumerators of one enumeration by name: the number in C++, and the value here; None for what chooses nothing here."""
-
-_PRECISION = {"DEFAULT": (0, None), "HIGH_PRECISION": (1, None)}
-_BYTES = {f"BYTE_{k}": (k, k) for k in range(4)}
-
-OF_CPP: dict[str, Enumerators] = {
-    "RoundMode": {
-        "CAST_NONE": (0, RoundMode.NONE),
-        "CAST_RINT": (1, RoundMode.CAST_RINT),
-        **{f"CAST_{mode.name}": (mode.value, mode) for mode in RoundMode if 2 <= mode.value <= 6},
-    },
-    "QuantType": {
-        name: (number, enums.QuantType[name])
-        for number, name in enumerate(("MXFP8", "MXFP4_E2M1", "INT8_SYM", "INT8_ASYM"))
-    },
-    "ScatterAtomicOp": {
-        "None": (0, enums.ScatterAtomicOp.NONE),
-        **{op.name: (op.value, op) for op in enums.ScatterAtomicOp if op.value},
-    },
-    "AccPhase": {"Unspecified": (0, None), "Unknown": (0, None), "Partial": (2, None), "Final": (3, None)},
-    "GatherAxis": {"GATHER_ROW": (0, MaskAxis.Row), "GATHER_COL": (1, MaskAxis.Col)},
-    "ScatterAxis": {"SCATTER_ROW": (0, MaskAxis.Row), "SCATTER_COL": (1, MaskAxis.Col)},
-    "HistByte": _BYTES,
-    "TFillPadMode": {"Normal": (0, ""), "InPlace": (1, "_INPLACE"), "Expand": (2, "_EXPAND")},
-    "TileLayoutCustom": {name: (k, None) for k, name in enumerate(("ND", "DN", "NZ", "ZN", "ZZ", "NONE"))},
-    "TCopyMode": {"SHALLOW_COPY": (0, None), "DEEP_COPY": (1, None)},
-    **{f"{name}Algorithm": _PRECISION for name in "Pow Div Sqrt Rsqrt Recip Exp Log Fmod FmodS Rem RemS".split()},
-}
-"""Enumerations whose names or numbers are not those of `ptokit.types.enums`. Algorithms and phases choose how exactly,
-or when, the device computes what results here in any case."""
-
-OF_LANGUAGE: dict[str, tuple[str, ...]] = {
-    "event_t": (*(f"EVENT_ID{k}" for k in range(8)), "EVENT_ID_MAX"),
-    "dcci_t": ("SINGLE_CACHE_LINE", "ENTIRE_DATA_CACHE"),
-    "dcci_to_t": ("CACHELINE_ALL", "CACHELINE_UB", "CACHELINE_OUT", "CACHELINE_ATOMIC"),
-    "mem_dsb_t": ("DSB_ALL", "DSB_DDR", "DSB_UB", "DSB_SEQ"),
-}
-"""Enumerations of the device compiler, which are in no namespace."""
-
-PIPES = tuple(Pipe)
-"""Pipes by the number that ptokit's headers give them."""
-
-
-@cache
-def enumerations() -> dict[str, Enumerators]:
-    """All enumerations of the library's namespace."""
-    found: dict[str, Enumerators] = {}
-    for module in (enums,):
-        for name, kind in vars(module).items():
-            of_it = isinstance(kind, type) and issubclass(kind, Enum) and kind.__module__ == module.__name__
-            if of_it and kind is not Pipe and len(kind):
-                found[name] = {member.name: (int(member.value), member) for member in kind}
-    return found | OF_CPP
-
-
-def meant(enumeration: str, number: int) -> Any:
-    """What an enumerator is here. Raises `KeyError` for a number that no enumerator has."""
-    if enumeration == "Pipe":
-        return PIPES[number]
-    if enumeration in OF_LANGUAGE:
-        return number
-    if enumeration == "PadValue" and number >> 32:
-        return number
-    for value, member in enumerations()[enumeration].values():
-        if value == number:
-            return member
-    raise KeyError(number)
-
-
-OF_HEADERS = frozenset("TASSIGN TRESHAPE TSUBVIEW TSYNC TGETVAL TSETVAL TPUSH TPOP TFREE TALLOC SYNCALL TRAP".split())
-"""Instructions that the headers write by hand, or that C++ has as methods."""
-
-
-def instruction_names() -> list[str]:
-    """The instructions that are functions of the library, each once."""
-    names = (instr.name for instr in TABLE.values() if instr.run is not None)
-    of_library = (name for name in names if name.isupper() and "." not in name and name not in OF_HEADERS)
-    found = (name for name in of_library if not name.startswith(("PRINT", "MAKE_")))
-    return sorted({*found, "TPAIRREDUCESUM"})
-
-
-def tags() -> dict[str, Pipe | None]:
-    """The operations that events name, with their pipes."""
-    names = sorted({*TAG_PIPE, *instruction_names()})
-    return {name: tag_pipe(name) for name in names}
-
-
-# Calls whose operands C++ gives in another order than the table, or whose form has a name of its own there.
-
-
-Call = tuple[str, list[Any]]
-
-
-def as_in_table(name: str, args: list[Any]) -> Call:
-    """The instruction of the table that a call means, and its operands in the order of the table."""
-    adapt = _FORMS.get(name)
-    return (name, args) if adapt is None else adapt(name, args)
-
-
-def _tiles(args: list[Any]) -> list[Tile]:
-    return [arg for arg in args if isinstance(arg, Tile)]
-
-
-def _direction(name: str, args: list[Any]) -> Call:
-    """TCI's direction is a number."""
-    return name, [*args[:2], *(bool(arg) if isinstance(arg, int) else arg for arg in args[2:])]
-
-
-def _accumulated(name: str, args: list[Any]) -> Call:
-    """Of three operands: it adds to its destination."""
-    return name, [args[0], *args] if len(_tiles(args)) == 3 else args
-
-
-def _scaled(name: str, args: list[Any]) -> Call:
-    """With an accumulator in the second place, or a bias in the last."""
-    tiles = _tiles(args)
-    if len(tiles) == 6:
-        return (f"{name}_ACC" if tiles[1].loc is TileType.Acc else f"{name}_BIAS"), args
-    return name, args
-
-
-def _extreme(name: str, args: list[Any]) -> Call:
-    """With values: (values, indices, source, scratch)."""
-    if len(_tiles(args)) == 4:
-        values, indices, source, scratch = args[:4]
-        return name, [indices, source, scratch, values, *args[4:]]
-    return name, args
-
-
-def _quantised(name: str, args: list[Any]) -> Call:
-    """In blocks with a shared exponent, or to integers: (destination, source, scale, scratch, offset)."""
-    blocks = any(isinstance(arg, MxQuantAlg | QuantScaleAlg | MxGroupAxis) for arg in args)
-    blocks = blocks or any(arg in (QuantType.MXFP8, QuantType.MXFP4_E2M1) for arg in args if isinstance(arg, QuantType))
-    tiles = _tiles(args)
-    if blocks or len(tiles) > 5:
-        return f"{name}_MX", args
-    if len(tiles) == 5:
-        rest = [arg for arg in args if not isinstance(arg, Tile)]
-        return name, [*tiles[:3], tiles[4], tiles[3], *rest]
-    return name, args
-
-
-def _extracted(name: str, args: list[Any]) -> Call:
-    """Two destinations; a third tile with the numbers of a quantisation is something else."""
-    tiles = _tiles(args)
-    two = len(tiles) == 3 and tiles[2].loc is not TileType.Scaling
-    return (f"{name}2" if two else name), args
-
-
-def _histogram(name: str, args: list[Any]) -> Call:
-    """The byte that is counted is said by its number only."""
-    return name, [*_tiles(args), True, *(arg for arg in args if isinstance(arg, int))]
-
-
-def _paired(name: str, args: list[Any]) -> Call:
-    return "TPairReduceSum", args
-
-
-_FORMS: dict[str, Callable[[str, list[Any]], Call]] = {
-    "TCI": _direction,
-    **dict.fromkeys(("TMATMUL_ACC", "TGEMV_ACC"), _accumulated),
-    **dict.fromkeys(("TMATMUL_MX", "TGEMV_MX"), _scaled),
-    **dict.fromkeys(("TROWARGMAX", "TROWARGMIN", "TCOLARGMAX", "TCOLARGMIN"), _extreme),
-    "TQUANT": _quantised,
-    "TEXTRACT": _extracted,
-    "THISTOGRAM": _histogram,
-    "TPAIRREDUCESUM": _paired,
-}
-
-
-# What ptokit's headers tell: instructions with their operands, bound and recorded as in a kernel in Python.
-
 
 Options = list[tuple[str, Any]]
 """Options of an instruction with their enumerations; "" for a number in the template arguments."""
@@ -239,6 +54,7 @@ class Told:
         self.given: list[tuple[str, str, list[Operand]]] = []
         self.result: Value | None = None
         self._tiles: dict[Any, Tile] = {}
+        self._overfull: dict[Value, str] = {}  # tiles whose valid region is larger than they are
 
     def hear(self, i: Instruction) -> bool:
         """Take a call of the headers; False for one of something else."""
@@ -287,12 +103,16 @@ class Told:
             if kind == "option":
                 option = self._option(text, operands[0])
                 options.append((text, option))
-                if text != "TFillPadMode" and option is not None:
+                if text not in ("TFillPadMode", "bool") and option is not None:
                     args.append(option)
             elif kind == "tile":
                 args.append(self._tile(text, operands, names[k] if k < len(names) else ""))
+            elif kind == "view" and text.startswith("conv "):
+                args.append(self._conv_tile(text, operands, names[k] if k < len(names) else ""))
             elif kind == "view":
                 args.append(self._view(text, operands))
+            elif kind == "pointer" and " " in text:
+                args.append(self._local_pointer(text, operands[0]))
             elif kind == "pointer" and self.memory.pointer(operands[0].text).root == NULL:
                 args.append(None)
             elif kind == "pointer":
@@ -311,10 +131,14 @@ class Told:
     def _called(self, args: list[Any], options: Options) -> Value | None:
         name = self.name + "".join(value for enumeration, value in options if enumeration == "TFillPadMode")
         name, args = as_in_table(name, args)
+        if name.startswith("?"):
+            raise Unliftable(CALL, f"{name[1:]} is not read from C++ so far", "use instructions of tiles")
         if name not in TABLE:
             raise Unliftable(OPERANDS, f"ptokit has no instruction {name}")
         args = self._as_elements(TABLE[name], args)
-        made = getattr(lang, name)(*args)
+        flags = [value for enumeration, value in options if enumeration == "bool"]
+        named = dict(zip((attr.name for attr in TABLE[name].attrs if attr.kind is bool), flags))
+        made = (getattr(lang, name, None) or intrinsic(name))(*args, **named)
         return made.value if isinstance(made, Scalar) else None
 
     def _as_elements(self, instr: Instr, args: list[Any]) -> list[Any]:
@@ -323,12 +147,20 @@ class Told:
             operands, _ = bind(instr, tuple(args), {})
         except DiagnosticError:
             return args  # which the call says
+        self._scratch_alone_is_overfull(instr, operands)
         wanted: dict[int, ScalarType] = {}
         for operand in instr.operands:
             given = operands.get(operand.name)
             if operand.kind is Kind.SCALAR and isinstance(given, Scalar | float):
                 wanted[id(given)] = scalar_type_of(instr, operand, 0, operands)
         return [_converted(arg, wanted[id(arg)]) if id(arg) in wanted else arg for arg in args]
+
+    def _scratch_alone_is_overfull(self, instr: Instr, operands: Mapping[str, Any]) -> None:
+        """Refuse a valid region larger than its tile, but of scratch, of which nobody asks what is valid."""
+        for operand in instr.operands:
+            given = operands.get(operand.name)
+            if isinstance(given, Tile) and given.value in self._overfull and operand.role is not Role.SCRATCH:
+                raise Unliftable(OPERANDS, f"{operand.name} of {instr.name}: {self._overfull[given.value]}")
 
     def _option(self, enumeration: str, operand: Operand) -> Any:
         number = self.numbers.number(operand)
@@ -337,8 +169,8 @@ class Told:
                 return self.numbers.plain(operand)
             message = f"which {enumeration or 'option'} is meant only the run knows"
             raise Unliftable(OPTION, message, "write the instruction once for each, in the branches of an if")
-        if not enumeration:
-            return number
+        if not enumeration or enumeration == "bool":
+            return bool(number) if enumeration else number
         try:
             return meant(enumeration, number)
         except KeyError:
@@ -378,6 +210,7 @@ class Told:
         address = None if unplaced else place - 1
         sizes = [n if stated == DYNAMIC else stated for n, stated in zip(valid, (valid_row, valid_col))]
         sizes = [self.numbers.index_number(self.memory.at(n)) if isinstance(n, int) and n == 0 else n for n in sizes]
+        wanted, sizes = sizes, [min(n, most) if isinstance(n, int) else n for n, most in zip(sizes, (rows, cols))]
         block, hold = self.trace.block, Block()
         if fixed or unplaced:
             self.trace.block = hold
@@ -396,6 +229,8 @@ class Told:
             addr=address,
         )
         self._name(tile.value, name)
+        if wanted != sizes:
+            self._overfull[tile.value] = f"{wanted[0]}x{wanted[1]} are valid in a tile of {rows}x{cols}"
         self.trace.block = block
         self.memory.prologue += hold.ops
         self._tiles[key] = tile
@@ -419,6 +254,36 @@ class Told:
         found = _NAMED.findall(re.sub(r"\[.*", "", name))
         value.name = self.trace.unique(found[-1]) if found else ""
         value.called = name
+
+    def _local_pointer(self, text: str, operand: Operand) -> Pointer:
+        """A pointer into a memory of the core: its element type and the memory are said."""
+        element, space = text.split()
+        p = self.memory.pointer(operand.text)
+        if p.root.kind not in ("tile", "nothing"):
+            raise Unliftable(POINTER, f"an address in {space} is needed, and this is none", "take a tile's data()")
+        offset = self.memory.offset(p, 1)
+        return castptr(offset if isinstance(offset, int) else number(offset), dtype(element), space)
+
+    def _conv_tile(self, text: str, operands: list[Operand], name: str) -> Tile:
+        """A tile of a convolution, whose sizes have to be known."""
+        element, *words = text.split()[1:]
+        loc, _, layout, dimensions = map(int, words)  # the size of its buffer is for who places it
+        shape = [self.numbers.number(operand) for operand in operands[1 : 1 + dimensions]]
+        p = self.memory.pointer(operands[0].text)
+        place = self.memory.offset(p, 1)
+        known = [n for n in shape if n is not None]
+        if len(known) < len(shape) or not isinstance(place, int):
+            raise Unliftable(OPTION, "the sizes and the address of a ConvTile have to be known when it is compiled")
+        key = (text, place, *known)
+        found = self._tiles.get(key)
+        if found is None:
+            block, self.trace.block = self.trace.block, Block()
+            made = ConvTile(TileType(loc), dtype(element), None, Layout(layout), known, addr=place)
+            self._name(made.value, name)
+            self.memory.prologue += self.trace.block.ops
+            self.trace.block = block
+            found = self._tiles[key] = made
+        return found
 
     def _view(self, text: str, operands: list[Operand]) -> GlobalTensor:
         element, layout = text.split()

@@ -66,6 +66,7 @@ void ptokit_launch(void* kernel, int64_t blocks, int64_t count, const void* cons
 }
 
 typedef _Float16 half;
+#define __fp16 half
 struct bfloat16_t {
     uint16_t bits;
     bfloat16_t() = default;

@@ -49,6 +49,9 @@ struct Described {
         Text t;
         if constexpr (std::is_enum_v<T>)
             t << enum_name<T>();
+        else if constexpr (is_conv<T>::value)
+            t << "conv " << dtype_name<typename T::DType>() << int64_t(T::Loc) << int64_t(T::bufferSize)
+              << int64_t(T::layout) << int64_t(T::totalDimCount);
         else if constexpr (is_tile<T>::value)
             t << dtype_name<typename T::DType>() << int64_t(T::Loc) << int64_t(T::Rows) << int64_t(T::Cols)
               << int64_t(T::BFractal) << int64_t(T::ValidRow) << int64_t(T::ValidCol) << int64_t(T::SFractal)
@@ -65,14 +68,17 @@ struct AnyEvent {};
 template <class P>
 PTO_INLINE void tell(const P& p) {
     using T = std::remove_cv_t<P>;
-    if constexpr (is_tile<T>::value)
+    if constexpr (is_conv<T>::value)
+        ptokit_view(Described<T>::value.text, p.data(), p.GetShape(0), p.GetShape(1), p.GetShape(2), p.GetShape(3),
+                    p.GetShape(4), p.GetShape(5), 0, 0, 0, 0);
+    else if constexpr (is_tile<T>::value)
         ptokit_tile(Described<T>::value.text, p.place, p.GetValidRow(), p.GetValidCol());
     else if constexpr (is_global<T>::value)
         ptokit_view(Described<T>::value.text, p.data_, p.shape_.template get<0>(), p.shape_.template get<1>(),
                     p.shape_.template get<2>(), p.shape_.template get<3>(), p.shape_.template get<4>(),
                     p.stride_.template get<0>(), p.stride_.template get<1>(), p.stride_.template get<2>(),
                     p.stride_.template get<3>(), p.stride_.template get<4>());
-    else if constexpr (std::is_base_of_v<AnyEvent, T> || std::is_same_v<RecordEvent, T>) {
+    else if constexpr (std::is_base_of_v<AnyEvent, T> || std::is_base_of_v<RecordEvent, T>) {
     } else if constexpr (std::is_enum_v<T>)
         ptokit_option(Described<T>::value.text, int64_t(p));
     else if constexpr (std::is_array_v<T>)
@@ -96,7 +102,7 @@ PTO_INLINE void tell_option() {
     if constexpr (std::is_enum_v<T>)
         ptokit_option(Described<T>::value.text, int64_t(V));
     else
-        ptokit_option("", int64_t(V));
+        ptokit_option(std::is_same_v<T, bool> ? "bool" : "", int64_t(V));
 }
 template <class P>
 PTO_INLINE void wait_for(P& p) {

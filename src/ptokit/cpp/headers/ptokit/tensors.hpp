@@ -92,7 +92,8 @@ struct TileShape2D : Shape<1, 1, 1, R, C> {
     using Base = Shape<1, 1, 1, R, C>;
     using Base::Base;
     PTO_INLINE TileShape2D() {}
-    PTO_INLINE TileShape2D(int64_t rows, int64_t columns) : Base(1, 1, 1, rows, columns) {}
+    template <class A, class B>
+    PTO_INLINE TileShape2D(A rows, B columns) : Base(1, 1, 1, rows, columns) {}
 };
 template <class T, int64_t R, int64_t C>
 struct TileShape2D<T, R, C, Layout::NZ>
@@ -100,7 +101,8 @@ struct TileShape2D<T, R, C, Layout::NZ>
     using Base = Shape<1, quotient(C, columns_of_box<T>), quotient(R, 16), 16, columns_of_box<T>>;
     using Base::Base;
     PTO_INLINE TileShape2D() {}
-    PTO_INLINE TileShape2D(int64_t rows, int64_t columns)
+    template <class A, class B>
+    PTO_INLINE TileShape2D(A rows, B columns)
         : Base(1, columns / columns_of_box<T>, rows / 16, 16, columns_of_box<T>) {}
 };
 template <class T, int64_t R = DYNAMIC, int64_t C = DYNAMIC, Layout L = Layout::ND>
@@ -108,7 +110,8 @@ struct BaseShape2D : Stride<product(R, C), product(R, C), product(R, C), C, 1> {
     using Base = Stride<product(R, C), product(R, C), product(R, C), C, 1>;
     using Base::Base;
     PTO_INLINE BaseShape2D() {}
-    PTO_INLINE BaseShape2D(int64_t rows, int64_t columns)
+    template <class A, class B>
+    PTO_INLINE BaseShape2D(A rows, B columns)
         : Base(rows * columns, rows * columns, rows * columns, columns, 1) {}
 };
 template <class T, int64_t R, int64_t C>
@@ -116,7 +119,8 @@ struct BaseShape2D<T, R, C, Layout::DN> : Stride<product(R, C), product(R, C), p
     using Base = Stride<product(R, C), product(R, C), product(R, C), 1, R>;
     using Base::Base;
     PTO_INLINE BaseShape2D() {}
-    PTO_INLINE BaseShape2D(int64_t rows, int64_t columns)
+    template <class A, class B>
+    PTO_INLINE BaseShape2D(A rows, B columns)
         : Base(rows * columns, rows * columns, rows * columns, 1, rows) {}
 };
 template <class T, int64_t R, int64_t C>
@@ -125,7 +129,8 @@ struct BaseShape2D<T, R, C, Layout::NZ>
     using Base = Stride<product(R, C), product(R, columns_of_box<T>), 16 * columns_of_box<T>, columns_of_box<T>, 1>;
     using Base::Base;
     PTO_INLINE BaseShape2D() {}
-    PTO_INLINE BaseShape2D(int64_t rows, int64_t columns)
+    template <class A, class B>
+    PTO_INLINE BaseShape2D(A rows, B columns)
         : Base(rows * columns, rows * columns_of_box<T>, 16 * columns_of_box<T>, columns_of_box<T>, 1) {}
 };
 

@@ -11,6 +11,12 @@ struct int4b_t {
 };
 constexpr int C0_SIZE_BYTE = 32, FRACTAL_NZ_ROW = 16, CUBE_BLOCK_SIZE = 512, BLOCK_BYTE_SIZE = 32, REPEAT_BYTE = 256,
               REPEAT_MAX = 255, BLOCK_LEN = 16, BLOCK_MAX_PER_REPEAT = 8;
+constexpr uint32_t B4_C0_SIZE = 64;
+constexpr int BLOCK_SIZE = 32;
+template <class A, class B>
+PTO_INLINE constexpr A CeilDivision(A a, B b) {
+    return b == 0 ? 0 : (a + A(b) - 1) / A(b);
+}
 constexpr uint32_t TMP_UB_SIZE = 8 * 1024, TMP_UB_OFFSET = 184 * 1024, SHIFT_BLOCK_LEN = 4, SHIFT_BLOCK_BYTE = 5;
 constexpr uint16_t SYNC_AIC_FLAG = 11, SYNC_AIV_FLAG = 12, SYNC_AIC_AIV_FLAG = 13, SYNC_AIV_ONLY_ALL = 14,
                    SYNC_FLAG_ID_MAX = 16;
@@ -59,6 +65,8 @@ struct Extent<DYNAMIC, Dimension> {
     PTO_INLINE void set(int64_t n) { count = n; }
 };
 struct AnyTile {};
+template <class T>
+struct is_conv : std::false_type {};
 #ifdef __PTO_AUTO__
 #define PTOKIT_NO_PLACE ptokit_new_tile()  // the compiler places tiles
 #else

@@ -1,0 +1,136 @@
+// Transfers by address, and what ptokit knows by name only: it is declared, and refused in a kernel that uses it.
+#pragma once
+#include <ptokit/machine.hpp>
+
+template <class P>
+PTO_INLINE P __cce_get_tile_ptr(P tile) {
+    return tile;
+}
+
+// A transfer, whose pointers say into which memory they point: `ui8 ub` for one of the core, `ui8` for the global one.
+#define PTOKIT_TRANSFER(NAME, AS, TO, FROM) \
+    template <class... N> \
+    PTO_INLINE void NAME(const void* to, const void* from, N... numbers) { \
+        ptokit_begin(#AS); \
+        ptokit_pointer(FROM, from); \
+        ptokit_pointer(TO, to); \
+        (ptokit_number("i64", int64_t(numbers)), ...); \
+        ptokit_end(); \
+    }
+PTOKIT_TRANSFER(copy_cbuf_to_ubuf, copy_cbuf_to_ubuf, "ui8 ub", "ui8 l1")
+PTOKIT_TRANSFER(copy_ubuf_to_cbuf, copy_ubuf_to_cbuf, "ui8 l1", "ui8 ub")
+PTOKIT_TRANSFER(copy_ubuf_to_gm_align_v2, copy_ubuf_to_gm, "ui8", "ui8 ub")
+PTOKIT_TRANSFER(copy_gm_to_ubuf_align_v2, copy_gm_to_ubuf, "ui8 ub", "ui8")
+#undef PTOKIT_TRANSFER
+
+// `how`: blocks to fill, from bit 16 on their size, from bit 32 on the gap between them.
+template <class T, class V>
+PTO_INLINE void create_cbuf_matrix(T* to, int64_t how, V value) {
+    ptokit_begin("create_cbuf_matrix");
+    ptokit_pointer(sizeof(T) == 4 ? "ui32 l1" : "ui16 l1", to);
+    ptokit_number("i32", int32_t(value));
+    ptokit_number("i64", how & 0x7fff);
+    ptokit_number("i64", how >> 16 & 0x7fff);
+    ptokit_number("i64", how >> 32 & 0x7fff);
+    ptokit_end();
+}
+
+#define PTOKIT_UNREAD(NAME) \
+    template <class... P> \
+    PTO_INLINE void NAME(P&&...) { \
+        pto::told("?" #NAME); \
+    }
+PTOKIT_UNREAD(copy_cbuf_to_gm)
+PTOKIT_UNREAD(copy_gm_to_cbuf_align_v2)
+PTOKIT_UNREAD(set_nd_para)
+PTOKIT_UNREAD(copy_gm_to_ubuf)
+PTOKIT_UNREAD(copy_ubuf_to_gm)
+PTOKIT_UNREAD(copy_gm_to_cbuf)
+PTOKIT_UNREAD(copy_matrix_cc_to_gm)
+PTOKIT_UNREAD(load_cbuf_to_ca_mx)
+PTOKIT_UNREAD(load_cbuf_to_cb_mx)
+PTOKIT_UNREAD(mem_bar)
+PTOKIT_UNREAD(vector_dup)
+PTOKIT_UNREAD(vldas)
+PTOKIT_UNREAD(vlds)
+PTOKIT_UNREAD(vldus)
+PTOKIT_UNREAD(vsts)
+
+#define __VEC_SCOPE__
+struct MaskReg {};
+struct UnalignReg {};
+enum { VST_VLD, VLD_VST, VST_VST };
+enum { NORM, NORM_B8, NORM_B16, NORM_B32 };
+namespace pto {
+constexpr uint32_t CCE_VL = 256;
+template <class T>
+struct RegTensor {};
+template <class T>
+PTO_INLINE MaskReg CreatePredicate(uint32_t&) {
+    told("?CreatePredicate");
+    return {};
+}
+enum QuantMode_t { NoQuant, F322F16 = 1, F322BF16 = 16 };
+template <class T>
+PTO_INLINE uint64_t GetScaleAddr(T* tile) {
+    return reinterpret_cast<uint64_t>(tile) >> 4;
+}
+
+// How many of each list a merge has used up is left on the device.
+struct MrgSortExecutedNumList : RecordEvent {
+    struct Count {
+        PTO_INLINE operator uint16_t() const {
+            told("?MrgSortExecutedNumList");
+            return 0;
+        }
+    };
+    Count mrgSortList0, mrgSortList1, mrgSortList2, mrgSortList3;
+};
+using TRandomKey = uint32_t[2];
+using TRandomCounter = uint32_t[4];
+
+// Tiles of convolutions: up to six sizes.
+template <int64_t... N>
+struct ConvTileShape {
+    static constexpr int totalDimCount = sizeof...(N);
+    static_assert(totalDimCount >= 1 && totalDimCount <= 6, "a tile of a convolution has 1 to 6 sizes");
+    static constexpr int64_t staticShape[6] = {N...};
+    static constexpr bool open = ((N == DYNAMIC) || ...);
+};
+template <TileType Loc_, class T, int Bytes, Layout L, class Shape>
+struct ConvTile : AnyTile {
+    using DType = T;
+    using TileDType = T*;
+    static constexpr TileType Loc = Loc_;
+    static constexpr Layout layout = L;
+    static constexpr int bufferSize = Bytes, totalDimCount = Shape::totalDimCount;
+    int64_t place;
+    int64_t sizes[6];
+#ifdef __PTO_AUTO__
+    PTO_INLINE ConvTile() : place(ptokit_new_tile()) {}
+#else
+    ConvTile() = default;
+#endif
+    template <class... I, std::enable_if_t<sizeof...(I) != 0 && (std::is_convertible_v<I, int64_t> && ...), int> = 0>
+    PTO_INLINE explicit ConvTile(I... open) : place(PTOKIT_NO_PLACE) {
+        SetDynamicShape(open...);
+    }
+    template <class... I>
+    PTO_INLINE void SetDynamicShape(I... open) {
+        const int64_t given[] = {int64_t(open)...};
+        int next = 0;
+        take<0>(given, next), take<1>(given, next), take<2>(given, next);
+        take<3>(given, next), take<4>(given, next), take<5>(given, next);
+    }
+    PTO_INLINE int64_t GetShape(int d) const { return Shape::staticShape[d] == DYNAMIC ? sizes[d] : Shape::staticShape[d]; }
+    PTO_INLINE TileDType data() const { return reinterpret_cast<TileDType>(place - 1); }
+
+private:
+    template <int D>
+    PTO_INLINE void take(const int64_t* given, int& next) {
+        if constexpr (Shape::staticShape[D] == DYNAMIC) sizes[D] = given[next++];
+    }
+};
+template <TileType Loc, class T, int Bytes, Layout L, class Shape>
+struct is_conv<ConvTile<Loc, T, Bytes, L, Shape>> : std::true_type {};
+}  // namespace pto
