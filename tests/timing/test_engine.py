@@ -77,14 +77,12 @@ def ticks(cores: list[list[Step]], rate: int) -> tuple[int, list[dict[int, int]]
             sharing = 1 + sum(e > now for e in through_l2)
             share = min(rate, UNIT / sharing)
             known = step.place in there
-            if not known and not step.write:
+            if not known:
                 share = min(share, UNIT / (1 + sum(e > now for e in through_gm)))
             over = now + round(step.nbytes / share)
-            if not known and not step.write:
+            if not known:
                 through_gm.append(over)
-                there[step.place] = over
-            elif not known:
-                there[step.place] = 0
+                there[step.place] = 0 if step.write else over
             elif not step.write:
                 over = max(over, there[step.place])
             through_l2.append(over)

@@ -14,7 +14,6 @@ from .options import (
     Arguments,
     Core,
     Define,
-    File,
     Include,
     ReportFormat,
     SanitizerMode,
@@ -33,16 +32,26 @@ TIME_EPILOG = """Examples:
   ptokit time kernels.py:gemm --blocks 24 --part 910B2 -a ...
   ptokit time old.pto new.pto -t a5 -a ...      what got faster, which wait is gone
   ptokit time gemm.pto -t a2a3 --trace gemm.json -a ...
+  ptokit time --validate                        the model against published times
 
 \b
 Arguments are those of ptokit run; nothing is written to them, and what tiles
 hold is not computed. ui.perfetto.dev shows what --trace writes.
-Exit status: 0, 1 if the program is refused or never ends, 2 for wrong usage."""
+Exit status: 0, 1 if the program is refused or never ends, or a bound of the
+validation is missed, 2 for wrong usage."""
 
 
 @with_options
 def time(
-    file: File,
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE",
+            help="A .pto file, - for stdin, or a kernel in Python or C++: kernels.py:name, kernel.cpp.",
+            show_default=False,
+            autocompletion=programs,
+        ),
+    ] = None,
     other: Annotated[
         str | None, typer.Argument(metavar="[B]", help="Another version, to compare.", show_default=False)
     ] = None,
@@ -62,15 +71,24 @@ def time(
     trace: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the timeline as a trace for Chrome and Perfetto, too.")
     ] = None,
+    validate: Annotated[
+        bool, typer.Option("--validate", help="Compare the model with published times instead; takes minutes.")
+    ] = False,
     format: Annotated[ReportFormat, typer.Option(help="How to print the report.")] = ReportFormat.TEXT,
     include: Include = None,
     define: Define = None,
     core: Core = None,
 ) -> None:
     """Say how long a kernel takes on a device, what limits it, and which waits cost something."""
-    from .run import time_file
+    from .run import time_file, validate_model
 
-    if not time_file(file, other, arg or [], launch, how, target=target, trace=trace, format=format):
+    if validate == (file is not None):
+        raise typer.BadParameter("name a file, or --validate.", param_hint="FILE")
+    if file is None:
+        ended = validate_model()
+    else:
+        ended = time_file(file, other, arg or [], launch, how, target=target, trace=trace, format=format)
+    if not ended:
         raise typer.Exit(EXIT_ERRORS)
 
 

@@ -227,3 +227,12 @@ def time_file(
         remark(f"trace written to {visible_name(str(trace))}")
     say(json.dumps(report.as_json(), indent=2) if format is ReportFormat.JSON else str(report))
     return not any(timing.run.stuck for timing in timings)
+
+
+def validate_model() -> bool:
+    """Compare the model with published times and print the tables of docs/timing.md; True if all bounds hold."""
+    from ptokit.conformance.timing import validate
+
+    found = validate()
+    say(str(found))
+    return not found.missed

@@ -65,7 +65,7 @@ class Part:
     fix_odd: Figure  # for each row, where the columns are an odd multiple of 8
     vector_cores: int = 2  # beside each cube core
     ub_write: Figure = Figure(128, CONFIGURED, "runtime platform_config, ub_to_l1_rate")
-    gm_share: Figure = Figure(0.85, ASSUMED)  # of the configured rate that all cores together reach
+    gm_share: Figure = Figure(0.78, DEVICE, "pto-dsl#50: torch.add, 1082 GB/s")  # of `gm` that all cores together reach
     gm_alone: Figure = Figure(3, FITTED, "GEMM 1536 and 6144 of 910B1")  # times `gm`: what one core can reach
     l2_usable: Figure = Figure(0.70, DOCUMENTED, "pto-isa kernels/python/gemm, swizzle budget")
     load_start: Figure = Figure(264, DERIVED, "pto-isa tests/costmodel/st TLOAD")  # of each DMA instruction
@@ -135,6 +135,7 @@ PR_9599 = replace(
     l2_read=_configured(100),
     l2_write=_configured(100),
     gm=_configured(31),
+    gm_share=Figure(0.72, DEVICE, "pto-kernels fast_hadamard_a5: a copy, 3025 GB/s"),
     l1_a=_configured(256),
     l1_b=_configured(256),
     l1_read=_configured(110),

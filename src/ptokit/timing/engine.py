@@ -68,20 +68,18 @@ class Memory:
         here = key in self._index
         if here:
             self.hit += nbytes
-        else:
+        else:  # what is written goes on to global memory, sooner or later
             self.missed += nbytes
             self._keep(key, nbytes)
-        fetch = not here and not write
-        if fetch:
-            under_way = self._gm
-            while under_way and under_way[0] <= now:
-                heappop(under_way)
-            rate = min(rate, self.alone, self.gm_rate / (len(under_way) + 1))
+            beyond = self._gm
+            while beyond and beyond[0] <= now:
+                heappop(beyond)
+            rate = min(rate, self.alone, self.gm_rate / (len(beyond) + 1))
         end = now + nbytes / rate
-        if fetch:
-            self._there[key] = end
-            heappush(under_way, end)
-        elif here and not write:
+        if not here:
+            heappush(beyond, end)
+            self._there[key] = 0.0 if write else end
+        elif not write:
             end = max(end, self._there.get(key, 0.0))
         heappush(ends, end)
         return end

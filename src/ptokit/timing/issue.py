@@ -26,6 +26,7 @@ from ptokit.machine.signals import CoreId, Event, Freed, Pushed, Ring, Waiting
 from ptokit.machine.tiles import Tile
 from ptokit.records import dataclass
 from ptokit.targets.base import CORE_PIPES
+from ptokit.targets.parts import Part
 from ptokit.types.enums import Pipe
 
 from .model import Cost, Costs
@@ -105,6 +106,18 @@ class LaunchItems:
     ordered_by_data: bool
     executed: int = 0
     untimed: dict[str, int] | None = None  # names of orders that are not followed
+    together: bool = False  # cores wait for each other, so that all of them run at once
+
+    def place(self, part: Part) -> None:
+        """Let blocks beyond the cores of a part follow others on the same core, in turn."""
+        if self.together:
+            return
+        pipes = {item.pipe for item in self.items if item.what is What.WORK}
+        most = part.cores * (part.vector_cores if _NUMBER[Pipe.M] not in pipes else 1)
+        for k, issued in enumerate(self.cores[most:]):
+            self.cores[k % most].items.extend(issued.items)
+            self.cores[k % most].places.extend(issued.places)
+        del self.cores[most:]
 
 
 class NeedsValues(Exception):
@@ -135,6 +148,7 @@ class Follower(Observer):
             if machine.semaphores is not None:
                 place = machine.semaphores.cores[number]
                 core = CoreId(number, place.kind, place.block, place.sub, place.rank)
+                self.found.together = True
             else:
                 core = CoreId(number, "", number, -1)
             found = self._cores[number] = Issued(core)

@@ -465,6 +465,7 @@ def _follow(program: Program, args: Sequence[Any], blocks: int, part: Part, *, v
         if follower.needs is not None:
             raise follower.needs from None
         raise
+    follower.found.place(part)
     return follower.found
 
 
