@@ -44,6 +44,7 @@ _ACCOMPANIED = """
     MXM-A5-04: L0C-CAPACITY
     PAD-READ: EW-05
     PIPE-FREED: PI-7
+    PTR-A5-01: MIC-07
     RACE-RAW: RACE-WAW
     RACE-WARP: RACE-THREADS
     REXP-COM-10: TILE-06
@@ -89,7 +90,7 @@ def test_most_examples_run() -> None:
     """Those about files, other machines and what cannot be broken are few; the rest of the others is to be written."""
     why = [rule.unrun for rule in RULES if rule.unrun]
     assert len(why) - why.count("in words so far") < len(RULES) / 20
-    assert why.count("in words so far") < 159
+    assert why.count("in words so far") < 127
 
 
 def test_rules_of_instructions_and_of_the_assembler_have_evidence() -> None:

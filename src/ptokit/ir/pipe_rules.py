@@ -31,45 +31,100 @@ def _rule(id: str, what: str, example: str = "", **more: Any) -> None:
 _rule(
     "PI-1",
     "Cube functions initialize aic, push to, pop from and free from aiv; vector functions the other way round.",
-    "{tpush_to_aiv in a function with pto.kernel_kind = #pto.kernel_kind<cube>|tpush_to_aiv in a function "
-    "with pto.kernel_kind = #pto.kernel_kind<vector>, or without one}",
+    """
+        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<{cube|vector}>} {
+          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          return
+        }
+        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
+          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          return
+        }
+    """,
     decision="A kernel_kind on the module counts for its functions.",
     evidence="ptokit",
-    unrun="in words so far",
 )
 _rule(
     "PI-2",
     "An initialize op has an id of its own in the function, dir_mask 1, 2 or 3, sizes, and what its slots need.",
-    "{aic_initialize_pipe {dir_mask = 1, slot_size = 1024} …|aic_initialize_pipe {dir_mask = 0, …}}",
+    """
+        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = {1024|0}} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          return
+        }
+        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
+          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          return
+        }
+    """,
     source="PTOAS 2026-08 PTO.cpp verifyFrontendInitCommon",
     why="A buffer of the consumer for each direction, or gm_slot_tensor; one of the two ways through global memory.",
     evidence="ptokit",
-    unrun="in words so far",
 )
 _rule(
     "PI-3",
     "split is 0 to 4; 3 and 4 halve an odd size, which only a pipe of tiles from cube to vector through memory does.",
-    "{tfree(%p : !pto.pipe) {split = 2}|tfree(%p : !pto.pipe) {split = 5}}",
+    """
+        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
+          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>) {split = {0|5}}
+          return
+        }
+        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
+          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16xf32>
+          pto.tfree_from_aic {split = 0}
+          return
+        }
+    """,
     source="PTOAS 2026-08 PTO.cpp verifyFrontendSplitOp",
     evidence="ptokit",
-    unrun="in words so far",
 )
 _rule(
     "PI-4",
     "A pop has both sizes or none; with sizes its tile has valid=?x?.",
-    "{tpop_from_aic(%r, %c) {split = 0} -> !pto.tile_buf<vec, 16x16xf32, valid=?x?>|tpop_from_aic(%r, %c) "
-    "{split = 0} -> !pto.tile_buf<vec, 16x16xf32>}",
+    """
+        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
+          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>) {split = 0}
+          return
+        }
+        func.func @v(%n: index) attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
+          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          %x = pto.tpop_from_aic(%n, %n) {split = 0} -> !pto.tile_buf<vec, 16x16xf32{, valid=?x?|}>
+          pto.tfree_from_aic {split = 0}
+          return
+        }
+    """,
     why="One size alone cannot be written: reported while reading (TEXT-UNEXPECTED).",
     evidence="ptokit",
-    unrun="in words so far",
 )
 _rule(
     "PI-5",
     "A pipe has slots, 1 .. slot_num of them local, a flag_base that fits, a peer buffer if dir_mask is 3 only.",
-    "{initialize_l2l_pipe {dir_mask = 1, slot_size = 1024, slot_num = 8} …|initialize_l2l_pipe {dir_mask = "
-    "1, slot_size = 1024, slot_num = 0} …}",
+    """
+        func.func @v(%n: index) attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          %b = pto.reserve_buffer {name = "q", size = 512, location = <vec>, auto = true} -> i32
+          %p = pto.initialize_l2l_pipe {dir_mask = 1, slot_size = 64, slot_num = {8|0}, flag_base = 0} (%b : i32) -> !pto.pipe
+          return
+        }
+        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
+          %p = pto.initialize_l2l_pipe {dir_mask = 1, slot_size = 64, slot_num = 8, flag_base = 0} (%b : i32) -> !pto.pipe
+          return
+        }
+    """,
     evidence="ptokit",
-    unrun="in words so far",
 )
 _rule(
     "PI-6",
@@ -97,20 +152,37 @@ _rule(
 _rule(
     "PI-8",
     "Both ends of a pipe agree: one initialize op at each side of its buffer, one flag_base, split or no split.",
-    "{both ends with split = 0, and nosplit = true or absent|one end pushes with split = 1, the other pops "
-    "with split = 0}",
+    """
+        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
+          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>) {split = 0}
+          return
+        }
+        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
+          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          %x = pto.tpop_from_aic {split = {0|1}} -> !pto.tile_buf<vec, 16x16xf32>
+          pto.tfree_from_aic {split = {0|1}}
+          return
+        }
+    """,
     decision="On a2a3 an initialize op for aic or aiv has gm_slot_buffer or gm_slot_tensor.",
     evidence="ptokit",
-    unrun="in words so far",
 )
 _rule(
     "PI-9",
     "A tensor goes through a pipe whose slots are tensors of its shape; aiv_subblockid is for halves of vec tiles.",
-    "{… where gm_slot_tensor is 16x32xf32|tpush_to_aiv(%v : !pto.tensor_view<16x32xf32>) where "
-    "gm_slot_tensor is 16x16xf32}",
+    """
+        func.func @c(%g: !pto.tensor_view<16x{32|16}xf32>, %e: !pto.tensor_view<16x32xf32>) attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = {2048|1024}} (gm_slot_tensor = %g : !pto.tensor_view<16x{32|16}xf32>)
+          pto.tpush_to_aiv(%e : !pto.tensor_view<16x32xf32>) {split = 0}
+          return
+        }
+    """,
     source="PTOAS 2026-08 PTO.cpp verifyFrontendTensorEntryMatchesInit",
     evidence="ptokit",
-    unrun="in words so far",
 )
 _rule(
     "PIPE-FLAGS",
@@ -141,13 +213,27 @@ _rule(
 _rule(
     "PIPE-LAYOUT",
     "A tile is popped in the layout of the entries: ND from the cube core, that of the pushed tile from vector cores.",
-    "{TMOV into an Nz tile, which is pushed, and popped as Nz|an ND tile pushed by a vector core, popped as Nz}",
+    """
+        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
+          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>) {split = 0}
+          return
+        }
+        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
+          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16xf32{|, blayout=col_major}>
+          pto.tfree_from_aic {split = 0}
+          return
+        }
+    """,
     source="pto-isa include/pto/npu/a5/TPush.hpp",
     scope=Scope.ISA,
     why="A slot of UB or L1 is bytes, which the popped tile takes as its own; through global memory they are loaded.",
     decision="A warning: no library looks at it, and ptokit takes the bytes as the device does.",
     evidence="legal",
-    unrun="in words so far",
 )
 _rule(
     "RB-1",
@@ -158,10 +244,17 @@ _rule(
 _rule(
     "RB-2",
     "A function imports a buffer once, and the peer function reserves it.",
-    '{import_reserved_buffer {name = "f", peer_func = @g} where @g reserves "f"|import_reserved_buffer {name '
-    '= "f", peer_func = @g} where @g reserves none of that name}',
+    """
+        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+          %b = pto.import_reserved_buffer {name = "{q|r}", peer_func = @v} -> i32
+          return
+        }
+        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
+          return
+        }
+    """,
     evidence="ptokit",
-    unrun="in words so far",
 )
 _rule(
     "AS-1",
@@ -206,24 +299,71 @@ _rule(
     "FX-1",
     "A pipe with acc_push_epilogue goes from cube to vector, whole (dir_mask = 1, nosplit = true, split = 0), through "
     "a buffer that the consumer reserves; pipes have no other words of the fix-pipe.",
-    "{aic_initialize_pipe {dir_mask = 1, …, nosplit = true, acc_push_epilogue = …}|aic_initialize_pipe "
-    "{dir_mask = 2, …, acc_push_epilogue = …}}",
+    """
+        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 512{, nosplit = true|},
+            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16, relu = no_relu>} (c2v_consumer_buf = %b : i32)
+          %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
+          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>) {split = 0}
+          return
+        }
+        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          %b = pto.reserve_buffer {name = "q", size = 8192, location = #pto.address_space<vec>, auto = true} -> i32
+          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 512{, nosplit = true|},
+            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16, relu = no_relu>} (c2v_consumer_buf = %b : i32)
+          %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16xf16>
+          pto.tfree_from_aic {split = 0}
+          return
+        }
+    """,
     evidence="ptokit",
-    unrun="in words so far",
 )
 _rule(
     "FX-2",
     "acc_push_epilogue has a layout, a quantisation that the target knows, and a relu; both ends state the same.",
-    "{layout = nz2nd, quant = f32_f16, relu = no_relu at both|layout = nz2nd at the producer, nz2dn at the consumer}",
+    """
+        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 512, nosplit = true,
+            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16, relu = no_relu>} (c2v_consumer_buf = %b : i32)
+          %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
+          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>) {split = 0}
+          return
+        }
+        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          %b = pto.reserve_buffer {name = "q", size = 8192, location = #pto.address_space<vec>, auto = true} -> i32
+          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 512, nosplit = true,
+            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = {f32_f16|f32_bf16}, relu = no_relu>} (c2v_consumer_buf = %b : i32)
+          %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16xf16>
+          pto.tfree_from_aic {split = 0}
+          return
+        }
+    """,
     evidence="ptokit",
-    unrun="in words so far",
 )
 _rule(
     "FX-3",
     "The pushed accumulator and the popped tile have the types and layout of the epilogue, and a slot holds the tile.",
-    "{quant = f32_f16: an f32 accumulator is pushed, an f16 tile popped|quant = f32_f16, and the consumer pops f32}",
+    """
+        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 512, nosplit = true,
+            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16, relu = no_relu>} (c2v_consumer_buf = %b : i32)
+          %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
+          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>) {split = 0}
+          return
+        }
+        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          %b = pto.reserve_buffer {name = "q", size = 8192, location = #pto.address_space<vec>, auto = true} -> i32
+          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 512, nosplit = true,
+            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16, relu = no_relu>} (c2v_consumer_buf = %b : i32)
+          %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16x{f16|f32}>
+          pto.tfree_from_aic {split = 0}
+          return
+        }
+    """,
     evidence="ptokit",
-    unrun="in words so far",
 )
 _rule(
     "FX-4",

@@ -238,9 +238,8 @@ _rule(
 _rule(
     "RS-1",
     "treshape keeps buffer and bytes, and does not mix boxed and plain layouts.",
-    "{16x1xf32 (col_major) -> 1x16xf32|16x16xf32 -> 16x8xf32}",
+    "%b = pto.treshape %a : !pto.tile_buf<vec, 16x{16|32}xf32> -> !pto.tile_buf<vec, 8x32xf32>",
     evidence="ptokit",
-    unrun="in words so far",
 )
 _rule(
     "BC-1",

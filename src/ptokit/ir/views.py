@@ -240,10 +240,10 @@ _rule(
     "SV-2",
     "The valid region of a subview is 0 to its size: stated by the type, or by values that the type agrees with.",
     "SubViewOp",
-    "{subview … sizes [16, 16] valid [%n, %m] : … -> "
-    "16x16 f32, valid=?x?|subview … sizes [16, 16] : … -> 16x16 f32, valid=?x?}",
+    """
+        %b = pto.subview %a[%i, %j] sizes [16, 16]{ valid [%n, %m]|} : !pto.tile_buf<vec, 32x32xf32> -> !pto.tile_buf<vec, 16x16xf32, valid=?x?>
+    """,
     evidence="ptokit",
-    unrun="in words so far",
 )
 _rule(
     "SV-3",

@@ -419,10 +419,13 @@ def _code(text: str) -> Any:
 
 @rule(
     "ATTR-1",
-    '{pto.pset_b32 "PAT_ALL" : !pto.mask<b32>|pto.pset_b32 : !pto.mask<b32>}',
+    """
+        pto.vecscope {
+        %m = pto.pset_b32 {"PAT_ALL" |}: !pto.mask<b32>
+        }
+    """,
     source="the attributes that VPTOOps.td and VMIOps.td declare",
     evidence="assembler ptokit",
-    unrun="in words so far",
 )
 def REQUIRED(o: Site) -> str | None:
     """Attributes that say what is computed, and have no default, are given: patterns, comparisons, counts of groups."""

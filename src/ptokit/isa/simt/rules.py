@@ -94,9 +94,13 @@ def _bits(type: str) -> int:
 
 @verified(
     "THR-01",
-    "{pto.ldg of i32 from a !pto.ptr<i32, gm>|pto.ldg of i16 from a !pto.ptr<i32, gm>}",
+    """
+        func.func @f(%i: index, %p: !pto.ptr<i32, gm>) attributes {pto.simt_entry} {
+          %v = pto.ldg %p[%i] : !pto.ptr<i32, gm> -> {i32|i16}
+          return
+        }
+    """,
     evidence="ptokit",
-    unrun="in words so far",
 )
 def THR_01(o: Site) -> Message:
     """A number that is loaded, stored or combined has the type of the elements that the pointer points to."""
@@ -110,9 +114,13 @@ def THR_01(o: Site) -> Message:
 
 THR_02 = verified(
     "THR-02",
-    "{pto.ldg of a !pto.ptr<i32, gm>|pto.ldg of a !pto.ptr<i32, ub>; pto.atomic_add of l1}",
+    """
+        func.func @f(%i: index, %p: !pto.ptr<i32, {gm|ub}>) attributes {pto.simt_entry} {
+          %v = pto.ldg %p[%i] : !pto.ptr<i32, {gm|ub}> -> i32
+          return
+        }
+    """,
     evidence="ptokit",
-    unrun="in words so far",
 )(
     "Threads load and store global memory where the name says so, and combine with it or with the unified buffer.",
     "spaces = ('gm', 'ub') if instr.text.startswith('atomic') else ('gm',)",
@@ -123,9 +131,13 @@ THR_02 = verified(
 
 @verified(
     "THR-03",
-    "{pto.ldg of vector<2xf16>, of vector<8xf8E5M2>|pto.ldg of vector<4xf16>, of vector<2xi64>}",
+    """
+        func.func @f(%i: index, %p: !pto.ptr<vector<{2|4}xf16>, gm>) attributes {pto.simt_entry} {
+          %v = pto.ldg %p[%i] : !pto.ptr<vector<{2|4}xf16>, gm> -> vector<{2|4}xf16>
+          return
+        }
+    """,
     evidence="ptokit",
-    unrun="in words so far",
 )
 def THR_03(o: Site) -> Message:
     """Threads load and store numbers of 8 to 64 bits, two of up to 32 as one, or 2, 4 or 8 of f8."""
@@ -148,10 +160,14 @@ def _small(inner: str) -> bool:
 
 @verified(
     "THR-05",
-    "{pto.ld_dev of i32 in a kernel|pto.ld_dev in a pto.section.simt; in a helper; of f32; with l1cache}",
+    """
+        func.func @f(%i: index, %p: !pto.ptr<i32, gm>) attributes {{pto.entry|pto.simt_entry}} {
+          %v = pto.ld_dev %p[%i] : !pto.ptr<i32, gm> -> i32
+          return
+        }
+    """,
     around=True,
     evidence="ptokit",
-    unrun="in words so far",
 )
 def THR_05(o: Site) -> Message:
     """Accesses past the data cache are of integers, in a kernel and not in a thread, and say nothing of caches."""
@@ -188,9 +204,13 @@ THR_08 = verified(
 
 @verified(
     "THR-09",
-    "{pto.redux_max %v signed : i32 -> i32|pto.redux_max %v : i32 -> i32; %v signed : f32}",
+    """
+        func.func @f(%i: index, %x: i32) attributes {pto.simt_entry} {
+          %v = pto.redux_max %x {signed |}: i32 -> i32
+          return
+        }
+    """,
     evidence="ptokit",
-    unrun="in words so far",
 )
 def THR_09(o: Site) -> Message:
     """Reductions are of i32, f16 or f32; the extremes of integers say if they are signed, floats say nothing."""
@@ -206,10 +226,13 @@ def THR_09(o: Site) -> Message:
 
 @verified(
     "THR-10",
-    "{pto.convert %x round(z) sat signed : f32 -> i32|pto.convert %x round(z) nosat signed : f32 -> i32; "
-    "round(h) sat : f32 -> f16; i32 -> i64}",
+    """
+        func.func @f(%i: index, %x: f32) attributes {pto.simt_entry} {
+          %v = pto.convert %x round(z) {sat|nosat} signed : f32 -> i32
+          return
+        }
+    """,
     evidence="ptokit",
-    unrun="in words so far",
 )
 def THR_10(o: Site) -> Message:
     """A conversion exists, with its rounding; to integers it saturates, and integers say if they are signed."""
@@ -269,9 +292,13 @@ _ATOMICS = (
     THR_02,
     verified(
         "THR-06",
-        "{pto.atomic_add of f32; pto.atomic_and of i64 in gm|pto.atomic_and of f32; of i64 in ub}",
+        """
+            func.func @f(%i: index, %p: !pto.ptr<{i64|f32}, gm>, %x: {i64|f32}) attributes {pto.simt_entry} {
+              %v = pto.atomic_and %p, %x : !pto.ptr<{i64|f32}, gm>, {i64|f32} -> {i64|f32}
+              return
+            }
+        """,
         evidence="ptokit",
-        unrun="in words so far",
     )(
         "Elements that are combined have 32 or 64 bits, 32 in UB, or are floats, but not where bits are combined.",
         "if shown(value)",
@@ -286,10 +313,14 @@ _ATOMICS = (
     ),
     verified(
         "THR-07",
-        "{pto.atomic_add of vector<2xf16> in a pto.section.simt|a use of its result}",
+        """
+            func.func @f(%i: index, %p: !pto.ptr<vector<2xf16>, gm>, %x: vector<2xf16>) attributes {{pto.simt_entry|pto.entry}} {
+              %v = pto.atomic_add %p, %x : !pto.ptr<vector<2xf16>, gm>, vector<2xf16> -> vector<2xf16>
+              return
+            }
+        """,
         around=True,
         evidence="ptokit",
-        unrun="in words so far",
     )(
         "Pairs are combined by threads, and what was there before is not taken.",
         "if shown(value).startswith('vector') and o.around is not None",

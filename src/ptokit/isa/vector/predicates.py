@@ -53,20 +53,26 @@ PARTS = ("LOWER", "HIGHER")
 
 PRD_01 = rule(
     "PRD-A5-01",
-    '{pto.pset_b32 "PAT_VL8"|pto.pset_b32 "PAT_VL9"}',
+    """
+        pto.vecscope {
+        %m = pto.pset_b32 "PAT_VL{8|9}" : !pto.mask<b32>
+        }
+    """,
     what="The pattern, part or comparison is a word that exists.",
     decision="PAT_H and PAT_Q are the low half and the low quarter of the lanes.",
     evidence="assembler ptokit",
-    unrun="in words so far",
 )(words_listed)
 
 
 @rule(
     "PRD-A5-02",
-    "{pand of three !pto.mask<b32>|pand of a !pto.mask<b16> and a !pto.mask<b32>}",
+    """
+        pto.vecscope {
+        %r = pto.pand %a, %b, %m : !pto.mask<b32>, !pto.mask<{b32|b16}>, !pto.mask<b32> -> !pto.mask<b32>
+        }
+    """,
     decision="ppack and punpack may change the granularity. !pto.mask without a granularity fits everywhere.",
     evidence="assembler ptokit",
-    unrun="in words so far",
 )
 def PRD_02(o: Site) -> tuple[str, str] | None:
     """The predicates of one operation have one granularity."""
@@ -301,9 +307,13 @@ PRD_03 = define(
 
 @rule(
     "PRD-A5-04",
-    "{pldi with 1023 units on a5|pldi with 1024 units on a5}",
+    """
+        pto.vecscope {
+        %c = arith.constant {1023|1024} : index
+        %m = pto.pldi %p, %c, "NORM" : !pto.ptr<ui32, ub>, index -> !pto.mask<b32>
+        }
+    """,
     evidence="assembler ptokit",
-    unrun="in words so far",
 )
 def PRD_04(o: Site) -> Message:
     """The offset of pldi and psti is a constant, behind a comma of at most 1023 units of 8 bytes.

@@ -34,9 +34,12 @@ rule = family(SOURCE, targets=ALL_TARGETS)
 
 @rule(
     "PTR-A5-01",
-    "{pto.vlds of a !pto.ptr<f32, ub>|pto.vlds of a !pto.ptr<f32, gm>}",
+    """
+        pto.vecscope {
+        %r = pto.vlds %p[%i] : !pto.ptr<f32, {ub|gm}> -> !pto.vreg<64xf32>
+        }
+    """,
     evidence="ptokit",
-    unrun="in words so far",
 )
 def PTR_01(o: Site) -> Message:
     """A pointer operand points to the memory the instruction works on: ub for vector and predicate accesses."""

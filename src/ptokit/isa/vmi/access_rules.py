@@ -262,11 +262,8 @@ def offsets(name: str, result: str = "") -> Rule:
 
 VMI_21 = vmi_rule(
     "VMI-21",
-    "{pto.vmi.vload with group and a stride; "
-    "with dist_mode = dintlv and two results|pto.vmi.vload with group and without a stride; "
-    "with dist_mode = dintlv and one result}",
+    "%r = pto.vmi.vload %p[%i]{, %s|} {group = 8} : !pto.ptr<f32, ub>{, index|} -> !pto.vmi.vreg<64xf32>",
     evidence="ptokit",
-    unrun="in words so far",
 )("A load or store has one mode, and the operands and results of that mode.")
 
 

@@ -168,10 +168,10 @@ def number_like(name: str, data: str, *, open_sign: bool = False) -> Rule:
 
 VMI_09 = vmi_rule(
     "VMI-09",
-    "{pto.vmi.vdhist of a vector with the layout contiguous|pto.vmi.vdhist of a vector with the layout "
-    "deinterleaved = 2}",
+    """
+        %r = pto.vmi.vdhist %acc, %s, %m : !pto.vmi.vreg<128xui16, #pto.vmi.layout<{contiguous|deinterleaved = 2}>>, !pto.vmi.vreg<256xui8, #pto.vmi.layout<contiguous>>, !pto.vmi.mask<256xb8, #pto.vmi.layout<contiguous>> -> !pto.vmi.vreg<128xui16, #pto.vmi.layout<{contiguous|deinterleaved = 2}>>
+    """,
     evidence="ptokit",
-    unrun="in words so far",
 )("A vector that has a layout has one that the operation works on.")
 
 DENSE = "contiguous deinterleaved block_deinterleaved"
@@ -230,9 +230,9 @@ def grouped(data: str, slots: str = "", *, key: str = "num_groups", least: int =
 
 # -------------------------------------------------------------------------- words
 
-VMI_11 = vmi_rule("VMI-11", '{{order = "DESC"}|{order = "UP"}}', evidence="ptokit", unrun="in words so far")(
-    "A word is one of those that the operation has."
-)
+VMI_11 = vmi_rule(
+    "VMI-11", '%r = pto.vmi.vci %n {order = "{DESC|UP}"} : i32 -> !pto.vmi.vreg<64xi32>', evidence="ptokit"
+)("A word is one of those that the operation has.")
 
 
 def worded(**allowed: str) -> Rule:

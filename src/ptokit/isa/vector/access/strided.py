@@ -122,7 +122,15 @@ STRIDES = {"STRIDE_S3_B16": (3, 2), "STRIDE_S4_B64": (4, 8), "STRIDE_S8_B32": (8
 """Step and bytes of an element, by token."""
 
 
-@rule("VEC-A5-09", '{pto.vsld %p[%i]|pto.vsld %p[%i], "STRIDE_S3_B16"}', evidence="document", unrun="in words so far")
+@rule(
+    "VEC-A5-09",
+    """
+        pto.vecscope {
+        %r = pto.vsld %p[%i]{|, "STRIDE_S3_B16"} : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>
+        }
+    """,
+    evidence="document",
+)
 def VEC_09(o: Site) -> Message:
     """vsld and vsst have no stride, or one that means what ptokit takes it for.
 

@@ -110,9 +110,12 @@ def _takes_saturation(src: DType, dst: DType) -> bool:
 
 @rule(
     "VEC-A5-16",
-    '{f32 to f16 {rnd = "R", sat = "SAT", part = "EVEN"}|f32 to f16 without part}',
+    """
+        pto.vecscope {
+        %r = pto.vcvt %a, %m {rnd = "R", sat = "SAT"{, part = "EVEN"|}} : !pto.vreg<64xf32>, !pto.mask<b32> -> !pto.vreg<128xf16>
+        }
+    """,
     evidence="ptokit",
-    unrun="in words so far",
 )
 def VEC_16(o: Site) -> Message:
     """vcvt converts between the two types, with the part, rounding and saturation that belong to them.
