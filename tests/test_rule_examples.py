@@ -14,9 +14,13 @@ RULES = catalogue()
 RUN = [rule.id for rule in RULES if rule.example and not rule.unrun]
 
 _ACCOMPANIED = """
+    A6-02: QMX-A5-01
     ARG-A5-01: UB-CAPACITY
+    ARG-COM-02: TILE-08
     DMA-A5-05: DMA-A5-11
+    EW-07: TILE-08
     EW-A3-03: EW-CMP-01
+    EW-A3-08: L1-CAPACITY
     EW-A5-02: EW-CMP-01
     EW-A5-06: EW-CMP-01
     EW-AS-06: AL-8
@@ -25,20 +29,25 @@ _ACCOMPANIED = """
     GATHER-A23-01: GATHER-A23-08 GATHER-COM-03
     GATHER-A23-03: GATHER-A23-07
     GATHER-A23-05: TILE-05
+    GATHER-COM-04: TILE-08
     GATHER-COM-05: PV-5
     GATHER-CPU-01: GATHER-CPU-02
     INS-A23-01: INS-COM-02
     LOAD-A3-13: LOAD-A3-D2
     LOAD-A3-14: LOAD-A3-D2
     LOAD-A3-16: LOAD-A3-D3
+    LOAD-A3-20: LOAD-A3-D1
     LOAD-A3-21: L1-CAPACITY
     LOAD-A5-06: LOAD-A5-D1
     LOAD-A5-08: L1-CAPACITY LOAD-A5-09
     LOAD-A5-09: L1-CAPACITY
     LOAD-A5-11: LOAD-A5-D2
     LOAD-A5-15: LOAD-A5-D1
+    LOAD-A5-19: LOAD-A5-D1
     LS-COM-03: PV-5
     MAT-COM-04: L0A-CAPACITY L0B-CAPACITY
+    MRG-COM-04: UB-CAPACITY
+    MX-K: AL-8
     MXM-A3-01: SPACE-ABSENT
     MXM-A5-02: MXM-A5-03
     MXM-A5-04: L0C-CAPACITY
@@ -48,23 +57,40 @@ _ACCOMPANIED = """
     RACE-RAW: RACE-WAW
     RACE-WARP: RACE-THREADS
     REXP-COM-10: TILE-06
+    RRED-COM-04: RR-1
     SCATTER-A23-04: TILE-05
     SCATTER-COM-04: PV-5
     SIGNAL-01: CM-4
     SORT-A23-01: UB-CAPACITY
     SORT-COM-05: AL-5
+    ST-3: ST-5
+    ST-7: ST-10
     STORE-A3-08: STORE-A3-D1
     STORE-A3-09: STORE-A3-D4
+    STORE-A3-15: L0C-CAPACITY
+    STORE-A3-16: L0C-CAPACITY
+    STORE-A3-17: L0C-CAPACITY STORE-A3-15
     STORE-A5-05: TILE-04 TILE-D3
+    STORE-A5-07: STORE-A5-D1
+    STORE-A5-20: STORE-A5-10
+    STORE-A5-D4: STORE-A5-D1
     TC-3: TL-1
+    TCVT-A5-01: TCVT-02 TCVT-03
     TGATH-A23-02: AL-5
+    TMOV-A23-03: TMOV-COM-10
+    TMOV-A5-03: TMOV-COM-18
+    TMOV-A5-A2: TILE-03 TILE-06
     TMOV-COM-15: TILE-04
+    TMOV-COM-19: TMOV-COM-18
     TRANS-A5-01: TILE-05
+    TRANS-CONV-02: UB-CAPACITY
     TSCAT-COM-07: AL-5
     VEC-A5-11: MIC-09
 """
 ACCOMPANIED = dict(line.strip().split(": ") for line in _ACCOMPANIED.strip().splitlines())
 """Rules whose refused program breaks others too, with these."""
+ALWAYS = {"QNT-A3-01": {"QNT-A3-02"}}
+"""Rules of instructions that always break another one, which warns of what they do."""
 
 
 def found(text: str, rule: Rule) -> set[str]:
@@ -75,9 +101,9 @@ def found(text: str, rule: Rule) -> set[str]:
 @pytest.mark.parametrize("id", RUN)
 def test_example(id: str) -> None:
     rule = CATALOGUE[id]
-    assert not found(rule.accepted, rule)
+    assert found(rule.accepted, rule) == ALWAYS.get(id, set())
     said = set(rule.reported_as.split()) or {id}
-    assert found(rule.refused, rule) == {*said, *ACCOMPANIED.get(id, "").split()}
+    assert found(rule.refused, rule) == {*said, *ACCOMPANIED.get(id, "").split(), *ALWAYS.get(id, ())}
 
 
 def test_every_rule_has_an_example_or_says_why_not() -> None:
@@ -86,11 +112,9 @@ def test_every_rule_has_an_example_or_says_why_not() -> None:
     assert named - {rule.id for rule in RULES if rule.example} == set()
 
 
-def test_most_examples_run() -> None:
-    """Those about files, other machines and what cannot be broken are few; the rest of the others is to be written."""
-    why = [rule.unrun for rule in RULES if rule.unrun]
-    assert len(why) - why.count("in words so far") < len(RULES) / 20
-    assert why.count("in words so far") < 127
+def test_all_but_few_examples_run() -> None:
+    """Those about files, other machines and what cannot be broken are few."""
+    assert len([rule for rule in RULES if rule.unrun]) < len(RULES) / 20
 
 
 def test_rules_of_instructions_and_of_the_assembler_have_evidence() -> None:

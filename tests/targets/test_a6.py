@@ -14,7 +14,7 @@ from ptokit.diagnostics import DiagnosticError, Scope
 from ptokit.ir.verify import verify
 from ptokit.isa.check import rules_of
 from ptokit.isa.table import TABLE
-from ptokit.run.program import compile_program
+from ptokit.run.program import Single, compile_program
 from ptokit.sanitize import sanitize
 from ptokit.targets import A5, A6
 from tests.isa.rule_cases import broken
@@ -58,6 +58,12 @@ def test_it_has_registers() -> None:
         ("f32 f16 f16", True),
         ("f32 f16 i8", True),
         ("f32 bf16 i8", True),
+        ("f32 f16 int4", True),
+        ("f32 bf16 int4", True),
+        ("i32 i8 int4", True),
+        ("f32 i8 int4", False),
+        ("i32 int4 int4", False),
+        ("f32 f32 int4", False),
         ("f32 f16 e4m3", True),
         ("f32 bf16 e4m3", True),
         ("f32 f16 e5m2", False),
@@ -70,7 +76,7 @@ def test_it_has_registers() -> None:
 )
 def test_products(types: str, legal: bool) -> None:
     c, a, b = types.split()
-    left, right = tile_type("Left", a, 32, 32, "Nz"), tile_type("Right", b, 32, 32, "Zn")
+    left, right = tile_type("Left", a, 32, 64, "Nz"), tile_type("Right", b, 64, 32, "Zn")
     rules = broken("TMATMUL", "a6", {"dst": acc(c, 32, 32), "lhs": left, "rhs": right})
     assert ("MAT-COM-02" in rules) is not legal
 
@@ -177,6 +183,21 @@ def test_a_product_of_halves_and_integers(backend: str) -> None:
     assert list(verify(module, A6)) == []
     compile_program(module, A6).launch((a.astype(np.float16), b.astype(np.int8), c), backend=backend)
     assert (c == a @ b).all()
+
+
+def test_a_product_with_int4() -> None:
+    random = np.random.default_rng(4)
+    a, b = random.integers(-128, 128, (16, 64)), random.integers(-8, 8, (64, 16))
+    machine = Single(A6)
+    tiles = {
+        "dst": machine.tile(acc("i32", 16, 16)),
+        "lhs": machine.tile(tile_type("Left", "i8", 16, 64, "Nz")),
+        "rhs": machine.tile(tile_type("Right", "int4", 64, 16, "Zn")),
+    }
+    tiles["lhs"].write(a.astype(np.int8)[None])
+    tiles["rhs"].write(b.astype(np.int8)[None])
+    machine.execute(TABLE["TMATMUL"], tiles, {})
+    assert (tiles["dst"].read()[0] == a @ b).all()
 
 
 def test_the_file_is_short() -> None:

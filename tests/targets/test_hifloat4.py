@@ -12,6 +12,7 @@ import pytest
 import ptokit as pto
 import ptokit.isa.all
 from ptokit.asm import parse_module
+from ptokit.diagnostics.rules import Doubt
 from ptokit.ir.verify import verify
 from ptokit.isa.table import TABLE
 from ptokit.run.program import Single, compile_program
@@ -325,7 +326,9 @@ def test_what_is_quantised(src: str, more: dict, rules: set[str]) -> None:
         "scaling": vec("bf16", 1, n),
     }
     attrs = {"alg": MxQuantAlg.Hif4, "grp_axis": MxGroupAxis.Axis1, "interleave": False, "quant_type": None, **more}
-    assert broken("TQUANT_MX", "a6", {**operands, "attrs": attrs}).keys() == rules
+    found = broken("TQUANT_MX", "a6", {**operands, "attrs": attrs})
+    assert found.keys() == rules
+    assert isinstance(found.get("A6-02"), Doubt) is (src == "bf16 8x64"), "the header refuses no rest of 1024"
     assert "QMX-COM-01" in broken("TQUANT_MX", "a5", {**operands, "attrs": attrs})
     small = {**operands, "max": vec("bf16", 1, 32)}
     assert "QMX-COM-03" in broken("TQUANT_MX", "a6", {**small, "attrs": attrs})

@@ -10,7 +10,8 @@ nothing defines become parameters of the types that the statements give, and til
 unchanged.
 
 The first line may be a comment that names the command and its options: ``# ptokit run --arg 0 --blocks 2``. Without it
-rules of order are sanitized, those of runs run, and all others checked. Pointers without an argument get 16384 zeros.
+rules of order are sanitized, those of runs run, and all others checked. Pointers without an argument get 16384 zeros,
+views as many as they have elements.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from ptokit.records import dataclass
 from ptokit.run import choose_entry
 from ptokit.targets import TARGETS
 from ptokit.types.enums import BLayout, TileType
-from ptokit.types.values import Ptr, Scalar
+from ptokit.types.values import PartitionView, Ptr, Scalar
 
 from .errors import UsageError
 from .findings import load_catalogue
@@ -52,6 +53,7 @@ _ELEMENTS = 1 << 14
 _COMMANDS = {Scope.SYNC: "sanitize", Scope.RUN: "run", Scope.ASSEMBLER: "check --rules assembler"}
 _BY_HAND = re.compile(r"\bfunc\.func\b|^\s*module\b", re.M)
 _LISTS = {"arg": "args", "also": "also", "watch": "watch"}
+_TARGET = re.compile(r"pto\.target_arch")  # a text that says itself what it is for
 _SCRIPT = re.compile(r"@kernel|\bCore\(")
 _TEXT = re.compile(r"%\w|\bpto\.[a-z]|\bfunc\.func\b|^\s*(module\b|!|#pto)", re.M)
 
@@ -61,7 +63,7 @@ def found_in(text: str, rule: Rule, target: str = "") -> list[Diagnostic]:
 
     Raises `UsageError` for options that the command does not have.
     """
-    target = target or rule.example_target
+    target = target or ("" if _TARGET.search(text) else rule.example_target)
     command, options = _command(text, rule)
     try:
         if _TEXT.search(text):
@@ -96,16 +98,16 @@ def _of(program: Any, command: str, options: dict[str, Any], target: str) -> lis
         ptokit.convert(program, options["to"])
         return []
     if command == "check":
-        return list(ptokit.check(program, target=target, **options).diagnostics)
-    read = ptokit.read(program, name="example.pto" if isinstance(program, str) else None, target=target)
+        return list(ptokit.check(program, target=target or None, **options).diagnostics)
+    read = ptokit.read(program, name="example.pto" if isinstance(program, str) else None, target=target or None)
     if list(read.diagnostics.errors):
         return list(read.diagnostics)
     args = options.pop("args", None) or _arguments(read, given, options.get("entry"))
     if command == "sanitize":
-        return list(ptokit.sanitize(read, args, target=target, **options).diagnostics)
+        return list(ptokit.sanitize(read, args, target=target or None, **options).diagnostics)
     if command != "run":
         raise UsageError(f"an example is for check, convert, run or sanitize, not {command}", "example")
-    ran = ptokit.run(read, args, target=target, **options)
+    ran = ptokit.run(read, args, target=target or None, **options)
     return [*ran.diagnostics, *ran.races]
 
 
@@ -121,6 +123,8 @@ def _zeros(type: Any) -> Any:
     match type:
         case Ptr(dtype):
             return np.zeros(_ELEMENTS, getattr(dtype, "storage", np.uint8))
+        case PartitionView(dims, dtype):
+            return np.zeros(dims, dtype.storage)
         case Scalar(name) if name.startswith(("f", "bf")):
             return 1.0
     return 1

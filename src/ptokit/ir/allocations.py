@@ -92,8 +92,18 @@ _rule(
     "LV-4",
     "The assembler makes a scratch tile that is left out as large as an operand whose type states its valid region.",
     "PTOMaterializeImplicitTmp.cpp",
-    "{tquant without tmp of a tile with valid=16x64|tquant without tmp of a tile with valid=?x?, on a2a3}",
-    unrun="in words so far",
+    """
+        func.func @f(%n: index) {
+          %a = pto.alloc_tile {|valid_row = %n valid_col = %n }: !pto.tile_buf<vec, 16x32xf32{|, valid=?x?}>
+          %p = pto.alloc_tile : !pto.tile_buf<vec, 32x1xf32, blayout=col_major, valid=16x1>
+          %d = pto.alloc_tile {|valid_row = %n valid_col = %n }: !pto.tile_buf<vec, 16x32xi8{|, valid=?x?}>
+          pto.tquant ins(%a, %p : !pto.tile_buf<vec, 16x32xf32{|, valid=?x?}>,
+            !pto.tile_buf<vec, 32x1xf32, blayout=col_major, valid=16x1>)
+            outs(%d : !pto.tile_buf<vec, 16x32xi8{|, valid=?x?}>) {quant_type = #pto<quant_type INT8_SYM>}
+          return
+        }
+    """,
+    on="a2a3",
 )
 
 ALLOCATIONS = frozenset(("pto.alloc_tile", "pto.alloc_multi_tile"))

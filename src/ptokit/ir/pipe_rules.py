@@ -34,12 +34,14 @@ _rule(
     """
         func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<{cube|vector}>} {
           %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
+            v2c_consumer_buf = %b : i32)
           return
         }
         func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
           %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
-          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
+            v2c_consumer_buf = %b : i32)
           return
         }
     """,
@@ -52,12 +54,14 @@ _rule(
     """
         func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
           %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = {1024|0}} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = {1024|0}} (c2v_consumer_buf = %b : i32,
+            v2c_consumer_buf = %b : i32)
           return
         }
         func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
           %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
-          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
+            v2c_consumer_buf = %b : i32)
           return
         }
     """,
@@ -71,14 +75,17 @@ _rule(
     """
         func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
           %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
+            v2c_consumer_buf = %b : i32)
           %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
-          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>) {split = {0|5}}
+          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major,
+            fractal=1024>) {split = {0|5}}
           return
         }
         func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
           %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
-          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
+            v2c_consumer_buf = %b : i32)
           %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16xf32>
           pto.tfree_from_aic {split = 0}
           return
@@ -93,14 +100,17 @@ _rule(
     """
         func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
           %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
+            v2c_consumer_buf = %b : i32)
           %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
-          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>) {split = 0}
+          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major,
+            fractal=1024>) {split = 0}
           return
         }
         func.func @v(%n: index) attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
           %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
-          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
+            v2c_consumer_buf = %b : i32)
           %x = pto.tpop_from_aic(%n, %n) {split = 0} -> !pto.tile_buf<vec, 16x16xf32{, valid=?x?|}>
           pto.tfree_from_aic {split = 0}
           return
@@ -115,12 +125,14 @@ _rule(
     """
         func.func @v(%n: index) attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
           %b = pto.reserve_buffer {name = "q", size = 512, location = <vec>, auto = true} -> i32
-          %p = pto.initialize_l2l_pipe {dir_mask = 1, slot_size = 64, slot_num = {8|0}, flag_base = 0} (%b : i32) -> !pto.pipe
+          %p = pto.initialize_l2l_pipe {dir_mask = 1, slot_size = 64, slot_num = {8|0}, flag_base = 0} (%b : i32)
+            -> !pto.pipe
           return
         }
         func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
           %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          %p = pto.initialize_l2l_pipe {dir_mask = 1, slot_size = 64, slot_num = 8, flag_base = 0} (%b : i32) -> !pto.pipe
+          %p = pto.initialize_l2l_pipe {dir_mask = 1, slot_size = 64, slot_num = 8, flag_base = 0} (%b : i32)
+            -> !pto.pipe
           return
         }
     """,
@@ -141,13 +153,34 @@ _rule(
 _rule(
     "PI-7",
     "Each tpop has its tfree behind it in the same block, after the last use of the tile.",
-    "{tpop_from_aic, uses of the tile, tfree_from_aic|a tile that is read after its slot was freed}",
+    """
+        // ptokit check
+        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
+            v2c_consumer_buf = %b : i32)
+          %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
+          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major,
+            fractal=1024>) {split = 0}
+          return
+        }
+        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
+          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
+            v2c_consumer_buf = %b : i32)
+          %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16xf32>
+          %y = pto.alloc_tile : !pto.tile_buf<vec, 16x16xf32>
+        {  pto.tneg ins(%x : !pto.tile_buf<vec, 16x16xf32>) outs(%y : !pto.tile_buf<vec, 16x16xf32>)
+        |}  pto.tfree_from_aic {split = 0}
+        {|  pto.tneg ins(%x : !pto.tile_buf<vec, 16x16xf32>) outs(%y : !pto.tile_buf<vec, 16x16xf32>)
+        }  return
+        }
+    """,
     severity=Severity.WARNING,
     scope=Scope.SYNC,
     why="The producer waits for the slot forever, or overwrites the tile while it is read.",
     decision="A warning: the assembler has this check and does not run it. The n-th free of a block belongs to "
     "its n-th pop, so that several slots may be in use.",
-    unrun="in words so far",
 )
 _rule(
     "PI-8",
@@ -155,14 +188,17 @@ _rule(
     """
         func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
           %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
+            v2c_consumer_buf = %b : i32)
           %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
-          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>) {split = 0}
+          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major,
+            fractal=1024>) {split = 0}
           return
         }
         func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
           %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
-          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
+            v2c_consumer_buf = %b : i32)
           %x = pto.tpop_from_aic {split = {0|1}} -> !pto.tile_buf<vec, 16x16xf32>
           pto.tfree_from_aic {split = {0|1}}
           return
@@ -175,8 +211,10 @@ _rule(
     "PI-9",
     "A tensor goes through a pipe whose slots are tensors of its shape; aiv_subblockid is for halves of vec tiles.",
     """
-        func.func @c(%g: !pto.tensor_view<16x{32|16}xf32>, %e: !pto.tensor_view<16x32xf32>) attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = {2048|1024}} (gm_slot_tensor = %g : !pto.tensor_view<16x{32|16}xf32>)
+        func.func @c(%g: !pto.tensor_view<16x{32|16}xf32>,
+          %e: !pto.tensor_view<16x32xf32>) attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = {2048|1024}} (gm_slot_tensor = %g
+            : !pto.tensor_view<16x{32|16}xf32>)
           pto.tpush_to_aiv(%e : !pto.tensor_view<16x32xf32>) {split = 0}
           return
         }
@@ -216,14 +254,17 @@ _rule(
     """
         func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
           %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
+            v2c_consumer_buf = %b : i32)
           %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
-          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>) {split = 0}
+          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major,
+            fractal=1024>) {split = 0}
           return
         }
         func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
           %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
-          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32, v2c_consumer_buf = %b : i32)
+          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
+            v2c_consumer_buf = %b : i32)
           %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16xf32{|, blayout=col_major}>
           pto.tfree_from_aic {split = 0}
           return
@@ -303,15 +344,18 @@ _rule(
         func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
           %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
           pto.aic_initialize_pipe {dir_mask = 1, slot_size = 512{, nosplit = true|},
-            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16, relu = no_relu>} (c2v_consumer_buf = %b : i32)
+            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16,
+              relu = no_relu>} (c2v_consumer_buf = %b : i32)
           %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
-          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>) {split = 0}
+          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major,
+            fractal=1024>) {split = 0}
           return
         }
         func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
           %b = pto.reserve_buffer {name = "q", size = 8192, location = #pto.address_space<vec>, auto = true} -> i32
           pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 512{, nosplit = true|},
-            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16, relu = no_relu>} (c2v_consumer_buf = %b : i32)
+            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16,
+              relu = no_relu>} (c2v_consumer_buf = %b : i32)
           %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16xf16>
           pto.tfree_from_aic {split = 0}
           return
@@ -326,15 +370,18 @@ _rule(
         func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
           %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
           pto.aic_initialize_pipe {dir_mask = 1, slot_size = 512, nosplit = true,
-            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16, relu = no_relu>} (c2v_consumer_buf = %b : i32)
+            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16,
+              relu = no_relu>} (c2v_consumer_buf = %b : i32)
           %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
-          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>) {split = 0}
+          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major,
+            fractal=1024>) {split = 0}
           return
         }
         func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
           %b = pto.reserve_buffer {name = "q", size = 8192, location = #pto.address_space<vec>, auto = true} -> i32
           pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 512, nosplit = true,
-            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = {f32_f16|f32_bf16}, relu = no_relu>} (c2v_consumer_buf = %b : i32)
+            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = {f32_f16|f32_bf16},
+              relu = no_relu>} (c2v_consumer_buf = %b : i32)
           %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16xf16>
           pto.tfree_from_aic {split = 0}
           return
@@ -349,15 +396,18 @@ _rule(
         func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
           %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
           pto.aic_initialize_pipe {dir_mask = 1, slot_size = 512, nosplit = true,
-            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16, relu = no_relu>} (c2v_consumer_buf = %b : i32)
+            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16,
+              relu = no_relu>} (c2v_consumer_buf = %b : i32)
           %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
-          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>) {split = 0}
+          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major,
+            fractal=1024>) {split = 0}
           return
         }
         func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
           %b = pto.reserve_buffer {name = "q", size = 8192, location = #pto.address_space<vec>, auto = true} -> i32
           pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 512, nosplit = true,
-            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16, relu = no_relu>} (c2v_consumer_buf = %b : i32)
+            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16,
+              relu = no_relu>} (c2v_consumer_buf = %b : i32)
           %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16x{f16|f32}>
           pto.tfree_from_aic {split = 0}
           return

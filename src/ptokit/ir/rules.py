@@ -180,8 +180,10 @@ _rule(
 _rule(
     "PV-7",
     "A constant size fits the tensor's static dimension.",
-    "{size 32 of tensor_view<32xf32>|size 64 of tensor_view<32xf32>}",
-    unrun="in words so far",
+    "%z = arith.constant 0 : index\n"
+    "%n = arith.constant {32|64} : index\n"
+    "%s = pto.partition_view %v, offsets = [%z], sizes = [%n] : !pto.tensor_view<32xf32> -> "
+    "!pto.partition_tensor_view<{32|64}xf32>",
 )
 _rule(
     "PV-8",
@@ -219,8 +221,19 @@ _rule(
     "VS-2",
     "set_validshape changes a tile made in the same function (alloc_tile, declare_tile, possibly through "
     "bitcast or treshape).",
-    "{set_validshape of an alloc_tile result|set_validshape of a loop-carried tile}",
-    unrun="in words so far",
+    """
+        func.func @f(%n: index) {
+          %c = arith.constant 8 : index
+          %t = pto.alloc_tile valid_row = %n valid_col = %n : !pto.tile_buf<vec, 16x16xf32, valid=?x?>
+          {pto.set_validshape %t, %c, %c : !pto.tile_buf<vec, 16x16xf32,
+            valid=?x?>|%r = scf.for %i = %c to %n step %c iter_args(%x = %t) -> (!pto.tile_buf<vec, 16x16xf32,
+            valid=?x?>) {
+            pto.set_validshape %x, %c, %c : !pto.tile_buf<vec, 16x16xf32, valid=?x?>
+            scf.yield %x : !pto.tile_buf<vec, 16x16xf32, valid=?x?>
+          }}
+          return
+        }
+    """,
 )
 _rule(
     "VS-3",
@@ -372,17 +385,22 @@ define(
     scope=Scope.TEXT,
     source="assembly 6",
     why="Where a tile is taken, it is TC-1; some instructions have a rule of the assembler of their own about it.",
-    example="{get_tensor_view_dim %view, %i|get_tensor_view_dim %tile, %i}",
-    unrun="in words so far",
+    example="%d = pto.get_tensor_view_dim %v, %i : !pto.{tensor_view<16x16xf32>|tile_buf<vec, 16x16xf32>} -> index",
 )
 define(
     "FN-LAUNCH",
     "The function that threads are launched with is one of the module, and gets as many arguments as it takes.",
     source="PTOAS VPTO.cpp SimtLaunchOp",
-    example='{pto.simt_launch "body" <<<%x, %y, %z>>> () : () -> '
-    '()|pto.simt_launch "nosuch" <<<%x, %y, %z>>> () : () -> ()}',
+    example="""
+        func.func @body(%x: f32) attributes {pto.simt_entry} {
+          return
+        }
+        func.func @f(%n: i32, %x: f32) {
+          pto.simt_launch "{body|other}" <<<%n, %n, %n>>> (%x) : (f32) -> ()
+          return
+        }
+    """,
     evidence="assembler ptokit",
-    unrun="in words so far",
 )
 define(
     "FN-CALL",

@@ -346,9 +346,19 @@ _rule(
     "A struct stays in the function and the region that declare it: no parameter, no result, and none of an "
     "operation but its declaration.",
     "PTO.cpp DeclareStructOp, validateStructProvenance",
-    "{struct_set %s[0], %x in the region|scf.yield %s : !pto.struct<i32>}",
+    """
+        func.func @f(%c: i1) {
+          {%x = pto.declare_struct -> !pto.struct<i32, f16>|%r = scf.if %c -> (!pto.struct<i32, f16>) {
+            %x = pto.declare_struct -> !pto.struct<i32, f16>
+            scf.yield %x : !pto.struct<i32, f16>
+          } else {
+            %y = pto.declare_struct -> !pto.struct<i32, f16>
+            scf.yield %y : !pto.struct<i32, f16>
+          }}
+          return
+        }
+    """,
     evidence="ptokit",
-    unrun="in words so far",
 )
 _rule(
     "IP-1",

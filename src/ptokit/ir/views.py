@@ -240,9 +240,8 @@ _rule(
     "SV-2",
     "The valid region of a subview is 0 to its size: stated by the type, or by values that the type agrees with.",
     "SubViewOp",
-    """
-        %b = pto.subview %a[%i, %j] sizes [16, 16]{ valid [%n, %m]|} : !pto.tile_buf<vec, 32x32xf32> -> !pto.tile_buf<vec, 16x16xf32, valid=?x?>
-    """,
+    "%b = pto.subview %a[%i, %j] sizes [16, 16]{ valid [%n, %m]|} : !pto.tile_buf<vec, 32x32xf32> -> "
+    "!pto.tile_buf<vec, 16x16xf32, valid=?x?>",
     evidence="ptokit",
 )
 _rule(

@@ -202,9 +202,33 @@ _rule(
     why="The next product with a unit flag waits for it: that of another kernel, too, if nothing resets it.",
     source="PTOAS e32488c9, micro-isa 16",
     decision="A warning: kernels of the assembler's own suite end so.",
-    example="{a last drain with unit_flag(check_and_clear)|mad unit_flag(check_and_set), "
-    "then a drain with unit_flag(check_only)}",
-    unrun="in words so far",
+    example="""
+        // ptokit sanitize
+        func.func @f(%v: !pto.partition_tensor_view<16x16xf16>, %y: !pto.ptr<f32,
+          gm>) attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+          %z = arith.constant 0 : i64
+          %n = arith.constant 16 : i64
+          %m = pto.alloc_tile addr = %z : !pto.tile_buf<mat, 16x16xf16, blayout=col_major, slayout=row_major>
+          %l = pto.alloc_tile addr = %z : !pto.tile_buf<left, 16x16xf16, blayout=col_major, slayout=row_major>
+          %r = pto.alloc_tile addr = %z : !pto.tile_buf<right, 16x16xf16, slayout=col_major>
+          pto.tload ins(%v : !pto.partition_tensor_view<16x16xf16>) outs(%m : !pto.tile_buf<mat, 16x16xf16,
+            blayout=col_major, slayout=row_major>)
+          pto.barrier <PIPE_ALL>
+          pto.tmov ins(%m : !pto.tile_buf<mat, 16x16xf16, blayout=col_major, slayout=row_major>) outs(%l
+            : !pto.tile_buf<left, 16x16xf16, blayout=col_major, slayout=row_major>)
+          pto.tmov ins(%m : !pto.tile_buf<mat, 16x16xf16, blayout=col_major, slayout=row_major>) outs(%r
+            : !pto.tile_buf<right, 16x16xf16, slayout=col_major>)
+          pto.barrier <PIPE_ALL>
+          %a = pto.castptr %z : i64 -> !pto.ptr<f16, l0a>
+          %b = pto.castptr %z : i64 -> !pto.ptr<f16, l0b>
+          %c = pto.castptr %z : i64 -> !pto.ptr<f32, l0c>
+          pto.mad %a, %b, %c, %n, %n, %n unit_flag(check_and_set) : !pto.ptr<f16, l0a>, !pto.ptr<f16, l0b>,
+            !pto.ptr<f32, l0c>, i64, i64, i64
+          pto.mte_l0c_gm %c, %y, %n, %n, %n, %n, %z, %z, unit_flag({check_and_clear|check_only}), nz2nd
+            : !pto.ptr<f32, l0c>, !pto.ptr<f32, gm>, i64, i64, i64, i64, i64, i64
+          return
+        }
+    """,
 )
 _rule(
     "FLAG-REUSE",
@@ -293,9 +317,17 @@ _warning(
     "Every asynchronous transfer to or from another device is waited for before the kernel ends.",
     why="The engine goes on by itself: whoever uses the data after the launch may find the old ones.",
     source="memory-model-and-sync 5.5; pto-isa docs/isa/comm TPUT_ASYNC",
-    example="{one pto.comm.wait_async_event of the last transfer of each session|pto.comm.tput_async without "
-    "pto.comm.wait_async_event}",
-    unrun="in words so far",
+    example="""
+        func.func @f(%a: !pto.partition_tensor_view<128xf32>, %b: !pto.partition_tensor_view<128xf32>,
+          %w: !pto.ptr<i8>) {
+          %t = pto.alloc_tile : !pto.tile_buf<vec, 1x256xi8>
+          %s = pto.comm.build_async_session(%t, %w : !pto.tile_buf<vec, 1x256xi8>, !pto.ptr<i8>) -> !pto.async_session
+          %e = pto.comm.tput_async(%a, %b, %s : !pto.partition_tensor_view<128xf32>,
+            !pto.partition_tensor_view<128xf32>, !pto.async_session) -> !pto.async_event
+          {%d = pto.comm.wait_async_event(%e, %s : !pto.async_event, !pto.async_session) -> i1
+          |}return
+        }
+    """,
 )
 _warning(
     "CACHE-STALE",

@@ -11,34 +11,47 @@ from .base import COMMUNICATION, CORE_PIPES, DEVICE_8BIT_AND_4BIT, KIB
 
 _rule = family("library headers for kirin9030", "K90-", targets=("kirin9030",), evidence="static_assert")
 
-LOADS = _rule("01", "{an ND view into a mat tile in Nz|a DN view into a mat tile in Nz}", unrun="in words so far")(
+LOADS = _rule(
+    "01",
+    """
+        x: Ptr[f16]
+        TLOAD(Tile({Vec|Mat}, f16, 32, 32, ColMajor{|, slayout=SLayout.RowMajor}), GlobalTensor(x, (32, 32), (1, 32),
+            layout=Layout.DN))
+    """,
+)(
     "TLOAD does not turn a DN view into an Nz tile of L1.",
     "not dst.boxed if dst.loc is Mat and src.layout is Layout.DN",
     "{src} is DN and {dst} is a mat tile in {dst.layout_name}; kirin9030 has no such transfer",
 )
-STORES = _rule("02", "{TSTORE|TSTORE with AtomicAdd}", unrun="in words so far")(
+STORES = _rule(
+    "02", "x: Ptr[f32]; TSTORE(GlobalTensor(x, (32, 32)), Tile(Vec, f32, 32, 32){|, atomic=AtomicType.AtomicAdd})"
+)(
     "TSTORE and TSTORE_FP replace what global memory holds.",
     "atomic is AtomicType.AtomicNone",
     "kirin9030 cannot add to global memory; load the other part, add it, and store the sum",
 )
-DRAINS = _rule("03", "{an i32 accumulator to an ND view|to an NHWC view}", unrun="in words so far")(
+DRAINS = _rule(
+    "03", "x: Ptr[i32]; TSTORE(GlobalTensor(x, {(32, 32)|(1, 4, 8, 32), layout=Layout.NHWC}), TileAcc(i32, 32, 32))"
+)(
     "An accumulator is stored to ND and NZ views.",
     "dst.layout in (None, Layout.ND, Layout.NZ) if src.loc is Acc",
     "{dst} is {dst.layout.name}; kirin9030 stores accumulators to ND and NZ",
 )
-NARROW = _rule("04", "{TSUBS of i32|TSUBS of i64}", unrun="in words so far")(
+NARROW = _rule("04", "t = Tile(Vec, i{32|64}, 16, 64); TSUBS(t, t, 1)")(
     "TSUBS, TREM, TREMS and TGATHER take elements of at most 32 bits.",
     "dst.dtype.bits <= 32",
     "{dst} has elements of {dst.dtype}; {instr.name} takes at most 32 bits on kirin9030",
 )
-OPERANDS = _rule("05", "{an f16 tile from mat to left|an f32 tile from mat to left}", unrun="in words so far")(
+OPERANDS = _rule(
+    "05", "TMOV(TileLeft({f16|f32}, 32, 32), Tile(Mat, {f16|f32}, 32, 32, ColMajor, slayout=SLayout.RowMajor))"
+)(
     "What TMOV and TEXTRACT bring to L0A and L0B is f16 or i8; a bias is f16 or i32.",
     "dst.dtype.name in ('f16', 'i8') if dst.loc in (Left, Right)",
     "{dst} has elements of {dst.dtype}; the cube unit of kirin9030 multiplies f16 and i8",
     "dst.dtype.name in ('f16', 'i32') if dst.loc is Bias",
     "{dst} has elements of {dst.dtype}; accumulators of kirin9030 are f16 and i32",
 )
-FLOATS = _rule("06", "{SETTF32MODE off|SETTF32MODE on}", unrun="in words so far")(
+FLOATS = _rule("06", "SETTF32MODE({False|True})")(
     "The TF32 mode stays off.", "not enable", "the cube unit of kirin9030 multiplies no f32 and has no TF32 mode"
 )
 

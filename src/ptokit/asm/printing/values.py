@@ -345,6 +345,13 @@ FORM = _rule(
     "Level 1 has no text for an instruction that writes something other than tiles, records and memory, whose operands "
     "are of other kinds than it takes, or that has words or a result after outs.",
     why="Its results are tiles, and a statement tells operands by their types (assembly 5).",
-    example="{pto.tload without such words|pto.tload with pad_value = %v : f32 after outs}",
-    unrun="in words so far",
+    example="""
+        // ptokit convert --to ssa
+        func.func @f(%v: !pto.partition_tensor_view<16x16xf32>, %x: f32) {
+          %t = pto.alloc_tile : !pto.tile_buf<vec, 16x16xf32>
+          pto.tload ins(%v : !pto.partition_tensor_view<16x16xf32>) outs(%t : !pto.tile_buf<vec,
+            16x16xf32>){| pad_value = %x : f32}
+          return
+        }
+    """,
 )

@@ -108,9 +108,11 @@ ARCH = _text(
     "pto.target_arch is not the name of a target: the rules of a2a3 apply, unless --target says otherwise.",
     severity=Severity.WARNING,
     why="The reference assembler takes the A5 rules for a5 and those of A2/A3 for everything else.",
-    example='{module attributes {pto.target_arch = "a5"}|module attributes {pto.target_arch = "a55"}}',
+    example="""
+        module attributes {pto.target_arch = "a5{|5}"} {
+        }
+    """,
     source="assembly 2.1",
-    unrun="in words so far",
 )
 UNKNOWN_OP = _text(
     "TEXT-UNKNOWN-OP",
@@ -118,7 +120,9 @@ UNKNOWN_OP = _text(
     example="pto.{tabs|tabz} ins(%a : !pto.tile_buf<vec, 16x16xf32>) outs(%b : !pto.tile_buf<vec, 16x16xf32>)",
 )
 UNIMPLEMENTED = _text(
-    "TEXT-UNIMPLEMENTED", "A known operation or form that ptokit does not implement yet.", unrun="in words so far"
+    "TEXT-UNIMPLEMENTED",
+    "A known operation or form that ptokit does not implement yet.",
+    example="{%n = arith.constant 0 : index|%x = memref.load %n}",
 )
 OPERANDS = _text(
     "TEXT-OPERANDS",
@@ -234,7 +238,13 @@ TOPLEVEL = _text(
     "TEXT-TOPLEVEL",
     "Only one module and functions stand at the top level.",
     source="assembly 2",
-    unrun="in words so far",
+    example="""
+        func.func @f() {
+          return
+        }
+        {|%c = arith.constant 1 : i32
+        }
+    """,
 )
 
 TY_1 = _text(
@@ -317,10 +327,16 @@ VEC_A5_01 = _text(
 VEC_A5_18 = _text(
     "VEC-A5-18",
     "A strict vector scope uses its arguments and what it defines itself.",
-    example="{pto.strict_vecscope(%p) { ^bb0(%q: !pto.ptr<f32, ub>): … }|pto.strict_vecscope() { pto.vlds %p[%i] … } "
-    "with %p from outside}",
+    example="""
+        func.func @f(%p: !pto.ptr<f32, ub>, %i: index) {
+          pto.strict_vecscope(%p, %i) {
+          ^bb0(%q: !pto.ptr<f32, ub>, %j: index):
+            %r = pto.vlds {%q|%p}[%j] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>
+          } : (!pto.ptr<f32, ub>, index) -> ()
+          return
+        }
+    """,
     source="vector-path 2, 8",
-    unrun="in words so far",
 )
 
 

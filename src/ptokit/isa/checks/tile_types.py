@@ -262,10 +262,9 @@ def TILE_D2(o: TileSite) -> Message:
 
 @_tile(
     "TILE-D3",
-    "{a 32x32 f16 Zn vec tile|a 33x32 f16 Zn vec tile}",
+    "%t = pto.alloc_tile : !pto.tile_buf<vec, {32|33}x32xf16, slayout=col_major>",
     source=f"{SOURCE}, 6 (derived)",
     evidence="device",
-    unrun="in words so far",
 )
 def TILE_D3(o: TileSite) -> Message:
     """The rows of a Zn, Zz or Nn tile are a multiple of its box's rows, in every buffer.
@@ -311,7 +310,7 @@ def TILE_06(o: TileSite) -> Message:
     return None if o.spec.row_major else _line("rows", o.spec.rows, o)
 
 
-@_tile("TILE-07", "{fractal=1024 for an accumulator|fractal=2048}", evidence="static_assert", unrun="in words so far")
+@_tile("TILE-07", evidence="static_assert", reported_as="TY-3 LANG-TILE")
 def TILE_07(o: Site) -> Message:
     """The fractal size is 512, 1024 or 32 bytes."""
     return None if o.spec.fractal in FRACTALS else f"fractal={o.spec.fractal}; it can be 512, 1024 or 32"
@@ -365,17 +364,15 @@ _PLACED = "With an address, the finding has the id"
 PLACEMENT_RULES = (
     rule(
         "SA-0351",
-        "{a scale tile on a5|a scale tile on a2a3}",
+        'core = Core("a2a3"); core.{TileLeft(f16|TileLeftScale(e8m0}, 16, {16|2})',
         what=f"The target has the buffer a tile lives in. {_PLACED} SPACE-ABSENT.",
         evidence="device",
-        unrun="in words so far",
     )(_absent),
     rule(
         "SA-0352",
-        "{a 256x256 f32 vec tile on a5 (256 KiB)|a 1618x64 f32 vec tile on a2a3 (192 KiB)}",
+        'core = Core("a2a3"); core.Tile(Vec, f32, {768|769}, 64)',
         what=f"A tile is not larger than its buffer. {_PLACED} of the buffer, UB-CAPACITY and so on.",
         evidence="device",
-        unrun="in words so far",
     )(_too_large),
 )
 define(

@@ -283,12 +283,12 @@ def has(instr: Instr, target: Target) -> bool:
 
 INSTR_ABSENT = rule(
     "INSTR-ABSENT",
-    "{TADDS on a5|TADDS on a6}",
+    "t = Tile(Vec, f32, 16, 64); {TSUBS(t, t, 1.0)|TPRINT(t)}",
     what="The target has the instruction.",
     why="The library for the target includes no header that defines it.",
     source="header.hpp of the library for each target",
     evidence="static_assert",
-    unrun="in words so far",
+    on="kirin9030",
 )(missing)
 
 
@@ -301,10 +301,10 @@ def absent(dtype: DType, target: Target) -> tuple[str, str] | None:
 
 @rule(
     "TYPE-ABSENT",
-    "{a bf16 tile on a5|a bf16 tile on kirin9030}",
+    "t = Tile(Vec, {f16|bf16}, 16, 64); TEXPANDS(t, 1.0)",
     source="arch_capability.hpp and the vector types of the library for each target",
     evidence="static_assert",
-    unrun="in words so far",
+    on="kirin9030",
 )
 def TYPE_ABSENT(o: Site) -> Message:
     """The target has the element type of a tile, of the register that an operation makes, or behind its pointers."""
@@ -350,11 +350,13 @@ def assembler_rule(id: str, example: str, **more: Any) -> RuleDecorator:
 
 @assembler_rule(
     "A5-1",
-    "{thistogram on a5|thistogram on a2a3}",
+    "pto.{tabs ins(%s : !pto.tile_buf<vec, 16x64xf32>) outs(%d : !pto.tile_buf<vec, "
+    "16x64xf32>)|thistogram ins(%s, %i : !pto.tile_buf<vec, 16x64xui16>, !pto.tile_buf<vec, "
+    "32x1xui8, blayout=col_major, valid=16x1>) outs(%d : !pto.tile_buf<vec, 16x256xui32>) {isMSB = "
+    "false}}",
     targets=("a2a3",),
     source="assembly 13.9",
     evidence="static_assert",
-    unrun="in words so far",
 )
 def A5_ONLY(o: Site) -> Message:
     """The operation exists on a5 only.

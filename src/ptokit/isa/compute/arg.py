@@ -187,7 +187,12 @@ def ARG_A3_01(o: Site) -> Message:
 _TYPES = rule(
     "ARG-COM-03", "TROWARGMAX(Tile(Vec, {i32|f32}, 16, 1, ColMajor), Tile(Vec, f32, 16, 64))", evidence="static_assert"
 )(_types)
-_EMPTY = rule("ARG-COM-02", "{16x60|0x60}", evidence="device assertion", unrun="in words so far")(_not_empty)
+_EMPTY = rule(
+    "ARG-COM-02",
+    "pto.trowargmax ins(%a, %t : !pto.tile_buf<vec, 16x64xf32{|, valid=16x0}>, !pto.tile_buf<vec, "
+    "16x64xf32>) outs(%d : !pto.tile_buf<vec, 16x1xi32, blayout=col_major>)",
+    evidence="device assertion",
+)(_not_empty)
 
 _INDICES = types_of("i32 u32")
 

@@ -227,7 +227,11 @@ def TCVT_A3_02(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-A5-01", "{64 columns|63 columns}", evidence="device", unrun="in words so far")
+@_rule(
+    "TCVT-A5-01",
+    "TCVT(Tile(Vec, e2m1, 16, 64), Tile(Vec, bf16, 16, {64|63, ColMajor}), RoundMode.RINT)",
+    evidence="device",
+)
 def TCVT_A5_01(o: Site) -> Message:
     """FP4 tiles have even columns."""
     for name, t in o.data_tiles:

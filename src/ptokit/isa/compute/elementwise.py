@@ -314,9 +314,8 @@ def _mat_blocks(o: Site) -> Message:
 
 EW_A3_08 = rule(
     "EW-A3-08",
-    "{a 128x128 f16 mat tile|a 1024x1024 i8 mat tile on a2a3}",
+    "TEXPANDS(Tile(Mat, {f16, 128, 128|i8, 1024, 1024}), 1)",
     evidence="device assertion",
-    unrun="in words so far",
 )(_mat_blocks)
 
 

@@ -59,7 +59,16 @@ def _parameters(o: Site, rows: TileInfo) -> Message:
     return None
 
 
-@_quant("QNT-A3-02", "{on a5|on a2a3}", evidence="legal", unrun="in words so far")
+@_quant(
+    "QNT-A3-02",
+    """
+        h = Tile(Vec, f16, 16, 64)
+        q = Tile(Vec, i8, 16, 64)
+        {TCVT(q, h, RoundMode.RINT)|TQUANT(q, Tile(Vec, f32, 16, 64), Tile(Vec, f32, 16, 1, ColMajor), tmp=Tile(Vec,
+            f32, 16, 64))}
+    """,
+    evidence="legal",
+)
 def QNT_A3_02(o: Site) -> Message:
     """TQUANT destroys its source on a2a3.
 
@@ -81,7 +90,12 @@ QUANT_RULES = (
         lambda o: valid_differs(o, "dst", "src"),
         lambda o: _parameters(o, o.src),
     ),
-    _quant("QNT-A3-01", "{16x64xf32|8x64xf32}", evidence="static_assert", unrun="in words so far")(
+    _quant(
+        "QNT-A3-01",
+        "t = Tile(Vec, f32, 16, 64); "
+        "TQUANT(Tile(Vec, i8, 16, 64), t, Tile(Vec, f32, 16, 1, ColMajor), tmp=Tile(Vec, f32, {16|8}, 64))",
+        evidence="static_assert",
+    )(
         "The scratch tile has as many elements of 4 bytes as src.",
         "text if tmp is None",
         "TQUANT needs a scratch tile on a2a3",
@@ -246,10 +260,12 @@ MX_RULES = (
     ),
     _mx(
         "QMX-A3-01",
-        "{on a5|on a2a3}",
+        """
+            {TMULS(Tile(Vec, f32, 16, 64), Tile(Vec, f32, 16, 64), 2.0)|TQUANT_MX(Tile(Vec, u8, 64, 64), Tile(Vec,
+                f16, 64, 64), Tile(Vec, u8, 1, 128), Tile(Vec, f16, 1, 128), Tile(Vec, f16, 1, 128))}
+        """,
         what="Block-scaled quantisation exists on a5 and cpu.",
         evidence="static_assert",
-        unrun="in words so far",
     )(missing),
 )
 

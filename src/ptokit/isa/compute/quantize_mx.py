@@ -108,10 +108,18 @@ def MXQ_2(o: Site) -> Message:
 
 MXQ_3 = assembler_rule(
     "MXQ-3",
-    "{five tiles apart|max in the bytes of dst}",
+    """
+        !s = !pto.tile_buf<vec, 16x32xf32>
+        !d = !pto.tile_buf<vec, 16x32xui8>
+        !e = !pto.tile_buf<vec, 1x32xui8, valid=1x16>
+        !m = !pto.tile_buf<vec, 1x16xf32>
+        !c = !pto.tile_buf<vec, 1x64xf32, valid=1x16>
+        %s = pto.alloc_tile : !s
+        %d = pto.{alloc_tile|bitcast %s : !s ->}{ :|} !d
+        pto.tquant.mx ins(%s : !s) outs(%d, %e, %m, %c : !d, !e, !m, !c) {quant_type = #pto<quant_type MXFP8>}
+    """,
     targets=("a5",),
     source="PTOAS 2026-08 Utils.cpp verifySemanticNoAliasRanges",
-    unrun="in words so far",
 )(
     "tquant.mx: no two of its tiles share bytes.",
     lambda o: sharing(o, *_NAMES, "exp_zz") if o.quant_type is not None else None,

@@ -212,7 +212,12 @@ ROW_RULES = (
         ),
         evidence="device assertion",
     )(_row_region),
-    rule("RRED-COM-04", "{valid=16x1|valid=16x8}", scope=Scope.ASSEMBLER, unrun="in words so far")(
+    rule(
+        "RRED-COM-04",
+        "pto.trowsum ins(%a, %t : !pto.tile_buf<vec, 16x64xf32>, !pto.tile_buf<vec, 16x64xf32>) "
+        "outs(%d : !pto.tile_buf<vec, 16x{1xf32, blayout=col_major|8xf32}>)",
+        scope=Scope.ASSEMBLER,
+    )(
         "dst has one valid column, or is empty in both directions.",
         lambda o: _one_column(o) if not writes_nothing(o) else None,
     ),

@@ -54,7 +54,10 @@ def _of_one_row(o: Site, name: str) -> Message:
 
 
 REXP_AS_01 = _of("TRowExpandAddOp")(
-    "REXP-AS-01", "{trowexpandadd ins(%matrix, %vector)|trowexpandadd ins(%vector, %matrix)}", unrun="in words so far"
+    "REXP-AS-01",
+    "pto.trowexpandadd ins({%a, %b : !pto.tile_buf<vec, 16x64xf32>, !pto.tile_buf<vec, 16x1xf32, "
+    "blayout=col_major>|%b, %a : !pto.tile_buf<vec, 16x1xf32, blayout=col_major>, !pto.tile_buf<vec, "
+    "16x64xf32>}) outs(%d : !pto.tile_buf<vec, 16x64xf32>)",
 )(
     "trowexpandadd: src0 is the matrix, in rows; src1 has a value or a block for each of its rows.",
     "src0.row_major",
@@ -124,7 +127,10 @@ def REXP_AS_03(o: Site) -> Message:
 
 
 REXP_AS_04 = _of("TRowExpandDivOp")(
-    "REXP-AS-04", "{high_precision with tmp|high_precision without tmp}", unrun="in words so far"
+    "REXP-AS-04",
+    "pto.trowexpanddiv ins(%a, %b{, %t|} : !pto.tile_buf<vec, 16x64xf32>, !pto.tile_buf<vec, "
+    "16x1xf32, blayout=col_major>{, !pto.tile_buf<vec, 16x64xf32>|}) outs(%d : !pto.tile_buf<vec, "
+    "16x64xf32>) {precisionType = #pto<div_precision high_precision>}",
 )(
     "trowexpanddiv of high precision has a tmp.",
     "tmp is not None if precise(o)",

@@ -167,7 +167,11 @@ def _equal_valid(o: Site, columns_only: Target | None = None) -> Message:
 
 
 EW_07 = rule(
-    "EW-07", "{valid region 1x1|valid region 0x64}", targets=("a2a3",), evidence="assertion", unrun="in words so far"
+    "EW-07",
+    "pto.tadds ins(%a, %x : !pto.tile_buf<vec, 16x64xf32{|, valid=0x64}>, f32) outs(%d : "
+    "!pto.tile_buf<vec, 16x64xf32{|, valid=0x64}>)",
+    targets=("a2a3",),
+    evidence="assertion",
 )(
     "Tile-scalar instructions need a non-empty valid region.",
     "dst.vr != 0 and dst.vc != 0",

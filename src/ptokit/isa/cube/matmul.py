@@ -41,7 +41,8 @@ TRIPLES: dict[str, set[tuple[DType, DType, DType]]] = {
     "a5": _COMMON | _FP8 | {(_T["f32"], _T["hif8"], _T["hif8"])},
     "kirin9030": {(_T["f16"], _T["f16"], _T["f16"]), (_T["i32"], _T["i8"], _T["i8"])},
 }
-TRIPLES["a6"] = TRIPLES["a5"] | {(_T["f32"], _T[a], _T[b]) for a in ("f16", "bf16") for b in ("i8", "e4m3")}
+_NARROW = {(_T["f32"], _T[a], _T[b]) for a in ("f16", "bf16") for b in ("i8", "int4", "e4m3")}
+TRIPLES["a6"] = TRIPLES["a5"] | _NARROW | {(_T["i32"], _T["i8"], _T["int4"])}
 """Legal (accumulator, left, right) element types by target."""
 
 TOGETHER = Together(("dst", "lhs", "rhs"), TRIPLES)

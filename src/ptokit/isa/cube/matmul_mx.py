@@ -130,9 +130,11 @@ def SIZES(o: Site) -> Message:
 
 @_rule(
     "MXM-A5-06",
-    "{left at 0x1000, scales at 0x100|left at 0x1000, scales at 0}",
+    """
+        TMATMUL_MX(TileAcc(f32, 16, 32, addr=0), TileLeft(e4m3, 16, 64, addr=4096), TileLeftScale(e8m0, 16, 2,
+            addr={256|0}), TileRight(e5m2, 64, 32, addr=0), TileRightScale(e8m0, 2, 32, addr=0))
+    """,
     evidence="device",
-    unrun="in words so far",
 )
 def ADDRESSES(o: Site) -> Message:
     """Scales lie at a sixteenth of the address of what they scale.

@@ -66,10 +66,14 @@ def _row_product(o: Site) -> Message:
 
 @_rule(
     "MM-2",
-    "{a right tile in Zn|a right tile in ND}",
+    """
+        !a = !pto.tile_buf<left, 32x64xf16, blayout=col_major, slayout=row_major>
+        !b = !pto.tile_buf<right, 64x16xf16{, slayout=col_major|}>
+        !c = !pto.tile_buf<acc, 32x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
+        pto.tmatmul ins(%a, %b : !a, !b) outs(%c : !c)
+    """,
     targets=("a5",),
     covered_by=("MAT-COM-06",),
-    unrun="in words so far",
 )
 def MM_2(o: Site) -> Message:
     """lhs and dst are Nz (col_major, row_major), rhs Zn (row_major, col_major)."""
@@ -176,10 +180,16 @@ def _scale_sizes(o: Site, name: str, of: str, left: bool) -> Message:
 
 @_rule(
     "MX-SCALE",
-    "{scales of 16x2 for a left tile of 16x64|scales of 16x64 for a left tile of 16x64}",
+    """
+        !a = !pto.tile_buf<left, 16x64xf8E4M3FN, valid=1x64, blayout=col_major, slayout=row_major>
+        !b = !pto.tile_buf<right, 64x16xf8E4M3FN, slayout=col_major>
+        !c = !pto.tile_buf<acc, 16x16xf32, valid=1x16, blayout=col_major, slayout=row_major, fractal=1024>
+        !x = !pto.tile_buf<scaling, {1x2xf8E4M3FN, slayout=row_major, fractal=32|16x64xf8E4M3FN, valid=1x64}>
+        !y = !pto.tile_buf<scaling, 2x16xf8E4M3FN, slayout=row_major, fractal=32>
+        pto.tgemv.mx ins(%a, %x, %b, %y : !a, !x, !b, !y) outs(%c : !c)
+    """,
     targets=("a5",),
     source="PTOAS 2026-08 PTO.cpp TGetScaleAddrOp, verifyA5MxMatScaleTile, verifyA5MxGemvScaleTile",
-    unrun="in words so far",
 )
 def MX_SCALE(o: Site) -> Message:
     """Scales lie in scaling: one for each row and 32 columns of a left tile, for 32 rows and each column of a right."""
@@ -192,10 +202,16 @@ def MX_SCALE(o: Site) -> Message:
 
 @_rule(
     "MX-K",
-    "{lhs 16x64, rhs 64x16|lhs 16x32, rhs 32x16}",
+    """
+        !a = !pto.tile_buf<left, 32x{64|32}xf8E5M2, blayout=col_major, slayout=row_major>
+        !b = !pto.tile_buf<right, {64|32}x16xf8E5M2, slayout=col_major>
+        !c = !pto.tile_buf<acc, 32x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
+        !x = !pto.tile_buf<scaling, 32x{2|1}xi8, slayout=row_major, fractal=32>
+        !y = !pto.tile_buf<scaling, {2|1}x16xi8, blayout=col_major, slayout=col_major, fractal=32>
+        pto.tmatmul.mx ins(%a, %x, %b, %y : !a, !x, !b, !y) outs(%c : !c)
+    """,
     targets=("a5",),
     source="PTOAS 2026-08 PTO.cpp verifyA5MxMatTileOperands",
-    unrun="in words so far",
 )
 def MX_K(o: Site) -> Message:
     """The inner dimension of the tiles of a scaled product of matrices is a multiple of 64."""
@@ -207,10 +223,17 @@ def MX_K(o: Site) -> Message:
 
 MX_ACC = _rule(
     "MX-ACC",
-    "{c and dst valid in 1x16|c valid in 1x8, dst in 1x16}",
+    """
+        !a = !pto.tile_buf<left, 16x64xf8E4M3FN, valid=1x64, blayout=col_major, slayout=row_major>
+        !b = !pto.tile_buf<right, 64x16xf8E4M3FN, slayout=col_major>
+        !c = !pto.tile_buf<acc, 16x16xf32, valid=1x16, blayout=col_major, slayout=row_major, fractal=1024>
+        !x = !pto.tile_buf<scaling, 1x2xf8E4M3FN, slayout=row_major, fractal=32>
+        !y = !pto.tile_buf<scaling, 2x16xf8E4M3FN, slayout=row_major, fractal=32>
+        !d = !pto.tile_buf<acc, 16x16xf32, valid=1x{16|8}, blayout=col_major, slayout=row_major, fractal=1024>
+        pto.tgemv.mx.acc ins(%d, %a, %x, %b, %y : !d, !a, !x, !b, !y) outs(%c : !c)
+    """,
     targets=("a5",),
     source="PTOAS 2026-08 PTO.cpp TMatmulMxAccOp, TGemvMxAccOp",
-    unrun="in words so far",
 )(
     "The accumulator that a scaled product adds to has the element type and valid region of dst.",
     lambda o: differ(o, "dst", "acc"),
@@ -219,10 +242,17 @@ MX_ACC = _rule(
 
 MX_BIAS = _rule(
     "MX-BIAS",
-    "{a bias of 1x16 for a dst of 1x16|a bias of 1x32 for a dst of 1x16}",
+    """
+        !a = !pto.tile_buf<left, 16x64xf8E4M3FN, valid=1x64, blayout=col_major, slayout=row_major>
+        !b = !pto.tile_buf<right, 64x16xf8E4M3FN, slayout=col_major>
+        !c = !pto.tile_buf<acc, 16x16xf32, valid=1x16, blayout=col_major, slayout=row_major, fractal=1024>
+        !x = !pto.tile_buf<scaling, 1x2xf8E4M3FN, slayout=row_major, fractal=32>
+        !y = !pto.tile_buf<scaling, 2x16xf8E4M3FN, slayout=row_major, fractal=32>
+        !s = !pto.tile_buf<bias, 1x{16|32}xf32, valid=1x16>
+        pto.tgemv.mx.bias ins(%a, %x, %b, %y, %s : !a, !x, !b, !y, !s) outs(%c : !c)
+    """,
     targets=("a5",),
     source="PTOAS 2026-08 PTO.cpp TGemvMxBiasOp",
-    unrun="in words so far",
 )(
     "The bias of a scaled row product has the columns and the valid region of dst.",
     "bias.cols == dst.cols",

@@ -415,8 +415,9 @@ _DRAIN: tuple[Rule, ...] = (
     ),
     verified(
         "CUB-13",
-        "{atomic(type = f32, op = add) of pto.mte_l0c_gm|atomic(..) of pto.mte_l0c_ub}",
-        unrun="in words so far",
+        "%m = arith.constant 16 : i64\n"
+        "pto.mte_l0c_{gm|l1} %s, %d, %m, %m, %m, %m{, %m, %m|}, atomic(type = f32, op = add) : "
+        "!pto.ptr<f32, l0c>, !pto.ptr<f32, {gm|l1}>, i64, i64, i64, i64{, i64, i64|}",
     )(
         "Drains into global memory combine with what is there, others do not.",
         "instr.text == 'mte_l0c_gm' if o.attrs.get('atomic_op') is not None",

@@ -162,8 +162,17 @@ define(
     scope=Scope.RUN,
     source="pto-isa docs/isa/comm TREDUCE",
     why="Nothing public says what becomes of one beside them.",
-    example="{pto.treduce ins(%g : G) outs(%n : M)|pto.treduce ins(%g, %m : G, M) outs(%n : M)}",
-    unrun="in words so far",
+    example="""
+        // ptokit run
+        func.func @f(%a: !pto.partition_tensor_view<4x8xf32>, %b: !pto.partition_tensor_view<4x8xf32>,
+          %w: !pto.partition_tensor_view<4x8xf32>) {
+          %g = pto.make_group %a, %b : (!pto.partition_tensor_view<4x8xf32>, !pto.partition_tensor_view<4x8xf32>)
+            -> !pto.group<2>
+          pto.treduce ins(%g{|, %w} : !pto.group<2>{|, !pto.partition_tensor_view<4x8xf32>}) outs(%a
+            : !pto.partition_tensor_view<4x8xf32>)
+          return
+        }
+    """,
 )
 
 

@@ -271,10 +271,12 @@ INTERLEAVE_RULES = (
     ),
     _rule(
         "INTLV-04",
-        "{four tiles|dst0 at the address of src0}",
+        """
+            t = Tile(Vec, f32, 16, 64)
+            TINTERLEAVE(Tile(Vec, f32, 16, 64), {Tile(Vec, f32, 16, 64)|t}, Tile(Vec, f32, 16, 64), t)
+        """,
         what="No two tiles overlap.",
         evidence="device",
-        unrun="in words so far",
     )(overlapping),
     _rule(
         "INTLV-NPU",

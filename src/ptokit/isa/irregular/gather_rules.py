@@ -54,10 +54,16 @@ RULES = (
         "TGATH-COM-02",
         "Indices are element offsets inside the source tile.",
         source="compute-layout-irregular 2.2",
-        example="{indices 0..1023 of a 16x64 tile|index 1024}",
+        example="""
+            # ptokit run
+            i = Tile(Vec, i32, 16, 64)
+            TEXPANDS(i, {1023|1024})
+            t = Tile(Vec, f32, 16, 64)
+            TEXPANDS(t, 1.0)
+            TGATHER(Tile(Vec, f32, 16, 64), t, i, tmp=Tile(Vec, i32, 16, 64))
+        """,
         decision="The simulator reads 0 there; on the devices it is an error.",
         evidence="device",
-        unrun="in words so far",
     ),
     _rule(
         "TGATH-COM-03",
@@ -223,10 +229,16 @@ BLOCK_RULES = (
         "GATHB-03",
         "A block lies inside the source tile.",
         source="compute-layout-irregular 2.3",
-        example="{offset 32 in a tile of 64 bytes|offset 64}",
+        example="""
+            # ptokit run
+            o = Tile(Vec, u32, 1, 8)
+            TEXPANDS(o, {32|64})
+            t = Tile(Vec, f32, 1, 16)
+            TEXPANDS(t, 1.0)
+            TGATHERB(Tile(Vec, f32, 1, 64), t, o)
+        """,
         decision="The simulator leaves the block as it is; on the devices it is an error.",
         evidence="device",
-        unrun="in words so far",
     ),
     _block(
         "GATHB-04",
@@ -310,10 +322,18 @@ SCATTER_RULES = (
         "TSCAT-COM-04",
         "Indices are element offsets inside the destination tile.",
         source="compute-layout-irregular 2.4",
-        example="{0..1023 for 16x64|1024}",
+        example="""
+            # ptokit run
+            i = Tile(Vec, i32, 16, 64)
+            TEXPANDS(i, {1023|1024})
+            t = Tile(Vec, f32, 16, 64)
+            TEXPANDS(t, 1.0)
+            d = Tile(Vec, f32, 16, 64)
+            TEXPANDS(d, 0.0)
+            TSCATTER(d, t, i)
+        """,
         decision="The simulator passes over others; on the devices they are an error.",
         evidence="device",
-        unrun="in words so far",
     ),
     _rule(
         "TSCAT-COM-05",
@@ -413,10 +433,13 @@ HISTOGRAM_RULES = (
     ),
     _rule(
         "HIST-06",
-        "{on a5|on a2a3}",
+        """
+            t = Tile(Vec, f32, 16, 64)
+            {TADDS(t, t, 1.0)|THISTOGRAM(Tile(Vec, u32, 16, 256), Tile(Vec, u16, 16, 64), Tile(Vec, u8, 32, 1,
+                ColMajor, valid_row=16))}
+        """,
         what="THISTOGRAM exists on a5 and cpu.",
         targets=("a2a3",),
         evidence="static_assert",
-        unrun="in words so far",
     )(missing),
 )

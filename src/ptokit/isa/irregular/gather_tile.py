@@ -77,9 +77,10 @@ def TGATHER_AS_02(o: Site) -> Message:
 
 @_of("TGatherOp")(
     "TGATHER-AS-03",
-    "{P0101 and axis = row|P0101 without axis}",
+    "pto.tgather ins(%s, {maskPattern = #pto.mask_pattern<P0101>} : !pto.tile_buf<vec, 4x64xf16>, "
+    '"row") outs(%d : !pto.tile_buf<vec, 4x32xf16{|, valid=4x16}>)',
     covered_by=("TGATH-COM-03", "TGATH-COM-05", "TGATH-A23-03", "TGATH-A5-02"),
-    unrun="in words so far",
+    on="a2a3",
 )
 def TGATHER_AS_03(o: Site) -> Message:
     """tgather by mask: src and dst alone, with axis; row-major vec tiles of one element size; dst is valid in all

@@ -163,9 +163,12 @@ def MRG_COM_03(o: Site) -> Message:
 
 @_merge(
     "MRG-COM-04",
-    "{lists of 1024 elements|two lists of 16384 f32 with tmp on a2a3}",
+    """
+        t = [Tile(Vec, f32, 1, {1024|16384}), Tile(Vec, f32, 1, {1024|16384})]
+        TMRGSORT(Tile(Vec, f32, 1, {2048|32768}), None, Tile(Vec, f32, 1, {2048|32768}), t[0], t[1])
+    """,
     evidence="device assertion",
-    unrun="in words so far",
+    on="a2a3",
 )
 def MRG_COM_04(o: Site) -> Message:
     """A list has at most 65535 records, and the lists and tmp are smaller than UB."""
@@ -220,10 +223,17 @@ MERGE_RULES = (
         "MRG-COM-05",
         "The lists are sorted in descending order.",
         source="compute-layout-irregular 2.6",
-        example="{9 8 7|7 8 9}",
+        example="""
+            # ptokit run
+            a = Tile(Vec, f32, 1, 64)
+            TEXPANDS(a, 1.0)
+            b = Tile(Vec, f32, 1, 64)
+            TEXPANDS(b, 1.0)
+            {|TSETVAL(a, 2, 2.0)
+            }TMRGSORT(Tile(Vec, f32, 1, 128), None, Tile(Vec, f32, 1, 128), a, b)
+        """,
         decision="The devices do not look; unsorted lists are an error here.",
         evidence="device",
-        unrun="in words so far",
     ),
     _merge(
         "MRG-COM-06",

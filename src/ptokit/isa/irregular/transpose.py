@@ -74,7 +74,15 @@ def TRANS_A5_01(o: Site) -> Message:
     return None
 
 
-@_rule("TRANS-CONV-03", "{NCHW into NC1HWC0|NC1HWC0 into NCHW on a5}", evidence="device", unrun="in words so far")
+@_rule(
+    "TRANS-CONV-03",
+    """
+        a = ConvTile(Vec, f16, None, Layout.NC1HWC0, (1, 2, 4, 8, 16))
+        b = ConvTile(Vec, f16, None, Layout.NCHW, (1, 32, 4, 8))
+        TTRANS({a, b|b, a}, ConvTile(Vec, f16, None, Layout.NC1HWC0, (1, 2, 4, 8, 16)))
+    """,
+    evidence="device",
+)
 def TRANS_CONV_03(o: Site) -> Message:
     """The target has the conversion."""
     found = conv(o)
@@ -89,9 +97,11 @@ def TRANS_CONV_03(o: Site) -> Message:
 
 @_rule(
     "TRANS-CONV-01",
-    "{1x32x4x8 NCHW into 1x2x4x8x16|1x32x4x8 NCHW into 1x1x4x8x16}",
+    """
+        TTRANS(ConvTile(Vec, f16, None, Layout.NC1HWC0, (1, {2|1}, 4, 8, 16)), ConvTile(Vec, f16, None, Layout.NCHW,
+            (1, 32, 4, 8)), ConvTile(Vec, f16, None, Layout.NC1HWC0, (1, 2, 4, 8, 16)))
+    """,
     evidence="static_assert assertion",
-    unrun="in words so far",
 )
 def TRANS_CONV_01(o: Site) -> Message:
     """The dimensions of a converted tile follow from those of its source."""
@@ -177,10 +187,13 @@ RULES = (
     TRANS_CONV_01,
     _rule(
         "TRANS-CONV-02",
-        "{three tiles of 32 KiB|three tiles of 80 KiB}",
+        """
+            TTRANS(ConvTile(Vec, f16, None, Layout.NC1HWC0, (1, 2, {4, 8|64, 32}, 16)), ConvTile(Vec, f16, None,
+                Layout.NCHW, (1, 32, {4, 8|64, 32})), ConvTile(Vec, f16, None, Layout.NC1HWC0, (1, 2, {4, 8|64, 32},
+                16)))
+        """,
         targets=("a2a3",),
         evidence="device assertion",
-        unrun="in words so far",
     )(
         "A conversion on a2a3 takes at most 192 KiB for its tiles together.",
         "total = src.spec.nbytes + dst.spec.nbytes + (tmp.spec.nbytes if tmp is not None else 0)",
@@ -250,7 +263,7 @@ TTRANS = instruction(
 _rule = family("compute-layout-irregular 1.7")
 
 
-@_rule("IMG-COM-04", "{3x3 in 5x8|9x9 in 5x8 without padding}", evidence="device", unrun="in words so far")
+@_rule("IMG-COM-04", evidence="device", unrun="programs cannot state filters yet, only cases of vectors do")
 def IMG_COM_04(o: Site) -> Message:
     """The filter fits the feature map with its padding; strides and dilations are positive."""
     s = o.src.spec
@@ -280,9 +293,11 @@ def _dst(o: Site, layout: str) -> Message:
 IMG2COL_RULES = (
     _rule(
         "IMG-COM-01",
-        "{a Mat NC1HWC0 tile into a left tile|a Mat Nz tile}",
+        """
+            TIMG2COL(Tile(Left, f16, 16, 32, ColMajor, slayout=SLayout.RowMajor), {ConvTile(Mat, f16, None,
+                Layout.NC1HWC0, (1, 2, 5, 8, 16))|Tile(Mat, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor)})
+        """,
         evidence="static_assert",
-        unrun="in words so far",
     )(
         "TIMG2COL reads NC1HWC0 or NDC1HWC0 tiles in L1 and fills a left tile of their type.",
         "isinstance(src.spec, ConvSpec) and src.spec.loc is Mat",
@@ -294,22 +309,43 @@ IMG2COL_RULES = (
         "{dst} is a {dst.loc.text} tile; TIMG2COL fills left tiles",
         lambda o: differ(o, "src", "dst"),
     ),
-    _rule("IMG-COM-03", "{repeat_time 1|transpose}", evidence="ptokit", unrun="in words so far")(
+    _rule("IMG-COM-03", evidence="ptokit", unrun="programs cannot state filters yet, only cases of vectors do")(
         "There is no repetition and no transposition.",
         lambda o: not_described(o.src.spec.state) if isinstance(o.src.spec, ConvSpec) else None,
     ),
     IMG_COM_04,
-    _rule("IMG-A23-01", "{Zz f16|Nz f16}", evidence="static_assert", unrun="in words so far")(
+    _rule(
+        "IMG-A23-01",
+        """
+            TIMG2COL(Tile(Left, f16, 16, 32, {RowMajor|ColMajor}, slayout=SLayout.RowMajor), ConvTile(Mat, f16, None,
+                Layout.NC1HWC0, (1, 2, 5, 8, 16)))
+        """,
+        evidence="static_assert",
+    )(
         "On a2a3 dst is Zz, of i8, f16, bf16 or f32.",
         lambda o: _dst(o, "Zz"),
         lambda o: not_of(o, types_of("i8") | F | BF16, "dst"),
     ),
-    _rule("IMG-A5-01", "{Nz f16|Zz f16}", evidence="static_assert", unrun="in words so far")(
+    _rule(
+        "IMG-A5-01",
+        """
+            TIMG2COL(Tile(Left, f16, 16, 32, {ColMajor|RowMajor}, slayout=SLayout.RowMajor), ConvTile(Mat, f16, None,
+                Layout.NC1HWC0, (1, 2, 5, 8, 16)))
+        """,
+        evidence="static_assert",
+    )(
         "On a5 dst is Nz, of integers of up to 32 bits, f16, bf16 or f32.",
         lambda o: _dst(o, "Nz"),
         lambda o: not_of(o, I6 | F | BF16, "dst"),
     ),
-    _rule("IMG-CPU-01", "{Nz u8|Zz u8}", evidence="static_assert", unrun="in words so far")(
+    _rule(
+        "IMG-CPU-01",
+        """
+            TIMG2COL(Tile(Left, f16, 16, 32, {ColMajor|RowMajor}, slayout=SLayout.RowMajor), ConvTile(Mat, f16, None,
+                Layout.NC1HWC0, (1, 2, 5, 8, 16)))
+        """,
+        evidence="static_assert",
+    )(
         "On cpu dst is Nz.",
         lambda o: _dst(o, "Nz"),
     ),
@@ -317,7 +353,14 @@ IMG2COL_RULES = (
 
 
 REGISTER_RULES = (
-    _rule("IMG-COM-02", "{a Mat NC1HWC0 tile|a Mat Nz tile}", evidence="device", unrun="in words so far")(
+    _rule(
+        "IMG-COM-02",
+        """
+            SETFMATRIX({ConvTile(Mat, f16, None, Layout.NC1HWC0, (1, 2, 5, 8, 16))|Tile(Mat, f16, 16, 16, ColMajor,
+                slayout=SLayout.RowMajor)})
+        """,
+        evidence="device",
+    )(
         """Registers of TIMG2COL are set from a convolution tile.
 
         Decision: Without an earlier set of a register, TIMG2COL in a manual mode takes the tile's own parameters.

@@ -184,8 +184,16 @@ define(
     source="pto-isa docs/isa/comm",
     why="What is stored has the sizes of a part, and as many rows as all parts that are put together; memory that has "
     "more rows keeps them.",
-    example="{comm.tput of 128 elements into 128|comm.tput of 128 elements into 64}",
-    unrun="in words so far",
+    example="""
+        // ptokit run
+        func.func @f(%a: !pto.partition_tensor_view<{8|6}x64xf32>, %b: !pto.partition_tensor_view<4x64xf32>,
+          %c: !pto.partition_tensor_view<4x64xf32>) {
+          %t = pto.alloc_tile : !pto.tile_buf<vec, 1x64xf32>
+          pto.comm.tgather(%a, recv(%t), group(%b, %c) : !pto.partition_tensor_view<{8|6}x64xf32>, !pto.tile_buf<vec,
+            1x64xf32>, !pto.partition_tensor_view<4x64xf32>, !pto.partition_tensor_view<4x64xf32>)
+          return
+        }
+    """,
 )
 
 

@@ -228,7 +228,15 @@ def INS_COM_01(o: Site) -> Message:
     return bad_index(o, "row") or bad_index(o, "col") or outside(position(o), size, extent)
 
 
-@_rule("COM-03", "{acc to mat|vec to left}", targets=("a2a3", "a5"), evidence="static_assert", unrun="in words so far")
+@_rule(
+    "COM-03",
+    """
+        TINSERT({Tile(Mat, f16, 32, 32, ColMajor, slayout=SLayout.RowMajor), TileAcc(f32, 16, 16)|TileLeft(f16, 32,
+            32), Tile(Vec, f16, 16, 16)}, 0, 0)
+    """,
+    targets=("a2a3", "a5"),
+    evidence="static_assert",
+)
 def INS_COM_03(o: Site) -> Message:
     """The pair of buffers is one that the target inserts between; cpu inserts between all.
 
@@ -292,10 +300,9 @@ _ISA = (
         "On cpu the split modes insert as usual, AccToVecMode and the scalar word have their effect.",
         targets=("cpu",),
         source=INSERTS,
-        example="{split=SPLIT2|}",
         why="Nothing can break this; it records how cpu differs from the simulator.",
         evidence="simulator",
-        unrun="in words so far",
+        unrun="nothing breaks it",
     ),
     _rule(
         "A23-01",

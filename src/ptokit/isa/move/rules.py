@@ -59,7 +59,7 @@ _ACC_QUANT = {"f32": types("i8"), "i32": types("i8 u8 f16 i16")}
 A23_ACC_TYPES = {"cast": _ACC_PLAIN, "scalar": _ACC_QUANT, "vector": _ACC_QUANT}
 
 
-@rule("TMOV-A23-03", "{f16 to f16, valid=1x16|f16 to f32}", evidence="static_assert assertion", unrun="in words so far")
+@rule("TMOV-A23-03", "TMOV(Tile(Vec, {f16|f32}, 16, 16), Tile(Vec, f16, 16, 16))", evidence="static_assert assertion")
 def TMOV_A23_03(o: Site) -> Message:
     """vec to vec: equal element sizes and a valid region that is not empty."""
     if pair(o) != (Vec, Vec):
@@ -287,11 +287,13 @@ LIBRARY = "TMovToLeft and TMovToRight of the library"
 
 @rule(
     "TMOV-COM-19",
-    "{32x32 f16 of a plain mat to left|32x24 f32 of a plain mat to left}",
+    """
+        TMOV(TileLeft({f16, 32, 32|f32, 32, 24}), Tile(Mat, {f16, 32, 32, ColMajor, slayout=SLayout.RowMajor|f32, 32,
+            24}))
+    """,
     targets=("a2a3", "a5"),
     source=LIBRARY,
     evidence="device",
-    unrun="in words so far",
 )
 def TMOV_COM_19(o: Site) -> Message:
     """A plain Mat tile goes to an operand buffer in squares, of which it has whole ones."""
@@ -394,11 +396,13 @@ COMMON_RULES = (
     TMOV_COM_19,
     rule(
         "TMOV-COM-16",
-        "{FRACTAL_Z to right|NC1HWC0 to right}",
+        """
+            TMOV(Tile(Right, f16, 32, 48, RowMajor, slayout=SLayout.ColMajor), ConvTile(Mat, f16, None,
+                Layout.{FRACTAL_Z|NC1HWC0}, {(2, 3, 16, 16)|(1, 2, 4, 8, 16)}))
+        """,
         what="A convolution tile moves as FRACTAL_Z to a right tile in Zn, whose valid region it covers.",
         source="move-gather-scatter 3; compute-layout-irregular 1.3",
         evidence="device",
-        unrun="in words so far",
     )(refused),
     rule(
         "TMOV-COM-17",

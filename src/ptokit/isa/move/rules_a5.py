@@ -271,7 +271,11 @@ A5_RULES = (
         "element type {src.dtype} does not go {arrow(o)}; {listed(OPERAND_TYPES)} do",
         lambda o: types_differ(o) if _common(o) else None,
     ),
-    _rule("03", "{Nz, ND, Zn|DN}", evidence="static_assert", unrun="in words so far")(
+    _rule(
+        "03",
+        "TMOV(TileLeft(f16, 32, 32), Tile(Mat, f16, 32, 32, ColMajor{, slayout=SLayout.RowMajor|}))",
+        evidence="static_assert",
+    )(
         "mat to left or right and vec to mat: src is Nz or row-major.",
         "src.layout_name == 'Nz' if _common(o) and not src.row_major",
         "{src} has layout {src.layout_name}; it must be Nz or {o.word(BLayout.RowMajor)}",
@@ -313,7 +317,7 @@ A5_RULES = (
         lambda o: acc_layouts(o, ("ND", "DN", "Nz")),
         lambda o: acc_types(o, o.target.entry(ACC_TYPES)),
     ),
-    _rule("A2", "{f16 32x16 ND|DN of 4 rows}", evidence="static_assert", unrun="in words so far")(
+    _rule("A2", "TMOV(Tile(Vec, f32, {32|20}, 16{|, ColMajor}), TileAcc(f32, {32|20}, 16))", evidence="static_assert")(
         "From acc: lines of dst are a multiple of 32 bytes apart.",
         "stride_bytes(dst) % 32 == 0 and stride_bytes(dst) if _from_acc(o)",
         "lines of {dst} are {stride_bytes(dst)} bytes apart, not a multiple of 32",

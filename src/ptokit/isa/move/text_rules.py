@@ -42,7 +42,12 @@ _PAIRS = {(Mat, Left), (Mat, Right), (Mat, Bias), *_INTO_SCALING, (Vec, Vec), (A
 _rule = partial(assembler_rule, source="assembly 13.6")
 
 
-@_rule("MO-2", "{fp alone|fp and an i64}", unrun="in words so far")
+@_rule(
+    "MO-2",
+    "pto.tmov ins(%a, %f{|, %q} : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, "
+    "slayout=row_major, fractal=1024>, !pto.tile_buf<scaling, 1x16xui64>{|, i64}) outs(%d : "
+    "!pto.tile_buf<mat, 16x16xf16, blayout=col_major, slayout=row_major>)",
+)
 def MO_2(o: Site) -> Message:
     """tmov has fp or a scalar, not both."""
     return f"{o:fp} and a scalar are both given" if o.fp is not None and o.quant is not None else None
@@ -160,7 +165,11 @@ def _fractal(o: Site) -> Message:
 
 ASSEMBLER_RULES = (
     MO_2,
-    _rule("MO-3", "{32x32 both|32x32 to 16x32}", unrun="in words so far")(
+    _rule(
+        "MO-3",
+        "pto.tmov ins(%a : !pto.tile_buf<mat, 32x32xf16, blayout=col_major, slayout=row_major>) "
+        "outs(%d : !pto.tile_buf<left, {32|16}x32xf16, blayout=col_major, slayout=row_major>)",
+    )(
         "tmov from mat, on a2a3 from anywhere, keeps the shape.",
         "(src.rows, src.cols) == (dst.rows, dst.cols) if src.loc is Mat or target.is_a(A2A3)",
         "{src} is {src.rows}x{src.cols}, {dst} is {dst.rows}x{dst.cols}",
@@ -214,10 +223,20 @@ ASSEMBLER_RULES = (
     MO_12,
     _rule(
         "MO-13",
-        "{src at 0, tmp at 512|src of 512 bytes at 0, tmp at 256}",
+        """
+            !s = !pto.tile_buf<vec, 16x32xui8>
+            !t = !pto.tile_buf<vec, 1x96xui8>
+            !d = !pto.tile_buf<vec, 16x32xui8, slayout=row_major>
+            %a = arith.constant 0 : i64
+            %b = arith.constant {512|480} : i64
+            %c = arith.constant 1024 : i64
+            %s = pto.alloc_tile addr = %a : !s
+            %t = pto.alloc_tile addr = %b : !t
+            %d = pto.alloc_tile addr = %c : !d
+            pto.tmov ins(%s, %t : !s, !t) outs(%d : !d)
+        """,
         targets=("a5",),
         source="PTOAS 2026-08 Utils.cpp verifySemanticNoAliasRanges",
-        unrun="in words so far",
     )(
         "The three tiles of a move of exponents lie apart.",
         lambda o: sharing(o, "src", "dst", "fp", "tmp") if to_zz(o) else None,

@@ -128,9 +128,7 @@ def bad_pair(src: Pipe | None, dst: Pipe | None, core: str) -> Message:
 FLAG_PIPE = _sync(
     "FLAG-PIPE",
     source="memory-model-and-sync 5.3, 10",
-    example="{set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>] on a vector core|set_flag[<PIPE_M>, <PIPE_V>, "
-    "<EVENT_ID0>] on a vector core}",
-    unrun="in words so far",
+    example="set_flag(PIPE_{MTE2|V}, PIPE_V, EVENT_ID0); wait_flag(PIPE_{MTE2|V}, PIPE_V, EVENT_ID0)",
 )(
     """A flag goes from one pipe of the core to another, and neither is PIPE_ALL.
 
@@ -153,8 +151,13 @@ PIPE_TAG = _sync(
     "PIPE-TAG",
     severity=Severity.NOTE,
     source="memory-model-and-sync 2.1, 13 (M13)",
-    example="{record_event[TLOAD, TVEC, <EVENT_ID0>]|record_event[TMOV_V2M, TSTORE_VEC, <EVENT_ID0>] on a vector core}",
-    unrun="in words so far",
+    example="""
+        func.func @f() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          pto.record_event[<{TSTORE_VEC|TMOV_V2M}>, <TVEC>, <EVENT_ID0>]
+          pto.wait_event[<{TSTORE_VEC|TMOV_V2M}>, <TVEC>, <EVENT_ID0>]
+          return
+        }
+    """,
 )(
     """TMOV_V2M names the fix-pipe, but a vector core does this move on MTE3.
 
@@ -224,9 +227,8 @@ def _class_without_pipe(o: Site, *names: str) -> Message:
 
 EV_2 = _text(
     "EV-2",
-    example="{record_event[TLOAD, TVEC, <EVENT_ID0>]|record_event[TNOTHING, TVEC, <EVENT_ID0>]}",
     evidence="ptokit",
-    unrun="in words so far",
+    reported_as="TY-8",
 )(
     "The classes of record_event and wait_event have a pipe.",
     lambda o: _class_without_pipe(o, "src_op", "dst_op"),
@@ -241,7 +243,7 @@ BA_1 = define(
     reported_as="TY-8",
 )
 
-BA_2 = _text("BA-2", example="{barrier_sync[TVEC]|barrier_sync[TNOTHING]}", evidence="ptokit", unrun="in words so far")(
+BA_2 = _text("BA-2", evidence="ptokit", reported_as="TY-8")(
     "The class of barrier_sync has a pipe.",
     lambda o: _class_without_pipe(o, "op"),
 )

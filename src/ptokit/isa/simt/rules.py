@@ -314,7 +314,8 @@ _ATOMICS = (
     verified(
         "THR-07",
         """
-            func.func @f(%i: index, %p: !pto.ptr<vector<2xf16>, gm>, %x: vector<2xf16>) attributes {{pto.simt_entry|pto.entry}} {
+            func.func @f(%i: index, %p: !pto.ptr<vector<2xf16>, gm>,
+              %x: vector<2xf16>) attributes {{pto.simt_entry|pto.entry}} {
               %v = pto.atomic_add %p, %x : !pto.ptr<vector<2xf16>, gm>, vector<2xf16> -> vector<2xf16>
               return
             }

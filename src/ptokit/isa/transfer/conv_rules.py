@@ -85,7 +85,15 @@ def _block(spec: ConvSpec) -> Message:
     return None
 
 
-@rule("LOAD-A3-20", "{H x W = 7x7|H x W = 4096x1}", evidence="device assertion", unrun="in words so far")
+@rule(
+    "LOAD-A3-20",
+    """
+        x: Ptr[f16]
+        TLOAD(ConvTile(Mat, f16, None, Layout.FRACTAL_Z, (3, 2, 16, {16|8})), GlobalTensor(x, (1, 3, 2, 16, {16|8}),
+            layout=Layout.FRACTAL_Z))
+    """,
+    evidence="device assertion",
+)
 def LOAD_A3_20(o: Site) -> Message:
     """Convolution tiles: H <= 4095 and W <= 65535; FRACTAL_Z: blocks of 16 x C0 on both sides, or equal H and W."""
     found = _conv(o)
@@ -118,9 +126,12 @@ def _channels(spec: ConvSpec, view: ViewInfo, axis: int, c1: int) -> Message:
 
 @rule(
     "LOAD-A5-20",
-    "{NHWC (1, 1, 4, 4, 10) to NC1HWC0 1, 1, 4, 4, 16 of f16|NHWC (1, 1, 4, 4, 17) to NC1HWC0 1, 1, 4, 4, 16 of f16}",
+    """
+        x: Ptr[f16]
+        TLOAD(ConvTile(Mat, f16, None, Layout.NC1HWC0, (1, 1, 2, 4, 16)), GlobalTensor(x, (1, 1, 2, 4, {10|17}),
+            layout=Layout.NHWC))
+    """,
     evidence="static_assert device",
-    unrun="in words so far",
 )
 def LOAD_A5_20(o: Site) -> Message:
     """Convolution dimensions agree: N, D, H and W are equal and C fits C1*C0; FRACTAL_Z ends in 16, C0; whole images
@@ -172,7 +183,13 @@ def assumed_conv(o: Site) -> Message:
 
 LOAD_CPU = (
     rule(
-        "LOAD-CPU-05", "{an f16 NC1HWC0 tile and view|an NHWC view}", evidence="static_assert", unrun="in words so far"
+        "LOAD-CPU-05",
+        """
+            x: Ptr[f16]
+            TLOAD(ConvTile(Mat, f16, None, Layout.NC1HWC0, (1, 1, 2, 4, 16)), GlobalTensor(x, (1, 1, 2, 4, 16),
+                layout=Layout.{NC1HWC0|NHWC}))
+        """,
+        evidence="static_assert",
     )(
         "Convolution tiles to load: 8- to 32-bit integers, f16, bf16, f32; Mat; the layout of the view, which is "
         "NC1HWC0, FRACTAL_Z or NDC1HWC0.",
@@ -180,9 +197,12 @@ LOAD_CPU = (
     ),
     rule(
         "LOAD-CPU-06",
-        "{dims 3, 2, 16, 16 of f16|dims 3, 2, 8, 16 of f16}",
+        """
+            x: Ptr[f16]
+            TLOAD(ConvTile(Mat, f16, None, Layout.FRACTAL_Z, (3, 2, {16|8}, 16)), GlobalTensor(x, (1, 3, 2, {16|8},
+                16), layout=Layout.FRACTAL_Z))
+        """,
         evidence="static_assert",
-        unrun="in words so far",
     )(_fractals),
 )
 
@@ -190,9 +210,12 @@ LOAD_CPU = (
 LOAD_A3 = (
     rule(
         "LOAD-A3-19",
-        "{a FRACTAL_Z_3D tile and view|an NCHW view to an NC1HWC0 tile}",
+        """
+            x: Ptr[f16]
+            TLOAD(ConvTile(Mat, f16, None, Layout.NC1HWC0, (1, 1, 2, 4, 16)), GlobalTensor(x, {(1, 1, 2, 4, 16)|(1, 1,
+                16, 2, 4)}, layout=Layout.{NC1HWC0|NCHW}))
+        """,
         evidence="static_assert",
-        unrun="in words so far",
     )(
         "Convolution tiles to load: 8- to 32-bit integers, f16, bf16, f32; Mat; the layout of the view, which is "
         "NC1HWC0, FRACTAL_Z, FRACTAL_Z_3D or NDC1HWC0.",
@@ -205,9 +228,13 @@ LOAD_A3 = (
 LOAD_A5 = (
     rule(
         "LOAD-A5-19",
-        "{an NCHW view to a FRACTAL_Z tile|an NDC1HWC0 view to an NDC1HWC0 tile}",
+        """
+            x: Ptr[f16]
+            TLOAD({ConvTile(Mat, f16, None, Layout.NC1HWC0, (1, 1, 2, 4, 16))|ConvTile(Mat, f16, None,
+                Layout.NDC1HWC0, (1, 1, 1, 2, 4, 16))}, GlobalTensor(x, {(1, 1, 2, 4, 10)|(1, 1, 1, 2, 4)},
+                layout=Layout.{NHWC|NDC1HWC0}))
+        """,
         evidence="static_assert",
-        unrun="in words so far",
     )(
         "Convolution tiles to load: 8- to 32-bit integers, e4m3, e5m2, f16, bf16, f32; Mat; NC1HWC0 and FRACTAL_Z "
         "from the same layout, NHWC or NCHW to NC1HWC0, NCHW to FRACTAL_Z, NCDHW to NDC1HWC0 or FRACTAL_Z_3D.",
@@ -220,9 +247,13 @@ LOAD_A5 = (
 STORE_CPU = (
     rule(
         "STORE-CPU-06",
-        "{an NDC1HWC0 tile and view|a FRACTAL_Z tile}",
+        """
+            x: Ptr[f16]
+            TSTORE(GlobalTensor(x, (1, {1, 1, 2, 4|3, 2, 16, 16}), layout=Layout.{NDC1HWC0|FRACTAL_Z}), {ConvTile(Mat,
+                f16, None, Layout.NDC1HWC0, (1, 1, 1, 2, 4, 16))|ConvTile(Mat, f16, None, Layout.FRACTAL_Z, (3, 2, 16,
+                16))})
+        """,
         evidence="static_assert",
-        unrun="in words so far",
     )(
         "Convolution tiles to store: 8- to 32-bit integers, f16, bf16, f32; Mat; NC1HWC0 or NDC1HWC0 like the view.",
         lambda o: _kinds(o, TYPES, STORED),

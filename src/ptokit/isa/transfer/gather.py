@@ -96,9 +96,15 @@ RULES = (
         what="Element type of the A2/A3 set, hif8, e4m3 or e5m2.",
         evidence="static_assert",
     )(c.check(c.data_type(c.A5_TYPES))),
-    rule("GATHER-CPU-03", "{f16; e4m3 in the extended mode|e4m3}", evidence="simulator", unrun="in words so far")(
-        c.check(c.cpu_type)
-    ),
+    rule(
+        "GATHER-CPU-03",
+        """
+            x: Ptr[{f16|e4m3}]
+            MGATHER(Tile(Vec, {f16|e4m3}, 16, 32), GlobalTensor(x, (1, 1, 1, 1, 1000)), Tile(Vec, i32, 16, 32),
+                mode=Coalesce.Elem)
+        """,
+        evidence="simulator",
+    )(c.check(c.cpu_type)),
     rule(
         "GATHER-COM-03",
         "x: Ptr[{f32|f16}]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), Tile(Vec, i32, 8, 16), "
@@ -127,11 +133,12 @@ RULES = (
     )(c.check(c.form_agrees)),
     rule(
         "GATHER-COM-04",
-        "{valid 1x1|valid 0x16}",
+        "pto.mgather ins(%v, %i : !pto.partition_tensor_view<1x100xf32>, !pto.tile_buf<vec, "
+        "16x16xi32{|, valid=0x16}>) outs(%d : !pto.tile_buf<vec, 16x16xf32{|, valid=0x16}>) "
+        "{coalesce = #pto<coalesce elem>}",
         targets=DEVICES,
         decision="Nothing is gathered; a device launches its threads for that.",
         evidence="legal",
-        unrun="in words so far",
     )(c.check(c.empty)),
     rule(
         "GATHER-COM-05",
@@ -147,9 +154,14 @@ RULES = (
         "With oob=Undefined every index is below the number of rows or elements.",
         why="Checked when the instruction runs, on the values of the indices.",
         source="move-gather-scatter 10.2",
-        example="{index 99 of 100|index 100 of 100, or -1}",
+        example="""
+            # ptokit run
+            x: Ptr[f32]
+            i = Tile(Vec, i32, 1, 8)
+            TEXPANDS(i, {99|100})
+            MGATHER(Tile(Vec, f32, 1, 8), GlobalTensor(x, (1, 1, 1, 1, 100)), i, mode=Coalesce.Elem)
+        """,
         evidence="device",
-        unrun="in words so far",
     ),
     rule(
         "GATHER-COM-08",

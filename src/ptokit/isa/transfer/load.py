@@ -296,9 +296,12 @@ def prefetch_async(src: ViewOperand | ViewInfo, context: PrefetchAsyncContext, t
 
 @rule(
     "PREFA-01",
-    "{t = (16384, 16384, 16384, 16384, 1)|t = (1, 1, 1, 1, 1) for n = 16384}",
+    """
+        x: Ptr[f32]
+        w: Ptr[u8]
+        TPREFETCH_ASYNC(GlobalTensor(x, (1, 1, 1, 1, 1024){|, (1, 1, 1, 1, 1)}), PrefetchAsyncContext(w))
+    """,
     evidence="legal",
-    unrun="in words so far",
 )
 def PREFA_01(o: Site) -> Message:
     """The tensor is flat: g = (1, 1, 1, 1, n), t = (n, n, n, n, 1).
@@ -315,7 +318,15 @@ def PREFA_01(o: Site) -> Message:
     )
 
 
-@rule("PREFA-02", "{a workspace pointer|none}", evidence="legal", unrun="in words so far")
+@rule(
+    "PREFA-02",
+    """
+        x: Ptr[f32]
+        w: Ptr[u8]
+        TPREFETCH_ASYNC(GlobalTensor(x, (1, 1, 1, 1, 1024)), PrefetchAsyncContext({w|None}))
+    """,
+    evidence="legal",
+)
 def PREFA_02(o: Site) -> Message:
     """The context has a workspace that the host has initialised.
 

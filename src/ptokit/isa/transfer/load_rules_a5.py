@@ -352,7 +352,15 @@ A5 = (
     LOAD_A5_15,
     LOAD_A5_16,
     LOAD_A5_17,
-    rule("LOAD-A5-18", "{valid 16x6|valid 16x5}", evidence="device", unrun="in words so far")(_mx_even),
+    rule(
+        "LOAD-A5-18",
+        """
+            x: Ptr[e8m0]
+            TLOAD(Tile(Mat, e8m0, 6, 16, ColMajor, {|valid_row=5, }slayout=SLayout.ColMajor, fractal=32),
+                GlobalTensor(x, (1, 1, 3, 16, 2), layout=Layout.MX_B_ND))
+        """,
+        evidence="device",
+    )(_mx_even),
     rule(
         "LOAD-A5-21",
         "x: Ptr[{f32|f16}]; TLOAD({Tile|TileRight}({Vec, f32|f16}, 16, 16), GlobalTensor(x, (16, 16)))",
@@ -379,9 +387,12 @@ A5 = (
     ),
     rule(
         "LOAD-A5-23",
-        "{a u64 ND view to an ND tile|a u64 NZ view to an Nz tile}",
+        """
+            x: Ptr[u64]
+            TLOAD(Tile(Vec, u64, 16, 8{|, ColMajor, slayout=SLayout.RowMajor}), GlobalTensor(x, ({1, 1, 1, 16, 8|1, 2,
+                1, 16, 4}), layout=Layout.{ND|NZ}))
+        """,
         evidence="document",
-        unrun="in words so far",
     )(
         "64-bit elements of Vec tiles go ND to ND or DN to DN only.",
         "path(o) in ('ND', 'DN') if _vec(o) and dst.dtype.size == 8 and src.layout is not None",

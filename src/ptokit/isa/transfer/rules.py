@@ -314,24 +314,21 @@ COMMON = (
 other_rule(
     "LS-COM-01",
     "What an instruction waits for are events.",
-    example="{TLOAD(t, g, e) with e the result of a TSTORE|TLOAD(t, g, 3)}",
     why="Checked by the Python front end, which takes nothing else; the text form has no event operands.",
     evidence="static_assert",
-    unrun="in words so far",
+    reported_as="LANG-CALL",
 )
 other_rule(
     "LS-COM-02",
     "The tile type is legal.",
-    example="{16x32 f32|16x30 f32}",
     why="Reported under the TILE rule that is broken, where the tile is made.",
     evidence="static_assert",
-    unrun="in words so far",
+    reported_as="TILE-03 TILE-04 TILE-05 TILE-06",
 )
 other_rule(
     "LS-COM-06",
     "A tile is initialised before it is stored, and a transfer is waited for before its result is used.",
-    example="{TLOAD, set_flag, wait_flag, TADD|TSTORE of a tile that nothing was written to}",
     why="Found by `ptokit sanitize` (UNINIT-READ, RACE-RAW).",
     evidence="device",
-    unrun="in words so far",
+    reported_as="UNINIT-READ RACE-RAW",
 )

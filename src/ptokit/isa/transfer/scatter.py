@@ -159,9 +159,18 @@ RULES = (
         targets=A5_RULES,
         why="Checked when the instruction runs. Otherwise the last one in row-major order stays.",
         source="move-gather-scatter 11.3",
-        example="{colliding indices with conflict=Last|colliding indices with conflict=Default on a5}",
+        example="""
+            # ptokit run
+            x: Ptr[f32]
+            i = Tile(Vec, i32, 1, 8)
+            s = Tile(Vec, f32, 1, 8)
+            TCI(i, 0)
+            TCVT(s, i, RoundMode.RINT)
+            TEXPANDS(i, 1)
+            how = ScatterConflict.{Last|Default}
+            MSCATTER(GlobalTensor(x, (1, 1, 1, 1, 100)), s, i, mode=Coalesce.Elem, conflict=how)
+        """,
         evidence="device",
-        unrun="in words so far",
     ),
     rule(
         "SCATTER-CPU-01",

@@ -359,11 +359,21 @@ A3 = (
         "x: Ptr[{i8|f16}]; TSTORE(GlobalTensor(x, (32, 32)), TileAcc(f32, 32, 32), 70369801142272)",
         evidence="static_assert",
     )(quant_a3),
-    rule("STORE-A3-15", "{4080|4096}", evidence="static_assert", unrun="in words so far")(too_many_columns),
-    rule("STORE-A3-16", "{8192x16 to ND|8208x16 to ND}", evidence="static_assert", unrun="in words so far")(
-        too_many_rows
-    ),
-    rule("STORE-A3-17", "{4095|4096}", evidence="device", unrun="in words so far")(valid_columns),
+    rule(
+        "STORE-A3-15",
+        "x: Ptr[f32]; TSTORE(GlobalTensor(x, (16, 2032)), TileAcc(f32, 16, {2032|4096}{|, valid_col=2032}))",
+        evidence="static_assert",
+    )(too_many_columns),
+    rule(
+        "STORE-A3-16",
+        "x: Ptr[f32]; TSTORE(GlobalTensor(x, (16, 16)), TileAcc(f32, {2048|8208}, 16, valid_row=16))",
+        evidence="static_assert",
+    )(too_many_rows),
+    rule(
+        "STORE-A3-17",
+        "x: Ptr[f32]; TSTORE(GlobalTensor(x, (16, {2032|4096})), TileAcc(f32, 16, {2032|4096}))",
+        evidence="device",
+    )(valid_columns),
     rule(
         "STORE-A3-18",
         "x: Ptr[{i8|f16}]; TSTORE(GlobalTensor(x, ({32|2, 16}, 32)), TileAcc(f32, 32, 32){, 70369801142272|})",
@@ -371,28 +381,28 @@ A3 = (
     )(a3_nd),
     rule(
         "STORE-A3-19",
-        "{bf16 g = (1, 3, 1, 16, 16)|bf16 g = (1, 6, 1, 16, 8)}",
+        "x: Ptr[bf16]; TSTORE(GlobalTensor(x, (1, {3|6}, 1, 16, {16|8}), layout=Layout.NZ), TileAcc(f32, 16, 48))",
         evidence="static_assert device",
-        unrun="in words so far",
     )(a3_nz),
     rule(
         "STORE-A3-20",
-        "{f16 g = (1, 2, 4, 4, 16) and valid 16x32|f16 g = (1, 4, 4, 4, 8)}",
+        "x: Ptr[f16]; TSTORE(GlobalTensor(x, (1, {2|4}, 4, 8, {16|8}), layout=Layout.NC1HWC0), TileAcc(f32, 32, 32))",
         evidence="static_assert device",
-        unrun="in words so far",
     )(nc1hwc0),
     rule(
         "STORE-A3-21",
-        "{f16 g = (1, 1, 2, 4, 4) and valid 16x32|f16 g = (1, 1, 1, 4, 4) and valid 16x32}",
+        """
+            x: Ptr[i32]
+            TSTORE(GlobalTensor(x, (1, 1, {2|4}, 4, 8), (1024, 1024, {512|256}, 128, 16), layout=Layout.NDC1HWC0),
+                TileAcc(i32, 32, 32))
+        """,
         evidence="static_assert device",
-        unrun="in words so far",
     )(ndc1hwc0),
     rule(
         "STORE-A3-24",
-        "{scaling, 1x32 u64|scaling, 1x32 i64}",
+        "x: Ptr[i8]; TSTORE_FP(GlobalTensor(x, (32, 32)), TileAcc(i32, 32, 32), Tile(Scaling, {u64|i64}, 1, 32))",
         decision="In `.pto` text i64 is taken too: its integers have no sign.",
         evidence="device",
-        unrun="in words so far",
     )(fp_tile),
     rule(
         "STORE-A3-D1",
@@ -401,10 +411,9 @@ A3 = (
     )(a3_assumed),
     rule(
         "STORE-A3-D2",
-        "{g = (1, 2, 4, 4, 16)|g = (2, 2, 4, 4, 16)}",
+        "x: Ptr[f16]; TSTORE(GlobalTensor(x, ({1|2}, 2, {4|2}, 8, 16), layout=Layout.NC1HWC0), TileAcc(f32, 32, 32))",
         why="The device puts C1 outside N.",
         evidence="device",
-        unrun="in words so far",
     )(a3_single),
     rule(
         "STORE-A3-D3",
@@ -422,12 +431,15 @@ A5 = (
     )(wrong_source),
     rule(
         "STORE-A5-09",
-        "{an NHWC view|a DN view}",
+        "x: Ptr[f32]; TSTORE(GlobalTensor(x, (32, 32){|, (1, 32), layout=Layout.DN}), TileAcc(f32, 32, 32))",
         what="Accumulators are stored to ND, NZ, NHWC, NCHW and NCDHW.",
         evidence="static_assert",
-        unrun="in words so far",
     )(only_to(Layout.ND, Layout.NZ, Layout.NHWC, Layout.NCHW, Layout.NCDHW)),
-    rule("STORE-A5-10", "{8192x16 to ND|16x4096}", evidence="static_assert", unrun="in words so far")(
+    rule(
+        "STORE-A5-10",
+        "x: Ptr[f32]; TSTORE(GlobalTensor(x, (16, 4080)), TileAcc(f32, 16, {4080|4096}, valid_col=4080))",
+        evidence="static_assert",
+    )(
         "An accumulator has 1 to 4095 columns; to ND at most 8192 rows, else at most 65535 and columns in 16s.",
         lambda o: too_many_columns(o),
         lambda o: too_many_rows(o),
@@ -462,10 +474,9 @@ A5 = (
     )(images),
     rule(
         "STORE-A5-21",
-        "{scaling, 1x32 u64|scaling, 1x32 i64}",
+        "x: Ptr[i8]; TSTORE_FP(GlobalTensor(x, (32, 32)), TileAcc(i32, 32, 32), Tile(Scaling, {u64|i64}, 1, 32))",
         decision="In `.pto` text i64 is taken too: its integers have no sign.",
         evidence="device",
-        unrun="in words so far",
     )(fp_tile),
     rule(
         "STORE-A5-D1",

@@ -146,9 +146,12 @@ def STORE_A5_06(o: Site) -> Message:
 
 @rule(
     "STORE-A5-07",
-    "{bf16 g = (1, 2, 3, 16, 16) and valid 48x32|bf16 g = (1, 4, 3, 16, 8) and valid 48x32}",
+    """
+        x: Ptr[bf16]
+        TSTORE(GlobalTensor(x, (1, {2|4}, 3, 16, {16|8}), layout=Layout.NZ), Tile(Vec, bf16, 48, 32, ColMajor,
+            slayout=SLayout.RowMajor))
+    """,
     evidence="static_assert device",
-    unrun="in words so far",
 )
 def STORE_A5_07(o: Site) -> Message:
     """From an Nz tile: g3 = 16, g4 = 32 bytes of elements (i32 and f32 also 16), shape of the valid region."""
@@ -306,20 +309,35 @@ A5 = (
         "src.loc is Acc if atomic in (AtomicType.AtomicMax, AtomicType.AtomicMin)",
         "atomicType={atomic.text} from a {src.loc.text} tile; the manual has it from accumulators only",
     ),
-    rule("STORE-A5-19", "{u64 ND to ND|u64 Nz to NZ}", evidence="document", unrun="in words so far")(
+    rule(
+        "STORE-A5-19",
+        """
+            x: Ptr[u64]
+            TSTORE(GlobalTensor(x, ({1, 1, 1, 16, 8|1, 2, 1, 16, 4}), layout=Layout.{ND|NZ}), Tile(Vec, u64, 16, 8{|,
+                ColMajor, slayout=SLayout.RowMajor}))
+        """,
+        evidence="document",
+    )(
         "64-bit elements go ND to ND or DN to DN only.",
         lambda o: _wide(o) if o.src.loc is TileType.Vec else None,
     ),
-    rule("STORE-A5-20", "{4095 valid columns|4096 valid columns}", evidence="device", unrun="in words so far")(
+    rule(
+        "STORE-A5-20",
+        "x: Ptr[f32]; TSTORE(GlobalTensor(x, (16, {4080|4096})), TileAcc(f32, 16, {4080|4096}))",
+        evidence="device",
+    )(
         "From Acc: at most 4095 valid columns (positive sizes: LS-COM-03).",
         "src.vc <= 4095 if src.loc is Acc",
         "{src.vc} valid columns; an accumulator is stored with at most 4095",
     ),
     rule(
         "STORE-A5-D4",
-        "{i32 g = (1, 2, 3, 16, 8)|i32 g = (1, 1, 3, 16, 16)}",
+        """
+            x: Ptr[i32]
+            TSTORE(GlobalTensor(x, (1, {2|1}, 3, 16, {8|16}), layout=Layout.NZ), Tile(Vec, i32, 48, 16, ColMajor,
+                slayout=SLayout.RowMajor))
+        """,
         evidence="device",
-        unrun="in words so far",
     )(
         "From an Nz tile: g4 is the 32-byte block of the tile.",
         "dst.shape[4] != 16 if engine(o) is NZ and dst.dtype.size == 4",
@@ -437,9 +455,8 @@ CPU = (
     ),
     rule(
         "STORE-CPU-05",
-        "{a 1x32 u64 tile for 32 columns|a 1x16 u64 tile for 32 columns}",
+        "x: Ptr[i8]; TSTORE_FP(GlobalTensor(x, (32, 32)), TileAcc(i32, 32, 32), Tile(Scaling, u64, 1, {32|16}))",
         evidence="simulator",
-        unrun="in words so far",
     )(
         """Quantising stores take accumulators (reported as LS-COM-07 or LS-COM-08) and one 64-bit word per column.
 

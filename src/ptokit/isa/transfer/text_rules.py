@@ -245,7 +245,11 @@ LOAD = (
 
 
 STORE = (
-    _rule("ST-3", "{1x16|0x16}", covered_by=_POSITIVE, unrun="in words so far")(_empty_view),
+    _rule(
+        "ST-3",
+        "pto.tstore ins(%t : !pto.tile_buf<vec, 16x16xf32>) outs(%v : !pto.partition_tensor_view<{16|0}x16xf32>)",
+        covered_by=_POSITIVE,
+    )(_empty_view),
     _rule(
         "ST-5",
         "pto.tstore ins(%t : !pto.tile_buf<vec, 16x16xf32>) outs(%v : !pto.partition_tensor_view<{8x32xf32|8x16xf32}>)",
@@ -268,7 +272,13 @@ STORE = (
         "Stores come from vec and acc, on a2a3 also from mat.",
         lambda o: _in(_VEC, _MAT, _ACC)(o) if o.target.is_a(A2A3) else _in(_VEC, _ACC)(o),
     ),
-    _rule("ST-7", "{acc|vec}", covered_by=("LS-COM-08",), unrun="in words so far")(
+    _rule(
+        "ST-7",
+        "pto.tstore ins(%t, %q : !pto.tile_buf<{acc, 16x16xf32, blayout=col_major, "
+        "slayout=row_major, fractal=1024|vec, 16x16xf32}>, i64) outs(%v : "
+        "!pto.partition_tensor_view<16x16xf16>)",
+        covered_by=("LS-COM-08",),
+    )(
         "A quantisation word goes with acc.",
         "_is_acc(o) if quant",
         "a quantisation word with a {src.loc.text} tile",
@@ -303,16 +313,20 @@ STORE = (
         "src.dtype.name in _ACC_TYPES if src.loc is Acc",
         "the accumulator has element type {src.dtype}, not i32 or f32",
     ),
-    _rule("ST-12", "{f32 to i8|f32 to ui8}", decision=_MORE_TYPES, targets=("a2a3",), unrun="in words so far")(
-        _quantised
-    ),
+    _rule(
+        "ST-12",
+        "pto.tstore ins(%t, %q : !pto.tile_buf<acc, 16x16x{i32|f32}, blayout=col_major, "
+        "slayout=row_major, fractal=1024>, i64) outs(%v : !pto.partition_tensor_view<16x16xf16>)",
+        decision=_MORE_TYPES,
+        targets=("a2a3",),
+    )(_quantised),
     _rule(
         "ST-13",
-        "{f32 to bf16|f32 to ui8}",
+        "pto.tstore ins(%t, %q : !pto.tile_buf<acc, 16x16x{f32|i32}, blayout=col_major, "
+        "slayout=row_major, fractal=1024>, i64) outs(%v : !pto.partition_tensor_view<16x16xf32>)",
         what="With a quantisation word i32 goes to i8, f16 or bf16, f32 to i8, f16, bf16, f32, hif8 or f8E4M3FN.",
         decision=_MORE_TYPES,
         targets=("a5",),
-        unrun="in words so far",
     )(_quantised),
     _rule(
         "ST-14",
@@ -383,11 +397,10 @@ STORE_FP = (
 PREFETCH = (
     _rule(
         "PF-1",
-        "{1x16|0x16}",
+        "pto.tprefetch ins(%v : !pto.partition_tensor_view<{1|0}x16xf32>) outs(%t : !pto.tile_buf<vec, 16x16xf32>)",
         what="tprefetch reads a partition_tensor_view (or memref) without a dimension of 0.",
         always=True,
         covered_by=_POSITIVE,
-        unrun="in words so far",
     )(_empty_view),
     _rule(
         "PF-3",
@@ -405,7 +418,13 @@ PREFETCH = (
         covered_by=("PREF-03",),
         on="a2a3",
     )(_sizes),
-    _rule("PF-5", "{i8 on a2a3|hif8 on a2a3}", source=f"{_PTO} TPrefetchOp", unrun="in words so far")(_prefetched),
+    _rule(
+        "PF-5",
+        "pto.tprefetch ins(%v : !pto.partition_tensor_view<16x32x{i8|!pto.hif8}>) outs(%t : "
+        "!pto.tile_buf<vec, 16x32xi8>)",
+        source=f"{_PTO} TPrefetchOp",
+        on="a2a3",
+    )(_prefetched),
 )
 
 _TILES, _TRANSFERS, _MOVES = "assembly 13.2", "assembly 13.4, 13.5", "assembly 13.6"

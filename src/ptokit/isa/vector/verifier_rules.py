@@ -68,11 +68,13 @@ def plain(value: str) -> str:
 
 @assembler_rule(
     "MIC-08",
-    '{f32 to f16 {rnd = "R", sat = "SAT", part = "EVEN"}|f32 to f16 without sat; f16 to f32 with rnd; '
-    'ui32 to ui8 {part = "EVEN"}}',
+    """
+        pto.vecscope {
+        %r = pto.vcvt %a, %m {part = "EVEN"{|, rnd = "R"}} : !pto.vreg<128xf16>, !pto.mask<b16> -> !pto.vreg<64xf32>
+        }
+    """,
     source="PTOAS e32488c9, VPTO.cpp",
     covered_by=("VEC-A5-16", "VEC-A5-07"),
-    unrun="in words so far",
 )
 def MIC_08(o: Site) -> Message:
     """vcvt states the rounding, the saturation and the part of a conversion that has them, and no others."""

@@ -168,9 +168,10 @@ def number_like(name: str, data: str, *, open_sign: bool = False) -> Rule:
 
 VMI_09 = vmi_rule(
     "VMI-09",
-    """
-        %r = pto.vmi.vdhist %acc, %s, %m : !pto.vmi.vreg<128xui16, #pto.vmi.layout<{contiguous|deinterleaved = 2}>>, !pto.vmi.vreg<256xui8, #pto.vmi.layout<contiguous>>, !pto.vmi.mask<256xb8, #pto.vmi.layout<contiguous>> -> !pto.vmi.vreg<128xui16, #pto.vmi.layout<{contiguous|deinterleaved = 2}>>
-    """,
+    "%r = pto.vmi.vdhist %acc, %s, %m : !pto.vmi.vreg<128xui16, "
+    "#pto.vmi.layout<{contiguous|deinterleaved = 2}>>, !pto.vmi.vreg<256xui8, "
+    "#pto.vmi.layout<contiguous>>, !pto.vmi.mask<256xb8, #pto.vmi.layout<contiguous>> -> "
+    "!pto.vmi.vreg<128xui16, #pto.vmi.layout<{contiguous|deinterleaved = 2}>>",
     evidence="ptokit",
 )("A vector that has a layout has one that the operation works on.")
 

@@ -87,9 +87,7 @@ def VMI_23(o: Site) -> Message:
     return None
 
 
-@vmi_rule(
-    "VMI-24", "{groups of 32 or 128 lanes of f32|groups of 48 lanes of f32}", evidence="ptokit", unrun="in words so far"
-)
+@vmi_rule("VMI-24", "%r = pto.vmi.vci %x {group = {4|2}} : i32 -> !pto.vmi.vreg<{128|96}xi32>", evidence="ptokit")
 def VMI_24(o: Site) -> Message:
     """Groups that are counted in fill registers, or are parts of one."""
     groups = o.attrs.get("group") or 1

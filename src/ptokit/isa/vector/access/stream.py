@@ -46,9 +46,20 @@ define(
     "VEC-A5-12",
     "vldus follows a vldas of the same block of 32 bytes, or continues the vldus before it.",
     source="vector-path 4.7, 8",
-    example="{%a = pto.vldas %p, then pto.vldus %p, %a|%a = pto.vldas %p, then pto.vldus of another place with %a}",
+    example="""
+        // ptokit run
+        %z = arith.constant 0 : i64
+        %n = arith.constant 64 : index
+        %p = pto.castptr %z : i64 -> !pto.ptr<f32, ub>
+        pto.vecscope {
+          %m = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>
+          %v = pto.vbr %x : f32 -> !pto.vreg<64xf32>
+          %a = pto.vldas %p : !pto.ptr<f32, ub> -> !pto.align
+          %q = pto.addptr %p, %n : !pto.ptr<f32, ub> -> !pto.ptr<f32, ub>
+          %w, %b = pto.vldus {%p|%q}, %a : !pto.ptr<f32, ub>, !pto.align -> !pto.vreg<64xf32>, !pto.align
+        }
+    """,
     evidence="device",
-    unrun="in words so far",
 )
 VEC_13 = define(
     "VEC-A5-13",
@@ -66,9 +77,20 @@ define(
     "VEC-A5-20",
     "vstur stores what a vsqz or vusqz before it has counted.",
     source=SOURCE,
-    example="{pto.vsqz, then pto.vstur|pto.vstur alone}",
+    example="// ptokit run\n"
+    "%z = arith.constant 0 : i64\n"
+    "%n = arith.constant 64 : index\n"
+    "%p = pto.castptr %z : i64 -> !pto.ptr<f32, ub>\n"
+    "pto.vecscope {\n"
+    '  %m = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>\n'
+    "  %v = pto.vbr %x : f32 -> !pto.vreg<64xf32>\n"
+    "  %a = pto.init_align : !pto.align\n"
+    "{  %s = pto.vsqz %v, %m : !pto.vreg<64xf32>, !pto.mask<b32> -> !pto.vreg<64xf32>\n"
+    '|}  %b = pto.vstur %a, {%s|%v}, %p, "POST_UPDATE" : !pto.align, !pto.vreg<64xf32>, '
+    "!pto.ptr<f32, ub> -> !pto.align\n"
+    "  pto.vstar %b, %p : !pto.align, !pto.ptr<f32, ub>\n"
+    "}",
     evidence="device",
-    unrun="in words so far",
 )
 
 

@@ -43,9 +43,20 @@ define(
     "The predicate of a block access is the same for all lanes of a block of 32 bytes.",
     source=SOURCE,
     decision="The first byte of a block decides; reported when the sanitizer sees such a predicate.",
-    example='{pto.pset_b32 "PAT_VL8" for one block of f32|pto.pset_b32 "PAT_VL4"}',
+    example="""
+        // ptokit sanitize
+        %z = arith.constant 0 : i64
+        %n = arith.constant 64 : index
+        %p = pto.castptr %z : i64 -> !pto.ptr<f32, ub>
+        pto.vecscope {
+          %m = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>
+          %v = pto.vbr %x : f32 -> !pto.vreg<64xf32>
+          %s = arith.constant 1 : i16
+          %d = pto.pset_b32 "PAT_VL{8|4}" : !pto.mask<b32>
+          pto.vsstb %v, %p, %s, %s, %d : !pto.vreg<64xf32>, !pto.ptr<f32, ub>, i16, i16, !pto.mask<b32>
+        }
+    """,
     evidence="document",
-    unrun="in words so far",
 )
 
 
@@ -243,9 +254,20 @@ define(
     source="vector-path 4.6, 8",
     why="Which lane wins is for the target to say: the lowest one on cpu and a5.",
     decision="Reported when a run sees it.",
-    example="{offsets 3, 1, 2|offsets 3, 3}",
+    example="""
+        // ptokit sanitize
+        %z = arith.constant 0 : i64
+        %n = arith.constant 64 : index
+        %p = pto.castptr %z : i64 -> !pto.ptr<f32, ub>
+        pto.vecscope {
+          %m = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>
+          %v = pto.vbr %x : f32 -> !pto.vreg<64xf32>
+          %e = arith.constant 0 : i32
+          %d = pto.{vci %e : i32|vdup %e, %m : i32, !pto.mask<b32>} -> !pto.vreg<64xi32>
+          pto.vscatter %v, %p, %d, %m : !pto.vreg<64xf32>, !pto.ptr<f32, ub>, !pto.vreg<64xi32>, !pto.mask<b32>
+        }
+    """,
     evidence="document",
-    unrun="in words so far",
 )
 
 

@@ -110,11 +110,10 @@ def _takes_saturation(src: DType, dst: DType) -> bool:
 
 @rule(
     "VEC-A5-16",
-    """
-        pto.vecscope {
-        %r = pto.vcvt %a, %m {rnd = "R", sat = "SAT"{, part = "EVEN"|}} : !pto.vreg<64xf32>, !pto.mask<b32> -> !pto.vreg<128xf16>
-        }
-    """,
+    "pto.vecscope {\n"
+    '%r = pto.vcvt %a, %m {rnd = "R", sat = "SAT"{, part = "EVEN"|}} : !pto.vreg<64xf32>, '
+    "!pto.mask<b32> -> !pto.vreg<128xf16>\n"
+    "}",
     evidence="ptokit",
 )
 def VEC_16(o: Site) -> Message:
