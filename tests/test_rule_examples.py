@@ -89,8 +89,8 @@ _ACCOMPANIED = """
 """
 ACCOMPANIED = dict(line.strip().split(": ") for line in _ACCOMPANIED.strip().splitlines())
 """Rules whose refused program breaks others too, with these."""
-ALWAYS = {"QNT-A3-01": {"QNT-A3-02"}}
-"""Rules of instructions that always break another one, which warns of what they do."""
+ALWAYS = {"QNT-A3-01": {"QNT-A3-02"}, "UNIT-FLAG-LEFT": {"UNINIT-READ"}}
+"""Rules whose accepted program is warned of too: the instruction always is, or the program leaves out its loads."""
 
 
 def found(text: str, rule: Rule) -> set[str]:

@@ -1,4 +1,4 @@
-"""Rules of pipes between cores and of transfers; checks of pipes that the fix-pipe fills (assembly 13.10, 14).
+"""Rules of pipes between cores; checks of pipes that the fix-pipe fills (assembly 13.10).
 
 An initialize op states it as ``acc_push_epilogue``; producer and consumer state the same, and the tiles at both ends
 have the types that it is for (PTOAS of August 2026, PTO.cpp).
@@ -21,50 +21,57 @@ from ptokit.types.values import Scalar
 from .core import Block, Function, Module, Op
 from .structure_checks import Surveys
 
-# Rules of pipes between cores, reserved buffers and asynchronous transfers (assembly 13.10, 14).
+# Rules of pipes between cores (assembly 13.10); those of buffers and transfers are in `rules`.
 
 
 def _rule(id: str, what: str, example: str = "", **more: Any) -> None:
     define(id, what, example=example, **{"source": "assembly 13.10", "scope": Scope.ASSEMBLER, **more})
 
 
+_TILE = "!pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>"
+_PIPE = f"""
+    func.func @c() attributes {{pto.kernel_kind = #pto.kernel_kind<cube>}} {{
+      %b = pto.import_reserved_buffer {{name = "q", peer_func = @v}} -> i32
+      pto.aic_initialize_pipe {{dir_mask = 1, slot_size = 1024}} (c2v_consumer_buf = %b : i32)
+      %t = pto.alloc_tile : {_TILE}
+      pto.tpush_to_aiv(%t : {_TILE}) {{split = 0}}
+      return
+    }}
+    func.func @v(%n: index) attributes {{pto.kernel_kind = #pto.kernel_kind<vector>}} {{
+      %b = pto.reserve_buffer {{name = "q", size = 8192, location = <vec>, auto = true}} -> i32
+      pto.aiv_initialize_pipe {{dir_mask = 1, slot_size = 1024}} (c2v_consumer_buf = %b : i32)
+      %x = pto.tpop_from_aic {{split = 0}} -> !pto.tile_buf<vec, 16x16xf32>
+      pto.tfree_from_aic {{split = 0}}
+      return
+    }}
+"""
+
+
+def _with_words(*changes: str, text: str = _PIPE) -> str:
+    """An example with a pipe from a cube to a vector core, in which words become others: word, other, word, other."""
+    for word, other in zip(changes[::2], changes[1::2], strict=True):
+        text = text.replace(word, other, 1)
+    return text
+
+
+_USE = "pto.tneg ins(%x : !pto.tile_buf<vec, 16x16xf32>) outs(%y : !pto.tile_buf<vec, 16x16xf32>)\n      "
+_WORDS = "slot_size = 512, nosplit = true, acc_push_epilogue = <layout = nz2nd, quant = f32_f16, relu = no_relu>"
+_FIXED = _with_words(
+    "16x16xf32>\n      pto.tfree", "16x16xf16>\n      pto.tfree", text=_PIPE.replace("slot_size = 1024", _WORDS)
+)
+
+
 _rule(
     "PI-1",
     "Cube functions initialize aic, push to, pop from and free from aiv; vector functions the other way round.",
-    """
-        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<{cube|vector}>} {
-          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
-            v2c_consumer_buf = %b : i32)
-          return
-        }
-        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
-          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
-          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
-            v2c_consumer_buf = %b : i32)
-          return
-        }
-    """,
+    _with_words("<cube>", "<{cube|vector}>"),
     decision="A kernel_kind on the module counts for its functions.",
     evidence="ptokit",
 )
 _rule(
     "PI-2",
     "An initialize op has an id of its own in the function, dir_mask 1, 2 or 3, sizes, and what its slots need.",
-    """
-        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
-          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = {1024|0}} (c2v_consumer_buf = %b : i32,
-            v2c_consumer_buf = %b : i32)
-          return
-        }
-        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
-          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
-          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
-            v2c_consumer_buf = %b : i32)
-          return
-        }
-    """,
+    _with_words("slot_size = 1024", "slot_size = {1024|0}"),
     source="PTOAS 2026-08 PTO.cpp verifyFrontendInitCommon",
     why="A buffer of the consumer for each direction, or gm_slot_tensor; one of the two ways through global memory.",
     evidence="ptokit",
@@ -72,50 +79,14 @@ _rule(
 _rule(
     "PI-3",
     "split is 0 to 4; 3 and 4 halve an odd size, which only a pipe of tiles from cube to vector through memory does.",
-    """
-        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
-          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
-            v2c_consumer_buf = %b : i32)
-          %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
-          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major,
-            fractal=1024>) {split = {0|5}}
-          return
-        }
-        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
-          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
-          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
-            v2c_consumer_buf = %b : i32)
-          %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16xf32>
-          pto.tfree_from_aic {split = 0}
-          return
-        }
-    """,
+    _with_words("split = 0", "split = {0|5}"),
     source="PTOAS 2026-08 PTO.cpp verifyFrontendSplitOp",
     evidence="ptokit",
 )
 _rule(
     "PI-4",
     "A pop has both sizes or none; with sizes its tile has valid=?x?.",
-    """
-        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
-          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
-            v2c_consumer_buf = %b : i32)
-          %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
-          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major,
-            fractal=1024>) {split = 0}
-          return
-        }
-        func.func @v(%n: index) attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
-          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
-          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
-            v2c_consumer_buf = %b : i32)
-          %x = pto.tpop_from_aic(%n, %n) {split = 0} -> !pto.tile_buf<vec, 16x16xf32{, valid=?x?|}>
-          pto.tfree_from_aic {split = 0}
-          return
-        }
-    """,
+    _with_words("tpop_from_aic", "tpop_from_aic(%n, %n)", "16x16xf32>\n", "16x16xf32{, valid=?x?|}>\n"),
     why="One size alone cannot be written: reported while reading (TEXT-UNEXPECTED).",
     evidence="ptokit",
 )
@@ -153,29 +124,13 @@ _rule(
 _rule(
     "PI-7",
     "Each tpop has its tfree behind it in the same block, after the last use of the tile.",
-    """
-        // ptokit check
-        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
-          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
-            v2c_consumer_buf = %b : i32)
-          %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
-          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major,
-            fractal=1024>) {split = 0}
-          return
-        }
-        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
-          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
-          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
-            v2c_consumer_buf = %b : i32)
-          %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16xf32>
-          %y = pto.alloc_tile : !pto.tile_buf<vec, 16x16xf32>
-        {  pto.tneg ins(%x : !pto.tile_buf<vec, 16x16xf32>) outs(%y : !pto.tile_buf<vec, 16x16xf32>)
-        |}  pto.tfree_from_aic {split = 0}
-        {|  pto.tneg ins(%x : !pto.tile_buf<vec, 16x16xf32>) outs(%y : !pto.tile_buf<vec, 16x16xf32>)
-        }  return
-        }
-    """,
+    "    // ptokit check"
+    + _with_words(
+        "%b = pto.reserve",
+        "%y = pto.alloc_tile : !pto.tile_buf<vec, 16x16xf32>\n      %b = pto.reserve",
+        "pto.tfree_from_aic {split = 0}",
+        f"{{{_USE}|}}pto.tfree_from_aic {{split = 0}}{{|\n      {_USE}}}",
+    ),
     severity=Severity.WARNING,
     scope=Scope.SYNC,
     why="The producer waits for the slot forever, or overwrites the tile while it is read.",
@@ -185,25 +140,12 @@ _rule(
 _rule(
     "PI-8",
     "Both ends of a pipe agree: one initialize op at each side of its buffer, one flag_base, split or no split.",
-    """
-        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
-          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
-            v2c_consumer_buf = %b : i32)
-          %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
-          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major,
-            fractal=1024>) {split = 0}
-          return
-        }
-        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
-          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
-          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
-            v2c_consumer_buf = %b : i32)
-          %x = pto.tpop_from_aic {split = {0|1}} -> !pto.tile_buf<vec, 16x16xf32>
-          pto.tfree_from_aic {split = {0|1}}
-          return
-        }
-    """,
+    _with_words(
+        "%x = pto.tpop_from_aic {split = 0}",
+        "%x = pto.tpop_from_aic {split = {0|1}}",
+        "free_from_aic {split = 0}",
+        "free_from_aic {split = {0|1}}",
+    ),
     decision="On a2a3 an initialize op for aic or aiv has gm_slot_buffer or gm_slot_tensor.",
     evidence="ptokit",
 )
@@ -251,85 +193,13 @@ _rule(
 _rule(
     "PIPE-LAYOUT",
     "A tile is popped in the layout of the entries: ND from the cube core, that of the pushed tile from vector cores.",
-    """
-        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
-          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
-            v2c_consumer_buf = %b : i32)
-          %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
-          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major,
-            fractal=1024>) {split = 0}
-          return
-        }
-        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
-          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
-          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 1024} (c2v_consumer_buf = %b : i32,
-            v2c_consumer_buf = %b : i32)
-          %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16xf32{|, blayout=col_major}>
-          pto.tfree_from_aic {split = 0}
-          return
-        }
-    """,
+    _with_words("xf32>\n      pto.tfree", "xf32{|, blayout=col_major}>\n      pto.tfree"),
     source="pto-isa include/pto/npu/a5/TPush.hpp",
     scope=Scope.ISA,
     why="A slot of UB or L1 is bytes, which the popped tile takes as its own; through global memory they are loaded.",
     decision="A warning: no library looks at it, and ptokit takes the bytes as the device does.",
     evidence="legal",
 )
-_rule(
-    "RB-1",
-    "A reserved buffer has a name of its own in the function, a size, vec or mat, a base from 0 if auto is false.",
-    '%b = pto.reserve_buffer {name = "q", size = 512, location = <vec>, auto = {true|false}} -> i32',
-    evidence="ptokit",
-)
-_rule(
-    "RB-2",
-    "A function imports a buffer once, and the peer function reserves it.",
-    """
-        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
-          %b = pto.import_reserved_buffer {name = "{q|r}", peer_func = @v} -> i32
-          return
-        }
-        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
-          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
-          return
-        }
-    """,
-    evidence="ptokit",
-)
-_rule(
-    "AS-1",
-    "Asynchronous transfers copy one-dimensional packed global memory of a size the text says, between equal types; a "
-    "session has scratch in vec and a workspace of bytes.",
-    "%n = pto.build_async_session(%t, %w : !pto.tile_buf<vec, 1x256xi8>, !pto.ptr<{i8|f32}>)  -> !pto.async_session",
-    evidence="ptokit",
-)
-_rule(
-    "PM-1",
-    "A buffer reserved with auto = false goes with tiles that all have addresses.",
-    """
-        %b = pto.reserve_buffer {name = "q", size = 512, location = <vec>, auto = {true|false}, base = 0} -> i32
-        %t = pto.alloc_tile : !pto.tile_buf<vec, 16x16xf32>
-    """,
-    source="assembly 14",
-    why="The assembler places what has no address, and does not know where the reserved buffer lies.",
-    evidence="ptokit",
-)
-_rule(
-    "AP-2",
-    "A moved pointer to global memory is used by views, scalar accesses, pipes and further addptr only.",
-    """
-          %q = pto.addptr %p, %n : !pto.ptr<f32> -> !pto.ptr<f32>{|
-          func.call @g(%q) : (!pto.ptr<f32>) -> ()}
-        func.func @g(%p: !pto.ptr<f32>) {
-          return
-        }
-    """,
-    source="assembly 14",
-    why="The offset is folded into the operation that uses the pointer; there is no register for it.",
-)
-
-
 # Checks of pipes that the fix-pipe fills: what it does to an accumulator on the way to a vector core.
 
 
@@ -340,79 +210,19 @@ _rule(
     "FX-1",
     "A pipe with acc_push_epilogue goes from cube to vector, whole (dir_mask = 1, nosplit = true, split = 0), through "
     "a buffer that the consumer reserves; pipes have no other words of the fix-pipe.",
-    """
-        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
-          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 512{, nosplit = true|},
-            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16,
-              relu = no_relu>} (c2v_consumer_buf = %b : i32)
-          %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
-          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major,
-            fractal=1024>) {split = 0}
-          return
-        }
-        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
-          %b = pto.reserve_buffer {name = "q", size = 8192, location = #pto.address_space<vec>, auto = true} -> i32
-          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 512{, nosplit = true|},
-            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16,
-              relu = no_relu>} (c2v_consumer_buf = %b : i32)
-          %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16xf16>
-          pto.tfree_from_aic {split = 0}
-          return
-        }
-    """,
+    _with_words(", nosplit = true", "{, nosplit = true|}", text=_FIXED),
     evidence="ptokit",
 )
 _rule(
     "FX-2",
     "acc_push_epilogue has a layout, a quantisation that the target knows, and a relu; both ends state the same.",
-    """
-        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
-          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 512, nosplit = true,
-            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16,
-              relu = no_relu>} (c2v_consumer_buf = %b : i32)
-          %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
-          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major,
-            fractal=1024>) {split = 0}
-          return
-        }
-        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
-          %b = pto.reserve_buffer {name = "q", size = 8192, location = #pto.address_space<vec>, auto = true} -> i32
-          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 512, nosplit = true,
-            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = {f32_f16|f32_bf16},
-              relu = no_relu>} (c2v_consumer_buf = %b : i32)
-          %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16xf16>
-          pto.tfree_from_aic {split = 0}
-          return
-        }
-    """,
+    _with_words("f32_f16", "{f32_f16|f32_bf16}", text=_FIXED),
     evidence="ptokit",
 )
 _rule(
     "FX-3",
     "The pushed accumulator and the popped tile have the types and layout of the epilogue, and a slot holds the tile.",
-    """
-        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
-          %b = pto.import_reserved_buffer {name = "q", peer_func = @v} -> i32
-          pto.aic_initialize_pipe {dir_mask = 1, slot_size = 512, nosplit = true,
-            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16,
-              relu = no_relu>} (c2v_consumer_buf = %b : i32)
-          %t = pto.alloc_tile : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>
-          pto.tpush_to_aiv(%t : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major,
-            fractal=1024>) {split = 0}
-          return
-        }
-        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
-          %b = pto.reserve_buffer {name = "q", size = 8192, location = #pto.address_space<vec>, auto = true} -> i32
-          pto.aiv_initialize_pipe {dir_mask = 1, slot_size = 512, nosplit = true,
-            acc_push_epilogue = #pto.acc_push_epilogue<layout = nz2nd, quant = f32_f16,
-              relu = no_relu>} (c2v_consumer_buf = %b : i32)
-          %x = pto.tpop_from_aic {split = 0} -> !pto.tile_buf<vec, 16x16x{f16|f32}>
-          pto.tfree_from_aic {split = 0}
-          return
-        }
-    """,
+    _with_words("16x16xf16>", "16x16x{f16|f32}>", text=_FIXED),
     evidence="ptokit",
 )
 _rule(

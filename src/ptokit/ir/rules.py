@@ -1,4 +1,4 @@
-"""Rules about views, allocation and functions that the reference assembler's verifier states (assembly 13.3, 14)."""
+"""Rules about views, allocation, functions and transfers that the assembler's verifier states (assembly 13, 14)."""
 
 from typing import Any
 
@@ -415,4 +415,65 @@ define(
           return
         }
     """,
+)
+
+
+# Rules of reserved buffers and asynchronous transfers (assembly 13.10, 14).
+
+
+def _pipe_rule(id: str, what: str, example: str, source: str = "assembly 13.10", **more: Any) -> None:
+    define(id, what, scope=Scope.ASSEMBLER, example=example, source=source, **more)
+
+
+_pipe_rule(
+    "RB-1",
+    "A reserved buffer has a name of its own in the function, a size, vec or mat, a base from 0 if auto is false.",
+    '%b = pto.reserve_buffer {name = "q", size = 512, location = <vec>, auto = {true|false}} -> i32',
+    evidence="ptokit",
+)
+_pipe_rule(
+    "RB-2",
+    "A function imports a buffer once, and the peer function reserves it.",
+    """
+        func.func @c() attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+          %b = pto.import_reserved_buffer {name = "{q|r}", peer_func = @v} -> i32
+          return
+        }
+        func.func @v() attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          %b = pto.reserve_buffer {name = "q", size = 8192, location = <vec>, auto = true} -> i32
+          return
+        }
+    """,
+    evidence="ptokit",
+)
+_pipe_rule(
+    "AS-1",
+    "Asynchronous transfers copy one-dimensional packed global memory of a size the text says, between equal types; a "
+    "session has scratch in vec and a workspace of bytes.",
+    "%n = pto.build_async_session(%t, %w : !pto.tile_buf<vec, 1x256xi8>, !pto.ptr<{i8|f32}>)  -> !pto.async_session",
+    evidence="ptokit",
+)
+_pipe_rule(
+    "PM-1",
+    "A buffer reserved with auto = false goes with tiles that all have addresses.",
+    """
+        %b = pto.reserve_buffer {name = "q", size = 512, location = <vec>, auto = {true|false}, base = 0} -> i32
+        %t = pto.alloc_tile : !pto.tile_buf<vec, 16x16xf32>
+    """,
+    source="assembly 14",
+    why="The assembler places what has no address, and does not know where the reserved buffer lies.",
+    evidence="ptokit",
+)
+_pipe_rule(
+    "AP-2",
+    "A moved pointer to global memory is used by views, scalar accesses, pipes and further addptr only.",
+    """
+          %q = pto.addptr %p, %n : !pto.ptr<f32> -> !pto.ptr<f32>{|
+          func.call @g(%q) : (!pto.ptr<f32>) -> ()}
+        func.func @g(%p: !pto.ptr<f32>) {
+          return
+        }
+    """,
+    source="assembly 14",
+    why="The offset is folded into the operation that uses the pointer; there is no register for it.",
 )

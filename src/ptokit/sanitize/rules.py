@@ -196,41 +196,6 @@ _rule(
     example="set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0){; wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0)|}",
 )
 _rule(
-    "UNIT-FLAG-LEFT",
-    "Every unit flag that a product sets is cleared by a drain before the kernel ends.",
-    severity=Severity.WARNING,
-    why="The next product with a unit flag waits for it: that of another kernel, too, if nothing resets it.",
-    source="PTOAS e32488c9, micro-isa 16",
-    decision="A warning: kernels of the assembler's own suite end so.",
-    example="""
-        // ptokit sanitize
-        func.func @f(%v: !pto.partition_tensor_view<16x16xf16>, %y: !pto.ptr<f32,
-          gm>) attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
-          %z = arith.constant 0 : i64
-          %n = arith.constant 16 : i64
-          %m = pto.alloc_tile addr = %z : !pto.tile_buf<mat, 16x16xf16, blayout=col_major, slayout=row_major>
-          %l = pto.alloc_tile addr = %z : !pto.tile_buf<left, 16x16xf16, blayout=col_major, slayout=row_major>
-          %r = pto.alloc_tile addr = %z : !pto.tile_buf<right, 16x16xf16, slayout=col_major>
-          pto.tload ins(%v : !pto.partition_tensor_view<16x16xf16>) outs(%m : !pto.tile_buf<mat, 16x16xf16,
-            blayout=col_major, slayout=row_major>)
-          pto.barrier <PIPE_ALL>
-          pto.tmov ins(%m : !pto.tile_buf<mat, 16x16xf16, blayout=col_major, slayout=row_major>) outs(%l
-            : !pto.tile_buf<left, 16x16xf16, blayout=col_major, slayout=row_major>)
-          pto.tmov ins(%m : !pto.tile_buf<mat, 16x16xf16, blayout=col_major, slayout=row_major>) outs(%r
-            : !pto.tile_buf<right, 16x16xf16, slayout=col_major>)
-          pto.barrier <PIPE_ALL>
-          %a = pto.castptr %z : i64 -> !pto.ptr<f16, l0a>
-          %b = pto.castptr %z : i64 -> !pto.ptr<f16, l0b>
-          %c = pto.castptr %z : i64 -> !pto.ptr<f32, l0c>
-          pto.mad %a, %b, %c, %n, %n, %n unit_flag(check_and_set) : !pto.ptr<f16, l0a>, !pto.ptr<f16, l0b>,
-            !pto.ptr<f32, l0c>, i64, i64, i64
-          pto.mte_l0c_gm %c, %y, %n, %n, %n, %n, %z, %z, unit_flag({check_and_clear|check_only}), nz2nd
-            : !pto.ptr<f32, l0c>, !pto.ptr<f32, gm>, i64, i64, i64, i64, i64, i64
-          return
-        }
-    """,
-)
-_rule(
     "FLAG-REUSE",
     "Between two sets of one flag there is a wait, in program order.",
     why="A flag is one bit: one of the two sets is lost.",

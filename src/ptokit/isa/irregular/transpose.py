@@ -262,6 +262,11 @@ TTRANS = instruction(
 
 _rule = family("compute-layout-irregular 1.7")
 
+_PATCHES = """
+    image = ConvTile(Mat, f16, None, Layout.NC1HWC0, (1, 2, 5, 8, 16))
+    TIMG2COL(Tile(Left, f16, 16, 32, {ColMajor|RowMajor}, slayout=SLayout.RowMajor), image)
+"""
+
 
 @_rule("IMG-COM-04", evidence="device", unrun="programs cannot state filters yet, only cases of vectors do")
 def IMG_COM_04(o: Site) -> Message:
@@ -316,10 +321,7 @@ IMG2COL_RULES = (
     IMG_COM_04,
     _rule(
         "IMG-A23-01",
-        """
-            TIMG2COL(Tile(Left, f16, 16, 32, {RowMajor|ColMajor}, slayout=SLayout.RowMajor), ConvTile(Mat, f16, None,
-                Layout.NC1HWC0, (1, 2, 5, 8, 16)))
-        """,
+        _PATCHES.replace("ColMajor|RowMajor", "RowMajor|ColMajor"),
         evidence="static_assert",
     )(
         "On a2a3 dst is Zz, of i8, f16, bf16 or f32.",
@@ -328,10 +330,7 @@ IMG2COL_RULES = (
     ),
     _rule(
         "IMG-A5-01",
-        """
-            TIMG2COL(Tile(Left, f16, 16, 32, {ColMajor|RowMajor}, slayout=SLayout.RowMajor), ConvTile(Mat, f16, None,
-                Layout.NC1HWC0, (1, 2, 5, 8, 16)))
-        """,
+        _PATCHES,
         evidence="static_assert",
     )(
         "On a5 dst is Nz, of integers of up to 32 bits, f16, bf16 or f32.",
@@ -340,10 +339,7 @@ IMG2COL_RULES = (
     ),
     _rule(
         "IMG-CPU-01",
-        """
-            TIMG2COL(Tile(Left, f16, 16, 32, {ColMajor|RowMajor}, slayout=SLayout.RowMajor), ConvTile(Mat, f16, None,
-                Layout.NC1HWC0, (1, 2, 5, 8, 16)))
-        """,
+        _PATCHES,
         evidence="static_assert",
     )(
         "On cpu dst is Nz.",

@@ -197,6 +197,31 @@ DEADLOCK = define(
     example="{set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0); |}wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0)",
 )
 
+define(
+    "UNIT-FLAG-LEFT",
+    "Every unit flag that a product sets is cleared by a drain before the kernel ends.",
+    scope=Scope.SYNC,
+    severity=Severity.WARNING,
+    why="The next product with a unit flag waits for it: that of another kernel, too, if nothing resets it.",
+    source="PTOAS e32488c9, micro-isa 16",
+    decision="A warning: kernels of the assembler's own suite end so.",
+    example="""
+        // ptokit sanitize --mode manual
+        func.func @f(%y: !pto.ptr<f32, gm>) attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {
+          %z = arith.constant 0 : i64
+          %n = arith.constant 16 : i64
+          %a = pto.castptr %z : i64 -> !pto.ptr<f16, l0a>
+          %b = pto.castptr %z : i64 -> !pto.ptr<f16, l0b>
+          %c = pto.castptr %z : i64 -> !pto.ptr<f32, l0c>
+          pto.mad %a, %b, %c, %n, %n, %n unit_flag(check_and_set) : !pto.ptr<f16, l0a>, !pto.ptr<f16, l0b>,
+            !pto.ptr<f32, l0c>, i64, i64, i64
+          pto.mte_l0c_gm %c, %y, %n, %n, %n, %n, %z, %z, unit_flag({check_and_clear|check_only}), nz2nd
+            : !pto.ptr<f32, l0c>, !pto.ptr<f32, gm>, i64, i64, i64, i64, i64, i64
+          return
+        }
+    """,
+)
+
 # ------------------------------------------------- the assembler's verifier
 
 FL_1 = define(
