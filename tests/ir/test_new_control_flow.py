@@ -1,4 +1,4 @@
-"""A new operation of control flow: a class of edges, its written form, and what it is in a plan; no analysis names it.
+"""A new operation of control flow: one class, and what it is in a plan. Nothing else names it.
 
 ``scf.forall`` goes over a rectangle of indices. Its iterations are in parallel on paper, in any order in truth.
 """
@@ -13,10 +13,7 @@ import pytest
 import ptokit.plan.planner as planner
 from ptokit.arguments.derive import derive
 from ptokit.asm import parse_module, print_generic, print_module
-from ptokit.asm.forms.operations import SHAPES, Shape
-from ptokit.asm.printing import printer
-from ptokit.asm.reading.blocks import read_region
-from ptokit.asm.reading.parser import READERS, Parser
+from ptokit.diagnostics import Location
 from ptokit.ir import Block, Module, Op, Value, control
 from ptokit.ir.control import Control, Edge, Induction
 from ptokit.ir.verify import verify
@@ -25,7 +22,7 @@ from ptokit.plan.effects import Work, analyse
 from ptokit.run import compile_program
 from ptokit.sanitize import sanitize
 from ptokit.targets import target
-from ptokit.types.values import INDEX
+from ptokit.types.values import INDEX, Type
 
 NAME = "scf.forall"
 BOUNDS = ("lower", "upper", "step")
@@ -35,7 +32,11 @@ A5 = target("a5")
 class ForAll(Control):
     """Its only region is entered with the indices, any number of times, and hands nothing on."""
 
+    form = "( X(indices) ) = ( %lower*:index ) to ( %upper*:index ) step ( %step*:index ) G {}"
     decides, repeats = BOUNDS, True
+
+    def takes(self, op: Op, k: int) -> list[Type]:
+        return [INDEX for _ in op.group("lower")]
 
     def entered(self, op: Op) -> Iterator[Edge]:
         yield Edge(op.regions[0])
@@ -48,31 +49,9 @@ class ForAll(Control):
         return [Induction(*each) for each in zip(op.regions[0].args, *map(op.group, BOUNDS))]
 
 
-def read(p: Parser, name: str, at: int) -> Op:
-    """``(%i, %j) = (%a, %b) to (%n, %m) step (%s, %t) { .. }``."""
-    names = []
-    p.expect("(")
-    while not p.accept(")"):
-        names.append(p.name())
-        p.accept(",")
-    groups = []
-    for word in ("=", "to", "step"):
-        p.expect(word)
-        p.expect("(")
-        groups.append(list(p.values(")")))
-        p.expect(")")
-    body = read_region(p, [(name, INDEX) for name in names])
-    return Op(name, dict(zip(BOUNDS, groups)), {}, [], [body])
-
-
-def write(p: printer.FunctionPrinter, op: Op, depth: int) -> None:
-    indent = "  " * depth
-    groups = [f"({', '.join(map(p.names, op.group(bound)))})" for bound in BOUNDS]
-    p.names.enter()
-    indices = ", ".join(map(p.names.define, op.regions[0].args))
-    p.lines.append(f"{indent}{NAME} ({indices}) = {groups[0]} to {groups[1]} step {groups[2]} {{")
-    p.region(op.regions[0], depth)
-    p.lines.append(f"{indent}}}")
+def forall_of(bounds: Sequence[Sequence[Value]], location: Location) -> Op:
+    """The loop without its region; ``bounds``: lower ones, upper ones and steps."""
+    return Op(NAME, {name: list(values) for name, values in zip(BOUNDS, bounds)}, location=location)
 
 
 def plan(p: planner.Planner, op: Op) -> list[steps.Step]:
@@ -91,10 +70,6 @@ def plan(p: planner.Planner, op: Op) -> list[steps.Step]:
 def forall(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that the operation is."""
     monkeypatch.setitem(control.CONTROL, NAME, ForAll())
-    monkeypatch.setitem(READERS, NAME, read)
-    monkeypatch.setitem(printer.REGION_PRINTERS, NAME, write)
-    shape = Shape(tuple(f"{bound}*" for bound in BOUNDS), 0, 1, segments=True, ends="scf.yield")
-    monkeypatch.setitem(SHAPES, NAME, shape)
     monkeypatch.setitem(planner.METHODS, NAME, plan)
 
 

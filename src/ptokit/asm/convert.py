@@ -13,11 +13,13 @@ from dataclasses import field
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity
 from ptokit.ir import Function, Module, Op
+from ptokit.ir.control import CONTROL
 from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
 
+from .forms.attributes import quote
 from .printing.forms import print_generic, print_sync
 from .printing.level1 import print_ssa
 from .printing.printer import FunctionPrinter, print_module
@@ -31,7 +33,8 @@ from .text.lexer import BLANK, EOF, Gap, Tokens, join, line_ends, read_gap
 
 INDENT = "  "
 _READING = "TEXT-"  # the rules of reading; where others are broken all words have been understood
-_LEFT_OUT = '"scf.yield"'  # in generic form, where it has no values: reading leaves it out
+_LEFT_OUT = {quote(name) for name, control in CONTROL.items() if control.implied}
+"""In generic form, where they have no values: reading leaves them out."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +205,7 @@ class _Layout:
     def _begins(self, i: int) -> bool:
         """True if token i starts a line."""
         texts = self.tokens.texts
-        if i in self.starts or i - 1 in self.regions or texts[i] == _LEFT_OUT:
+        if i in self.starts or i - 1 in self.regions or texts[i] in _LEFT_OUT:
             return True
         if texts[i] in ("module", "builtin.module"):
             return self.depth == 0 and not self.in_operation

@@ -41,13 +41,16 @@ class Control:
     This is all that ptokit knows of an operation of control flow but what it is in a plan: reading and printing follow
     ``form``, which is in the notation of `ptokit.asm.forms.operands`; generic form has the operands in its order.
 
-    ``short``: its name in text, where that is another. ``decides``: operands that decide which regions are executed and
-    how often. ``repeats``: a region may be executed several times. ``carries``: operands that are handed from one
-    iteration to the next, and to the results. ``ends``: what its regions end with, in their order; the last one is that
-    of all further ones. ``several``: its regions may have several blocks. ``isolated``: they see their arguments only.
-    ``core``: the kind of cores that execute them; ``threads``: threads do. ``registers``: they work on vector
-    registers. ``terminates``: it ends a block, and may be left out if it is ``implied``; ``returns``: it ends the
-    execution of its function. ``calls``: it calls a function of the module.
+    ``short``: another name that text may have, which is printed if it is ``shortened``.
+
+    ``decides``: operands that decide which regions are executed and how often. ``repeats``: a region may be executed
+    several times. ``carries``: operands that are handed from one iteration to the next, and to the results. ``ends``:
+    what its regions end with, in their order; the last one is that of all further ones. ``several``: its regions may
+    have several blocks. ``isolated``: they see their arguments only. ``core``: the kind of cores that execute them;
+    ``threads``: threads do. ``registers``: they work on vector registers.
+
+    ``terminates``: it ends a block, and may be left out if it is ``implied``. ``returns``: it ends the execution of its
+    function. ``calls``: it calls a function of the module.
     """
 
     form = "{}"
@@ -56,8 +59,12 @@ class Control:
     repeats = False
     carries = ""
     ends: tuple[str, ...] = ("scf.yield",)
-    several = isolated = threads = registers = terminates = implied = returns = calls = False
+    shortened = several = isolated = threads = registers = terminates = implied = returns = calls = False
     core = ""
+
+    def end(self, k: int) -> str:
+        """The name of what region k ends with; "" for nothing."""
+        return self.ends[min(k, len(self.ends) - 1)] if self.ends else ""
 
     def entered(self, op: Op) -> Iterator[Edge]:
         """Where control goes when it reaches the operation."""
@@ -139,7 +146,7 @@ class _If(Control):
 class _While(Control):
     """The first region ends with a condition: on into the second one and back to the first, or out."""
 
-    form = "<? ( U(init) ) ?> : O(init) -> R+ G do G^ {}"
+    form = "<? ( U(init) ) ?> : O(init) -> R! G do G^ {}"
     repeats, carries, ends = True, "init", ("scf.condition", "scf.yield")
 
     def entered(self, op: Op) -> Iterator[Edge]:
@@ -223,7 +230,7 @@ class _Condition(_Yield):
 
 
 class _Return(_Yield):
-    short, returns, implied = "return", True, False
+    short, shortened, returns, implied = "return", True, True, False
 
 
 class _Call(Control):
@@ -242,7 +249,7 @@ class _ConditionalBranch(_Branch):
 
 
 class _Switch(_Branch):
-    form = "%flag : H(flag) , [ default ~: J(default) <* , C(values) ~: J(cases) *> ] {}"
+    form = "%flag : H(flag) , [ default ~: J(default) <* , C(values) ~: J+(cases) *> ] {}"
     decides = ("flag",)
 
     def passed(self, op: Op, k: int) -> list[Value]:

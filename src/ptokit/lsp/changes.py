@@ -25,6 +25,7 @@ from ptokit.asm.reading.parser import READERS
 from ptokit.asm.types.parse import WRITTEN_TYPES
 from ptokit.diagnostics import Diagnostic, Location, Note, Severity
 from ptokit.diagnostics.finding import Edit, Fix, edited
+from ptokit.ir.control import CONTROL
 from ptokit.isa.reference import operand_rows
 from ptokit.isa.table import BY_TEXT, TABLE, Instr
 from ptokit.records import dataclass
@@ -264,10 +265,13 @@ def _names(
     if typed.startswith("pto."):
         yield from ((f"pto.{i.text}", _KIND.Function, i.signature) for i in TABLE.values())
         yield from _each(
-            (name for name in READERS if name.startswith("pto.") and name[4:] not in BY_TEXT), _KIND.Function
+            (name for name in (*READERS, *CONTROL) if name.startswith("pto.") and name[4:] not in BY_TEXT),
+            _KIND.Function,
         )
     elif first.islower():
-        yield from _each((name for name in READERS if name.startswith(typed[: typed.index(".") + 1])), _KIND.Function)
+        yield from _each(
+            (name for name in (*READERS, *CONTROL) if name.startswith(typed[: typed.index(".") + 1])), _KIND.Function
+        )
     elif first == "!":
         yield from _each(_ALIAS.findall(places.text), _KIND.Struct, first)
         yield from _each(WRITTEN_TYPES, _KIND.Struct)

@@ -24,22 +24,41 @@
 | ``M(x)`` | integers (attribute x) and values (operands x) with commas between; ``M!(x)``: with types elsewhere |
 | ``J(x)`` | a block to branch to, and operands x that are passed: ``^bb1(%a : T)`` |
 | ``F`` | the flags of an operation of `arith` |
-| ``{}`` | the other attributes, possibly none |
+| ``{}`` | the other attributes, possibly none; ``{?}``: they may stand here, too, but are not printed here |
 | ``<? .. ?>`` | may be missing |
+| ``<* .. *>`` | any number of times |
 | ``<& a .. ; ! b .. &>`` | clauses in any order with commas between, each beginning with a word; ``!``: required |
 | other words | themselves; ``~`` before one: no blank when printed |
 
-Those with regions, constants, selections and switches have readers and printers of their own.
+Operations of control flow (`ptokit.ir.control`) have these, too:
+
+| notation | stands for |
+|---|---|
+| ``G`` | the next region; ``G^`` if its label names its arguments; ``G<``: it is the first of the operation |
+| ``X(x)`` | the names of arguments of the next region, with commas between: those that are not carried |
+| ``U(x)`` | further ones with the operands x that they begin as: ``%a = %b, ..`` |
+| ``O(x)`` | the types of operands x, in parentheses; ``O!(x)``: the results have them, too |
+| ``I(x,y)`` | ``: T``, the type of operands x and y, with which one counts; it is index where that is missing |
+| ``H(x)`` | the type of operand x, an integer other than index |
+| ``R!`` | as ``R+``, and the parentheses are printed always |
+| ``J+(x)`` | as ``J(x)``, one of several: attribute `SIZES` has how many values each passes |
+| ``C(x)`` | the number of a case, one more in attribute x |
+| ``K(x)`` | the word x, an attribute without a value; or nothing |
+| ``Z`` | how many threads there are, attributes: ``<<<32, 1, 1>>>`` |
+| ``/`` | nothing; a new line when printed |
+
+Constants and selections have readers and printers of their own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from ptokit.ir import Operands, Value
+from ptokit.ir.launch import SIMT_SIZES
 from ptokit.isa.scalar.arithmetic import (
     ARITH_BINARY,
     ARITH_CASTS,
@@ -76,12 +95,12 @@ from ..types.parse import POISON
 
 _ELEMENT = re.compile(
     r"%(\w+)(\*?)(?::(\w+))?\Z|"
-    r"([TANLWBDSQMYJ])([~!?+]?)\((\w+(?:,\w+)*)\)\Z|(R)([~*>+,]?)(?:=(\w+)|:(tile|group))?\Z"
+    r"([TANLWBDSQMYJXUOIHCK])([~!?+]?)\((\w+(?:,\w+)*)\)\Z|(R)([~*>+,!]?)(?:=(\w+)|:(tile|group))?\Z"
 )
 
 
 class Element(NamedTuple):
-    """One part of a form. ``kind`` is a letter of the notation, ``=`` for a literal, ``?`` for an optional group.
+    """One part of a form. ``kind`` is a letter of the notation, ``=`` for a literal, ``?`` and ``*`` for a group.
 
     The ``flag`` of a group is ``T`` if it has types of operands that stand outside of it.
     """
@@ -117,8 +136,13 @@ def compile_form(text: str) -> Form:
                 stack.append([])
             else:
                 stack[-2].append(Element("&", group=tuple(stack.pop())))
-        elif word in ("{}", "F"):
-            stack[-1].append(Element(word[0]))
+        elif word == "<*":
+            stack.append([])
+        elif word == "*>":
+            group = stack.pop()
+            stack[-1].append(Element("*", group=tuple(group)))
+        elif word in ("{}", "{?}", "F", "Z", "/", "G", "G^", "G<"):
+            stack[-1].append(Element(word[0], flag=word[1:].rstrip("}")))
         elif m := _ELEMENT.match(word):
             if m[1]:
                 stack[-1].append(Element("%", m[1], m[2], m[3] or ""))
@@ -136,21 +160,34 @@ def attr_named(instr: Instr, name: str) -> Attr:
     return next(a for a in instr.attrs if a.name == name)
 
 
+SIZES = "sizes"
+"""How many of the operands belong to each of several blocks."""
+
+
 def placed_attributes(form: Form) -> list[str]:
     """Attributes that have a place of their own in the form, in its order."""
     out: list[str] = []
     for e in form:
-        if e.kind in "ANLWSQMY":
+        if e.kind in "ANLWSQMYKC":
             out.append(e.name)
-        elif e.kind in "?&":
+        elif e.kind in "?&*":
             out += placed_attributes(e.group)
+        elif e.kind == "Z":
+            out += SIMT_SIZES
+        elif e.kind == "J" and e.flag:
+            out.append(SIZES)
     return out
+
+
+def elements(form: Form) -> Iterator[Element]:
+    """The parts of a form, those of groups in place of them."""
+    for e in form:
+        yield from elements(e.group) if e.group else (e,)
 
 
 # How operations outside of the instruction table are written, in the notation of forms (assembly 10, 11).
 
 
-_PASSED = "<? %values* : T(values) ?>"
 _PAIR = "%lhs , %rhs F {} : T(lhs,rhs)"
 
 FORMS: dict[str, str] = {
@@ -161,12 +198,6 @@ FORMS: dict[str, str] = {
     "arith.addui_extended": f"{_PAIR} R=same R,=truth",
     "arith.cmpi": f"W(predicate) , {_PAIR} R=truth",
     "arith.cmpf": f"W(predicate) , {_PAIR} R=truth",
-    "scf.yield": _PASSED,
-    "func.return": _PASSED,
-    "scf.condition": f"~( %condition:i1 ) {_PASSED}",
-    "func.call": "S(callee) ~( %args* ) {} : T+(args) -> R+",
-    "cf.br": "J(args) {}",
-    "cf.cond_br": "%condition:i1 <? weights ~( [ L(branch_weights) ] ) ?> , J(true) , J(false) {}",
     "cf.assert": "%condition:i1 , Q(msg) {}",
     "memref.alloc": "~( %sizes*:index ) {} : R",
     "memref.alloca": "~( %sizes*:index ) {} : R",
@@ -183,7 +214,7 @@ FORMS: dict[str, str] = {
     "llvm.store": "%args* {} : T(args)",
     **dict.fromkeys(("llvm.bitcast", "llvm.inttoptr", "llvm.ptrtoint"), "%in {} : T(in) to R"),
 }
-"""By full name."""
+"""By full name; `ptokit.ir.control` has those of control flow."""
 
 PREDICATES = {"arith.cmpi": tuple(INTEGER_PREDICATES), "arith.cmpf": tuple(FLOAT_PREDICATES)}
 

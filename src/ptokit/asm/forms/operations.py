@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import ml_dtypes
@@ -15,6 +16,7 @@ import numpy as np
 
 from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Op, RawAttr
+from ptokit.ir.control import CONTROL, Control
 from ptokit.isa.scalar.arithmetic import (
     ARITH_BINARY,
     ARITH_CASTS,
@@ -30,6 +32,7 @@ from ..text import rules
 from ..text.cursor import Cursor, is_string, whole
 from .attributes import Written, at_name, integers, number, quote, unquote
 from .attributes import symbol as symbol_name
+from .operands import compile_form, elements, placed_attributes
 
 # Words, flags and constants of `arith` operations: how they are written and what they mean (assembly 11).
 
@@ -179,9 +182,8 @@ class Key(NamedTuple):
 class Shape(NamedTuple):
     """Operands in order: ``x``, a group ``x*``, and ``*`` for a group that stays empty.
 
-    ``isolated``: what is inside sees the region's arguments only. ``spare``: the last region may be empty, which means
-    that the operation does not have it. ``ends``: the terminator that own forms may leave out where it has no values.
-    ``terminators``: all that its regions end with. ``several``: its regions may have several blocks.
+    ``spare``: the last region may be empty, which means that the operation does not have it. ``control``: of operations
+    of control flow, what they are.
     """
 
     operands: tuple[str, ...] = ()
@@ -190,11 +192,8 @@ class Shape(NamedTuple):
     segments: bool = False
     keys: Mapping[str, Key] = {}
     spare: bool = False
-    isolated: bool = False
-    ends: str = ""
-    terminators: tuple[str, ...] = ("scf.yield",)
-    several: bool = False
     successors: int = 0
+    control: Control | None = None
 
 
 def _constant(p: Cursor, written: Written, op: Op) -> Any:
@@ -332,7 +331,9 @@ def _message(p: Cursor, written: Written, op: Op) -> str:
 
 
 _SPLAT = re.compile(r"dense<\s*(-?\d+)\s*>\s*:\s*tensor<\s*(\d+)\s*x\s*\w+\s*>\Z", re.ASCII)
-_SWITCH = {
+_KEYS = {
+    "callee": Key("callee", lambda op, value: at_name(value), _callee),
+    "cases": _CASES,
     "values": Key("case_values", _show_values, _case_values, required=False),
     "sizes": Key(
         "case_operand_segments",
@@ -341,6 +342,7 @@ _SWITCH = {
         required=False,
     ),
 }
+"""Attributes of operations of control flow."""
 
 SHAPES: dict[str, Shape] = {
     "arith.constant": Shape(
@@ -353,15 +355,6 @@ SHAPES: dict[str, Shape] = {
     **_arith(ARITH_UNARY, "in"),
     **_arith(ARITH_EXTENDED, "lhs", "rhs", results=2),
     **_arith(ARITH_CASTS, "in"),
-    "scf.for": Shape(("lower", "upper", "step", "init*"), ANY, 1, ends="scf.yield"),
-    "scf.if": Shape(("condition",), ANY, 2, spare=True, ends="scf.yield"),
-    "scf.while": Shape(("init*",), ANY, 2, ends="scf.yield", terminators=("scf.condition", "scf.yield")),
-    "scf.execute_region": Shape((), ANY, 1, ends="scf.yield", several=True),
-    "scf.index_switch": Shape(("index",), ANY, ANY, keys={"cases": _CASES}, ends="scf.yield"),
-    "scf.condition": Shape(("condition", "values*"), 0),
-    "scf.yield": Shape(("values*",), 0),
-    "func.return": Shape(("values*",), 0),
-    "func.call": Shape(("args*",), ANY, keys={"callee": Key("callee", lambda op, value: at_name(value), _callee)}),
     "memref.alloc": Shape(("sizes*", "*"), segments=True),
     "memref.alloca": Shape(("sizes*", "*"), segments=True),
     "memref.dealloc": Shape(("in",), 0),
@@ -384,14 +377,30 @@ SHAPES: dict[str, Shape] = {
         },
     ),
     "builtin.unrealized_conversion_cast": Shape(("in*",), ANY),
-    "cf.br": Shape(("args*",), 0, successors=1),
-    "cf.cond_br": Shape(("condition", "true*", "false*"), 0, segments=True, successors=2),
-    "cf.switch": Shape(("flag", "default*", "cases*"), 0, segments=True, successors=ANY, keys=_SWITCH),
     "cf.assert": Shape(("condition",), 0, keys={"msg": Key("msg", lambda op, value: quote(value), _message)}),
-    "pto.section.cube": Shape((), 0, 1, terminators=()),
-    "pto.section.vector": Shape((), 0, 1, terminators=()),
-    "pto.section.simt": Shape((), 0, 1, terminators=()),
-    "pto.vecscope": Shape((), 0, 1, terminators=()),
-    "pto.strict_vecscope": Shape(("captured*",), 0, 1, isolated=True, terminators=()),
 }
-"""By full name."""
+"""By full name; `shape_of` knows those of control flow, too."""
+
+
+def shape_of(name: str) -> Shape | None:
+    """What generic form writes of an operation outside of the instruction table; None if there is no such."""
+    control = CONTROL.get(name)
+    return SHAPES.get(name) if control is None else _of_control(control)
+
+
+@cache
+def _of_control(control: Control) -> Shape:
+    form = compile_form(control.form)
+    parts = list(elements(form))
+    repeated = {inner.kind for e in form if e.kind == "*" for inner in e.group}
+    operands = tuple(f"{e.name}*" if e.kind in "UJ" else e.name + e.flag for e in parts if e.kind in "%UJ")
+    return Shape(
+        operands,
+        ANY if any(e.kind == "R" or (e.kind == "O" and e.flag) for e in parts) else 0,
+        ANY if "G" in repeated else sum(e.kind == "G" for e in parts),
+        sum(name.endswith("*") for name in operands) > 1,
+        {name: _KEYS[name] for name in placed_attributes(form) if name in _KEYS},
+        any(inner.kind == "G" for e in form if e.kind == "?" for inner in e.group),
+        ANY if "J" in repeated else sum(e.kind == "J" for e in parts),
+        control,
+    )

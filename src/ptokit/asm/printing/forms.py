@@ -27,13 +27,14 @@ from itertools import groupby
 from typing import Any
 
 from ptokit.ir import Block, Function, Module, Op, Part, Value
+from ptokit.ir.control import CONTROL
 from ptokit.ir.facts import instr_of
 from ptokit.isa.table import BY_TEXT, Attr, Instr, Kind, Operand, Role
 from ptokit.types.values import FunctionType, MemRef, Opaque, PartitionView, TensorView, Type
 
 from ..forms.attributes import WORDS, attribute, quote
 from ..forms.operands import DPS_WORDS, compile_form, first_source, operand_order
-from ..forms.operations import SEGMENTS, SHAPES
+from ..forms.operations import SEGMENTS, Shape, shape_of
 from .instructions import lacks_scratch, obstacle, print_dps, print_statement
 from .printer import INDENT, FunctionPrinter, print_module
 from .values import Copier, Names, ValueTile, head_of
@@ -101,7 +102,7 @@ class _GenericPrinter:
         self.lines.append(f"{GENERIC_INDENT}}}){_dictionary(f.attrs)} : () -> ()")
         return self.lines
 
-    def region(self, block: Block, depth: int, args: Sequence[Value], ends: str = "") -> None:
+    def region(self, block: Block, depth: int, args: Sequence[Value], end: str = "") -> None:
         """The lines of a region between its braces, in an operation at `depth`."""
         self.names.enter()
         if block.more:
@@ -114,8 +115,8 @@ class _GenericPrinter:
                 self.lines.append(GENERIC_INDENT * depth + head_of(part, self.names))
             for op in part.ops:
                 self.op(op, depth + 1)
-        if ends and not block.more and not (block.ops and block.ops[-1].name in (ends, "scf.condition")):
-            self.lines.append(f"{GENERIC_INDENT * (depth + 1)}{quote(ends)}() : () -> ()")
+        if end and CONTROL[end].implied and not block.more and not (block.ops and block.ops[-1].name == end):
+            self.lines.append(f"{GENERIC_INDENT * (depth + 1)}{quote(end)}() : () -> ()")
         self.names.leave()
 
     def op(self, op: Op, depth: int) -> None:
@@ -125,11 +126,11 @@ class _GenericPrinter:
         newer = BY_TEXT.get(instr.form.newest) if instr is not None else None
         if newer is not None and op.operands.keys() <= {o.name for o in newer.operands}:
             instr = newer
-        shape = SHAPES.get(op.name)
+        shape = shape_of(op.name)
         regions = list(op.regions)
         if shape is not None:
-            values, properties, rest = _structure(op)
-            regions += [Block()] * (shape.regions - len(regions))  # scf.if without else
+            values, properties, rest = _structure(op, shape)
+            regions += [Block()] * (shape.regions - len(regions))  # what may be missing is empty
         elif instr is not None:
             values, properties, rest = _instruction(op, instr)
         else:
@@ -139,12 +140,12 @@ class _GenericPrinter:
         head = f"{quote(name)}({', '.join(map(self.names, values))}){to} {_properties(properties)}"
         place = len(self.lines)
         self.lines.append("")  # the results are named behind the regions, where they come into sight
-        ends = shape.ends if shape is not None else ""
+        control = shape.control if shape is not None else None
         for k, region in enumerate(regions):
             if k:
                 self.lines.append(indent + "}, {")
-            present = k < len(op.regions)
-            self.region(region, depth, region.args, ends if present else "")
+            end = control.end(k) if control is not None and k < len(op.regions) else ""
+            self.region(region, depth, region.args, end)
         types = FunctionType(_types(values), _types(op.results))
         tail = f"{_dictionary(rest)} : {types}"
         first = indent + self.results(op.results) + head
@@ -159,9 +160,8 @@ class _GenericPrinter:
         return self.names.results(results)
 
 
-def _structure(op: Op) -> tuple[list[Value], dict[str, str], dict[str, Any]]:
+def _structure(op: Op, shape: Shape) -> tuple[list[Value], dict[str, str], dict[str, Any]]:
     """Operands, properties and other attributes of an operation outside the table."""
-    shape = SHAPES[op.name]
     values: list[Value] = []
     sizes: list[int] = []
     for name in shape.operands:

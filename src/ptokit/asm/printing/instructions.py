@@ -34,7 +34,7 @@ from .values import Names, ValueTile
 _COMMA: Form = (Element("=", ","),)
 
 
-class _Printing:
+class Printing:
     """Prints one operation after its form."""
 
     def __init__(self, op: Op, instr: Instr | None, form: Form, name: Callable[[Value], str]) -> None:
@@ -43,22 +43,22 @@ class _Printing:
 
     def print(self, form: Form) -> None:
         for e in form:
-            text = e.name if e.kind == "=" else self._element(e)
+            text = e.name if e.kind == "=" else self.element(e)
             if not text:
                 continue
-            glued = text[0] in ",)]}" or (e.flag == "~" and e.kind == "=") or e.kind == "D"
+            glued = text[0] in ",)]}" or (e.flag == "~" and e.kind == "=") or e.kind in "DZ"
             last = self.out[-1][-1] if self.out else ""
             self.out.append(text if glued or last in ("(", "[", "{") else " " + text)
 
-    def _element(self, e: Element) -> str | None:
+    def element(self, e: Element) -> str | None:
         op = self.op
         if e.kind == "%":
             value = op.operands.get(e.name)
             return self.name(value) if isinstance(value, Value) else ", ".join(map(self.name, value or ()))
         if e.kind == "T":
-            types = ", ".join(str(v.type) for v in op.group(e.name))
             if e.flag == "+":
-                return f"({types})"
+                return listed(op.group(e.name))
+            types = ", ".join(str(v.type) for v in op.group(e.name))
             return f", {types}" if e.flag == "?" and types else types
         if e.kind == "D":
             return f"<<<{', '.join(map(self.name, op.group(e.name)))}>>>"
@@ -69,13 +69,15 @@ class _Printing:
                 return f", {op.results[-1].type}"
             if e.flag == "+":
                 return result_list([r.type for r in op.results])
+            if e.flag == "!":
+                return listed(op.results)
             return None if e.more else ", ".join(str(r.type) for r in op.results)
         if e.kind == "?":
-            if self._present(e.group):
+            if self.present(e.group):
                 self.print(e.group)
             return None
         if e.kind == "&":
-            present = [clause.group for clause in e.group if self._present(clause.group)]
+            present = [clause.group for clause in e.group if self.present(clause.group)]
             for k, group in enumerate(present):
                 self.print((*_COMMA[: bool(k)], *group))
             return None
@@ -109,12 +111,17 @@ class _Printing:
         groups = [key for key, value in self.op.operands.items() if isinstance(value, list)]
         return successor(self.op, groups.index(name), self.name)
 
-    def _present(self, group: Form) -> bool:
+    def present(self, group: Form) -> bool:
         """An optional group is printed if it holds something the operation has, or nothing but words."""
         named = [e for e in group if e.kind in "%ANLTW"]
         return not named or any(
             bool(self.op.group(e.name)) if e.kind in "%T" else self.op.attrs.get(e.name) is not None for e in named
         )
+
+
+def listed(values: Sequence[Value]) -> str:
+    """The types of values in parentheses."""
+    return f"({', '.join(str(v.type) for v in values)})"
 
 
 def successor(op: Op, k: int, name: Callable[[Value], str]) -> str:
@@ -153,7 +160,7 @@ def print_structure(op: Op, form: str, name: Callable[[Value], str]) -> str:
 
 
 def _printed(op: Op, instr: Instr | None, form: Form, name: Callable[[Value], str]) -> str:
-    printing = _Printing(op, instr, form, name)
+    printing = Printing(op, instr, form, name)
     printing.print(form)
     return "".join(printing.out)
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from ptokit.diagnostics import Diagnostics, Note, Rule
 from ptokit.ir import Block, Function, Module, Op, Operands, Value
+from ptokit.ir.control import control_of, ends, is_loop, yield_of
 from ptokit.ir.facts import instr_of
 from ptokit.ir.functions import ARCH, target_named
 from ptokit.isa.check import broken_rules
@@ -292,10 +293,8 @@ class _ToValues(Copier):
     # ----------------------------------------------------------------- control
 
     def _control(self, op: Op) -> None:
-        if op.name == "scf.for":
-            self._for(op)
-        elif op.name == "scf.while":
-            self._while(op)
+        if control_of(op).carries:
+            self._loop(op)
         else:
             self._branches(op)
 
@@ -325,8 +324,8 @@ class _ToValues(Copier):
         """Append the carried tiles to what a region passes on."""
         if not carried:
             return
-        if not block.ops or block.ops[-1].name not in ("scf.yield", "scf.condition"):
-            block.ops.append(Op("scf.yield", {"values": []}, location=op.location))
+        if not ends(block):
+            block.ops.append(yield_of(op.location))
         block.ops[-1].group("values").extend(self.use(t, op) for t in carried)
 
     def _end(self, op: Op, operands: Operands, blocks: list[Block], carried: Sequence[Value]) -> None:
@@ -348,62 +347,50 @@ class _ToValues(Copier):
                     tile,
                 )
 
-    def _for(self, op: Op) -> None:
-        body, after = op.regions[0], self.live[op]
-        inside = self.flow.block(body)
-        carried = self._carried(inside.writes, inside.reads | after)
-        operands = self.operands(op)
-        operands["init"] = [*op_group(operands, "init"), *(self.use(t, op) for t in carried)]
-        before = dict(self.now)
-        block = self._begin(body, carried, after | inside.reads)
-        self._pass(block, carried, op)
-        self._turns(op, before, inside.reads)
-        self._leave(before, [self.now])
-        self._end(op, operands, [block], carried)
-
-    def _while(self, op: Op) -> None:
-        first, second = op.regions
+    def _loop(self, op: Op) -> None:
+        """Its regions run one after the other, and again."""
         after = self.live[op]
-        one, two = self.flow.block(first), self.flow.block(second)
-        reads = one.reads | two.reads
-        carried = self._carried(one.writes | two.writes, reads | after)
-        operands = self.operands(op)
-        operands["init"] = [*op_group(operands, "init"), *(self.use(t, op) for t in carried)]
+        inside = [self.flow.block(region) for region in op.regions]
+        reads = set[Value]().union(*(each.reads for each in inside))
+        carried = self._carried(set[Value]().union(*(each.writes for each in inside)), reads | after)
+        operands, init = self.operands(op), control_of(op).carries
+        operands[init] = [*op_group(operands, init), *(self.use(t, op) for t in carried)]
         before = dict(self.now)
-        head = self._begin(first, carried, after | reads)
-        self._pass(head, carried, op)
-        middle = dict(self.now)
-        tail = self._begin(second, carried, after | reads)
-        self._pass(tail, carried, op)
+        blocks: list[Block] = []
+        at_ends: list[dict[Value, Value | None]] = []
+        for region in op.regions:
+            blocks.append(self._begin(region, carried, after | reads))
+            self._pass(blocks[-1], carried, op)
+            at_ends.append(dict(self.now))
         self._turns(op, before, reads)
-        self._leave(before, [middle, self.now])
-        self._end(op, operands, [head, tail], carried)
+        self._leave(before, at_ends)
+        self._end(op, operands, blocks, carried)
 
     def _branches(self, op: Op) -> None:
-        """scf.if and its like: one of the regions runs, or the only one."""
+        """One of the regions runs, or the only one."""
         after = self.live[op]
         writes = set[Value]().union(*(self.flow.block(r).writes for r in op.regions))
         carried = self._carried(writes, after)
         operands = self.operands(op)
-        if carried and op.name.startswith("pto."):
+        if carried and (is_loop(op) or not control_of(op).ends):
             for tile in carried:
                 message = f"{op.name} writes %{tile.name}, which is read behind it"
                 self.error(rules.PLACE, message, op, tile, "read it inside, or write it outside")
             carried = []
         before = dict(self.now)
         blocks: list[Block] = []
-        ends: list[dict[Value, Value | None]] = []
+        at_ends: list[dict[Value, Value | None]] = []
         for region in op.regions:
             self.now = dict(before)
             blocks.append(self._begin(region, (), after))
             self._pass(blocks[-1], carried, op)
-            ends.append(self.now)
-        if op.name == "scf.if" and carried and len(blocks) == 1:
+            at_ends.append(self.now)
+        if carried and any(edge.to is None for edge in control_of(op).entered(op)):  # it may pass over the regions
             self.now = dict(before)
             blocks.append(Block())
             self._pass(blocks[-1], carried, op)
-            ends.append(self.now)
-        self._leave(before, ends)
+            at_ends.append(self.now)
+        self._leave(before, at_ends)
         self._end(op, operands, blocks, carried)
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any
 
 from ptokit.ir import Block, Function, Module, Op, Part, Value
+from ptokit.ir.control import CONTROL, Control
 from ptokit.ir.launch import SIMT_SIZES
 from ptokit.isa.table import BY_TEXT, Instr
 from ptokit.types.values import I1, INDEX, Type, result_list
 
 from ..forms.attributes import at_name, attribute, quote
-from ..forms.operands import FORMS
+from ..forms.operands import FORMS, Element, Form, compile_form
 from ..forms.operations import FLAG_NAMES, constant_text, flags_text
-from .instructions import print_dps, print_form, print_micro, print_structure, successor
+from .instructions import Printing, listed, print_dps, print_form, print_micro, print_structure, successor
 from .values import Names, head_of
 
 # Printing of operations outside the instruction table (assembly 10, 11).
@@ -22,20 +23,7 @@ from .values import Names, head_of
 
 Name = Callable[[Value], str]
 
-
-class RegionPrinter(Protocol):
-    """What the printing of a region needs of the function's printer."""
-
-    names: Names
-    lines: list[str]
-
-    def region(self, block: Block, depth: int) -> None: ...
-    def results(self, results: list[Value]) -> str: ...
-
-
-def _types(types: Sequence[Type]) -> str:
-    """``(T, T)``."""
-    return f"({', '.join(map(str, types))})"
+INDENT = "  "
 
 
 def _more(op: Op, *placed: str) -> str:
@@ -57,166 +45,122 @@ def select(op: Op, name: Name) -> str:
     return f"{op.name} {listed}{more} : {first}{op['true'].type}"
 
 
-def switch(op: Op, name: Names) -> str:
-    cases = ["default", *map(str, op.attrs["values"])]
-    listed = ", ".join(f"{case}: {successor(op, k, name)}" for k, case in enumerate(cases))
-    return f"{op.name} {name(op['flag'])} : {op['flag'].type}, [{listed}]{_more(op, 'values', 'sizes')}"
-
-
 def _of_form(op: Op, name: Names) -> str:
-    return ("return" if op.name == "func.return" else op.name) + print_structure(op, FORMS[op.name], name)
+    return op.name + print_structure(op, FORMS[op.name], name)
 
 
 PRINTERS: dict[str, Callable[[Op, Names], str]] = {
     "arith.constant": constant,
     "arith.select": select,
-    "cf.switch": switch,
     **dict.fromkeys(FORMS, _of_form),
 }
-"""By name of operations without regions."""
+"""By name; operations of control flow are printed by their forms."""
 
 
-# ------------------------------------------------------------------- regions
+# Printing of operations of control flow, with their regions, by their forms.
 
 
-def _open(p: RegionPrinter, args: Sequence[Value]) -> list[str]:
-    """Begin a region's names and define its arguments."""
-    p.names.enter()
-    return [p.names.define(a) for a in args]
+class _FlowPrinting(Printing):
+    """Prints one operation. Results are named after the regions, where they come into sight."""
 
+    def __init__(self, p: FunctionPrinter, op: Op, control: Control, depth: int) -> None:
+        form = compile_form(control.form)
+        shown = {value: p.names(value) for value in op.values}  # before the arguments of regions have names
+        super().__init__(op, None, form, shown.__getitem__)
+        self.p, self.depth, self.carries = p, depth, control.carries
+        self.regions = list(op.regions)
+        self.first = self.regions.pop(0) if any(e.flag == "<" for e in form if e.kind == "G") else None
+        self.args: list[str] | None = None  # names of the arguments of the next region, if it has been entered
+        self.successors = self.case = 0
+        self.out.append(control.short if control.shortened else op.name)
 
-def _start(p: RegionPrinter, depth: int) -> tuple[int, str]:
-    """Keep a line for the head; the results are named after the regions, where they come into sight."""
-    p.lines.append("")
-    return len(p.lines) - 1, "  " * depth
+    def whole(self) -> None:
+        """Append the lines of the operation."""
+        p, place = self.p, len(self.p.lines)
+        self.print(self.form)
+        self._flush()
+        indent = INDENT * self.depth
+        p.lines[place] = indent + p.results(self.op.results) + p.lines[place][len(indent) :]
 
+    def element(self, e: Element) -> str | None:
+        op = self.op
+        match e.kind:
+            case "X":
+                names = self._entered()
+                return ", ".join(names[: len(names) - len(op.group(self.carries))])
+            case "U":
+                values = op.group(e.name)
+                names = self._entered()[-len(values) :] if values else []
+                return ", ".join(f"{name} = {self.name(value)}" for name, value in zip(names, values))
+            case "O":
+                return listed(op.group(e.name))
+            case "I":
+                type = op[e.name].type
+                return f": {type}" if type != INDEX else None
+            case "H":
+                return str(op[e.name].type)
+            case "C":
+                self.case += 1
+                return str(op.attrs[e.name][self.case - 1])
+            case "J":
+                self.successors += 1
+                return successor(op, self.successors - 1, self.p.names)
+            case "K":
+                return e.name if e.name in op.attrs else None
+            case "Z":
+                sizes = [str(op.attrs[key]) for key in SIMT_SIZES if key in op.attrs]
+                return f"<<<{', '.join(sizes)}>>>" if sizes else None
+            case "G":
+                self._region(e)
+            case "/":
+                self._flush()
+            case "*":
+                counted = next(inner.name for inner in e.group if inner.kind == "C")
+                for _ in op.attrs[counted]:
+                    self.print(e.group)
+            case "{" if e.flag:
+                pass
+            case _:
+                return super().element(e)
+        return None
 
-def loop(p: RegionPrinter, op: Op, depth: int) -> None:
-    """``scf.for``."""
-    place, indent = _start(p, depth)
-    name, init = p.names, op.group("init")
-    bounds = f"{name(op['lower'])} to {name(op['upper'])} step {name(op['step'])}"
-    starts = [name(v) for v in init]
-    args = op.regions[0].args
-    variable, *carried = _open(p, args)
-    head = f"scf.for {variable} = {bounds}"
-    if init:
-        pairs = ", ".join(f"{c} = {s}" for c, s in zip(carried, starts))
-        head += f" iter_args({pairs}) -> {_types([v.type for v in init])}"
-    if args[0].type != INDEX:
-        head += f" : {args[0].type}"
-    p.region(op.regions[0], depth)
-    p.lines.append(indent + "}" + _more(op))
-    p.lines[place] = indent + p.results(op.results) + head + " {"
+    def present(self, group: Form) -> bool:
+        for e in group:
+            if e.kind == "G":
+                return bool(self.regions)
+            if e.kind == "R":
+                return bool(self.op.results)
+            if e.kind == "O":
+                return bool(self.op.group(e.name))
+        return super().present(group)
 
+    def _entered(self) -> list[str]:
+        """The names of the arguments of the next region, which begins the names of that region."""
+        if self.args is None:
+            self.p.names.enter()
+            self.args = [self.p.names.define(a) for a in self.regions[0].args]
+        return self.args
 
-def branch(p: RegionPrinter, op: Op, depth: int) -> None:
-    """``scf.if``."""
-    place, indent = _start(p, depth)
-    head = f"scf.if {p.names(op['condition'])}"
-    if op.results:
-        head += f" -> {_types([v.type for v in op.results])}"
-    for k, region in enumerate(op.regions):
-        if k:
-            p.lines.append(indent + "} else {")
-        _open(p, ())
-        p.region(region, depth)
-    p.lines.append(indent + "}" + _more(op))
-    p.lines[place] = indent + p.results(op.results) + head + " {"
+    def _region(self, e: Element) -> None:
+        if e.flag == "<" and self.first is not None:
+            self.regions.insert(0, self.first)
+        self.out.append(" {")
+        self._flush()
+        names, region = self._entered(), self.regions.pop(0)
+        if e.flag == "^" and names:
+            shown = ", ".join(f"{name}: {a.type}" for name, a in zip(names, region.args))
+            self.p.lines.append(f"{INDENT * self.depth}^bb0({shown}):")
+        self.args = None
+        self.p.region(region, self.depth)
+        self.out = ["}"]
 
-
-def while_loop(p: RegionPrinter, op: Op, depth: int) -> None:
-    """``scf.while``."""
-    place, indent = _start(p, depth)
-    init = op.group("init")
-    starts = [p.names(v) for v in init]
-    before, after = op.regions
-    names = _open(p, before.args)
-    pairs = ", ".join(f"{n} = {s}" for n, s in zip(names, starts))
-    types = _types([v.type for v in init])
-    head = f"scf.while ({pairs}) : {types} -> {_types([v.type for v in op.results])}"
-    p.region(before, depth)
-    p.lines.append(indent + "} do {")
-    shown = ", ".join(f"{n}: {a.type}" for n, a in zip(_open(p, after.args), after.args))
-    if after.args:
-        p.lines.append(f"{indent}^bb0({shown}):")
-    p.region(after, depth)
-    p.lines.append(indent + "}" + _more(op))
-    p.lines[place] = indent + p.results(op.results) + head + " {"
-
-
-def execute_region(p: RegionPrinter, op: Op, depth: int) -> None:
-    """``scf.execute_region``."""
-    place, indent = _start(p, depth)
-    head = op.name + (" no_inline" if "no_inline" in op.attrs else "") + _arrow(op)
-    _open(p, ())
-    p.region(op.regions[0], depth)
-    p.lines.append(indent + "}" + _more(op, "no_inline"))
-    p.lines[place] = indent + p.results(op.results) + head + " {"
-
-
-def index_switch(p: RegionPrinter, op: Op, depth: int) -> None:
-    """``scf.index_switch``, whose first region is the default."""
-    place, indent = _start(p, depth)
-    head = f"{op.name} {p.names(op['index'])}{_arrow(op)}"
-    heads = [*(f"case {n}" for n in op.attrs["cases"]), "default"]
-    for region_head, region in zip(heads, [*op.regions[1:], op.regions[0]]):
-        p.lines.append(f"{indent}{region_head} {{")
-        _open(p, ())
-        p.region(region, depth)
-        p.lines.append(indent + "}")
-    p.lines[-1] += _more(op, "cases")
-    p.lines[place] = indent + p.results(op.results) + head
-
-
-def _arrow(op: Op) -> str:
-    """``-> T`` or ``-> (T, ..)`` with a blank in front; empty without results."""
-    if not op.results:
-        return ""
-    return f" -> {result_list([v.type for v in op.results])}"
-
-
-def section(p: RegionPrinter, op: Op, depth: int) -> None:
-    """``pto.section.cube`` and its like."""
-    indent = "  " * depth
-    sizes = [str(op.attrs[key]) for key in SIMT_SIZES if key in op.attrs]
-    p.lines.append(f"{indent}{op.name}{(sizes and '<<<' + ', '.join(sizes) + '>>>') or ''} {{")
-    _open(p, ())
-    p.region(op.regions[0], depth)
-    p.lines.append(indent + "}" + _more(op, *SIMT_SIZES))
-
-
-def strict_scope(p: RegionPrinter, op: Op, depth: int) -> None:
-    """``pto.strict_vecscope``."""
-    indent = "  " * depth
-    captured = op.group("captured")
-    p.lines.append(f"{indent}{op.name}({', '.join(map(p.names, captured))}) {{")
-    args = op.regions[0].args
-    shown = ", ".join(f"{n}: {a.type}" for n, a in zip(_open(p, args), args))
-    p.lines.append(f"{indent}^bb0({shown}):")
-    p.region(op.regions[0], depth)
-    p.lines.append(f"{indent}}}{_more(op)} : {_types([v.type for v in captured])} -> ()")
-
-
-REGION_PRINTERS: dict[str, Callable[[Any, Op, int], None]] = {
-    "scf.for": loop,
-    "scf.if": branch,
-    "scf.while": while_loop,
-    "scf.execute_region": execute_region,
-    "scf.index_switch": index_switch,
-    "pto.section.cube": section,
-    "pto.section.vector": section,
-    "pto.section.simt": section,
-    "pto.vecscope": section,
-    "pto.strict_vecscope": strict_scope,
-}
-"""By name of operations with regions."""
+    def _flush(self) -> None:
+        """End the line."""
+        self.p.lines.append(INDENT * self.depth + "".join(self.out).lstrip())
+        self.out = []
 
 
 # Canonical text of a module: two blanks per level, canonical types, short forms (assembly 2).
-
-
-INDENT = "  "
 
 
 def print_module(module: Module, make: Callable[[Function], FunctionPrinter] | None = None) -> str:
@@ -300,9 +244,9 @@ class FunctionPrinter:
     def op(self, op: Op, depth: int) -> None:
         """Print one operation with its regions."""
         indent = INDENT * depth
-        nested = REGION_PRINTERS.get(op.name)
-        if nested is not None:
-            nested(self, op, depth)
+        control = CONTROL.get(op.name)
+        if control is not None:
+            _FlowPrinting(self, op, control, depth).whole()
             return
         printer = PRINTERS.get(op.name)
         if printer is not None:

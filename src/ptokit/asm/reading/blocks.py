@@ -15,7 +15,7 @@ from itertools import accumulate
 from ptokit.diagnostics import Diagnostics, Location
 from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Block, Op, Value
-from ptokit.ir.control import BRANCHES, TERMINATORS
+from ptokit.ir.control import BRANCHES, CONTROL, TERMINATORS
 from ptokit.ir.core import Place, Places
 from ptokit.isa.table import BY_OPERATION, BY_TEXT, Instr
 from ptokit.types.values import Type
@@ -25,10 +25,10 @@ from ..text import rules
 from ..text.cursor import LimitError, OperationError
 from ..text.lexer import EOF, Tokens
 from . import result_types as _inferred_types  # fills the table of inferred types
-from .ops.forms import YIELDS, Kind, read_blocks, read_head
+from .ops.forms import Kind, read_blocks, read_head
 from .ops.micro import read_micro
 from .ops.tile import read_dps
-from .parser import QUOTED, READERS, Parser
+from .parser import QUOTED, READERS, Parser, reader_of
 from .scope import NO_LABELS, Region
 from .statements.instructions import read_ssa
 from .statements.sync import STATEMENTS
@@ -153,7 +153,7 @@ Names = list[tuple[int, int]]
 """Result names: token index, and size of the group (0: a name of its own)."""
 
 
-def read_region(p: Parser, args: Sequence[tuple[int, Type]] = (), kind: Kind = YIELDS) -> Block:
+def read_region(p: Parser, args: Sequence[tuple[int, Type]], kind: Kind) -> Block:
     """Read ``{ ... }`` with arguments named by tokens; their names and those defined inside end with it."""
     opening = p.expect("{")
     block = Block()
@@ -245,7 +245,7 @@ def read_operation(p: Parser, names: Names) -> Op:
     """Read one operation behind the names of its results; what belongs in front of it is left in ``p.expansion``."""
     at, token = p.i, p.texts[p.i]
     p.i += 1
-    reader = READERS.get(token)
+    reader = reader_of(token)
     return reader(p, token, at) if reader is not None else _table_operation(p, token, at, names)
 
 
@@ -359,7 +359,7 @@ def _unknown(p: Parser, token: str, at: int) -> None:
     if token in KNOWN_FOREIGN:
         p.error(rules.UNIMPLEMENTED, f"instruction not implemented yet: {token}", at)
     elif token[0].isalpha() and not token.endswith(">"):
-        known = [f"pto.{name}" for name in BY_TEXT] + list(READERS)
+        known = [f"pto.{name}" for name in BY_TEXT] + [*READERS, *CONTROL]
         p.error(rules.UNKNOWN_OP, f"unknown operation '{token[:60]}'", at, hint=suggest(token, known))
     else:
         p.i = at

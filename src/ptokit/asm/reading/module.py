@@ -30,7 +30,7 @@ from .generic.operations import MODULE_WORD, closing, module_attributes, read_fu
 from .ops import control, forms
 from .ops.control import same_types
 from .ops.forms import BODY
-from .parser import READERS, Parser
+from .parser import Parser, reader_of
 from .statements import sync
 
 __all__ = ["control", "forms", "operations", "sync"]
@@ -135,7 +135,7 @@ class _File:
                 self._read_on()
             self._aliases()
         else:
-            known = p.texts[p.i] in BY_TEXT or p.texts[p.i] in READERS
+            known = p.texts[p.i] in BY_TEXT or reader_of(p.texts[p.i]) is not None
             if p.texts[p.i] not in FUNCTION_WORDS and (known or starts_operation(p, p.i)):
                 self._listing()
             self._functions()

@@ -9,6 +9,7 @@ from typing import Any
 from ptokit.diagnostics import Diagnostics, Note
 from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Block, Op, Value
+from ptokit.ir.control import CONTROL
 from ptokit.ir.core import SHALLOW, make_room
 from ptokit.ir.functions import target_named
 from ptokit.records import dataclass
@@ -345,6 +346,14 @@ Its results have types; names and places are given afterwards.
 """
 
 READERS: dict[str, Reader] = {}
-"""By full name; the modules of `readers` put theirs in. `QUOTED` reads generic form: the name is quoted."""
+"""By full name; the modules of `ops` put theirs in.
 
-QUOTED = '"'
+`QUOTED` reads generic form, in which the name is quoted, and `FLOW` the operations of control flow.
+"""
+
+QUOTED, FLOW = '"', "control flow"
+
+
+def reader_of(name: str) -> Reader | None:
+    """What reads an operation behind its name; None for instructions of the table, and what is none."""
+    return READERS.get(name) or (READERS[FLOW] if name in CONTROL else None)

@@ -21,6 +21,7 @@ from typing import BinaryIO
 
 from ptokit.diagnostics import Diagnostics, Location
 from ptokit.diagnostics.finding import keep_text
+from ptokit.ir.control import CONTROL
 from ptokit.isa.table import BY_OPERATION
 from ptokit.records import dataclass
 
@@ -159,7 +160,7 @@ def read_gap(text: str, *, first: bool = False) -> Gap:
 
 
 _LISTS = frozenset(("offset", "sizes", "strides"))  # memref.reinterpret_cast: ``offset: [..]``
-_SPACED = {"scf.while", "to", "attributes", "private", "public", "nested", "return", "else", "do"}
+_SPACED = {"to", "attributes", "private", "public", "nested", "return", "else", "do"}
 """Words with a blank before an opening bracket, as instructions whose form begins with one have it."""
 
 
@@ -199,6 +200,8 @@ def _result_list(tokens: Sequence[str]) -> int:
 
 def _spaced(word: str) -> bool:
     instr = BY_OPERATION.get(word)
+    if word in CONTROL:
+        return CONTROL[word].form.startswith(("(", "<? ("))
     return "".join(instr.form.grammar[:1]).startswith("[") if instr is not None else word in _SPACED
 
 

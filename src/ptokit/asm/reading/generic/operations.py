@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from ptokit.diagnostics import Diagnostics
 from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Function, Op, Operands, Value
+from ptokit.ir.control import CONTROL, Control
 from ptokit.isa.table import BY_TEXT, TABLE, Instr, Operand
 from ptokit.types.values import FunctionType, Scalar
 
@@ -32,13 +33,13 @@ from ...forms.operands import (
     told_apart,
     trailing_operands,
 )
-from ...forms.operations import SEGMENTS, SHAPES, Shape, segments
+from ...forms.operations import SEGMENTS, SHAPES, segments, shape_of
 from ...text import rules
 from ...text.cursor import Cursor, LimitError, OperationError, is_string
 from ...text.lexer import EOF, Tokens
 from ...types.parse import POISON
 from ..blocks import read_region
-from ..ops.forms import BODY, Kind, read_successor
+from ..ops.forms import BODY, kind_of, read_successor
 from ..ops.tile import check_result, check_type
 from ..parser import QUOTED, READERS, Parser
 from ..scope import NO_LABELS, Labels
@@ -51,9 +52,9 @@ def read_generic(p: Parser, token: str, at: int) -> Op:
     p.check_string(at)
     name = unquote(token)
     instr = BY_TEXT.get(name[4:]) if name.startswith("pto.") else None
-    shape = SHAPES.get(name)
+    shape = shape_of(name)
     if instr is None and shape is None:
-        known = [f"pto.{text}" for text in BY_TEXT] + [*SHAPES]
+        known = [f"pto.{text}" for text in BY_TEXT] + [*SHAPES, *CONTROL]
         p.fail(
             rules.UNIMPLEMENTED,
             f"generic form of {name[:60] or 'nothing'} is not implemented yet",
@@ -84,10 +85,10 @@ def read_statement(p: Parser, name: str, at: int) -> Statement:
     if p.texts[p.i].startswith("<{"):
         read_properties(p, s.written)
     if p.texts[p.i] == "(":
-        shape = SHAPES.get(name, Shape())
-        hidden = p.scope.hide() if shape.isolated else None
+        control = CONTROL.get(name, Control())
+        hidden = p.scope.hide() if control.isolated else None
         try:
-            read_regions(p, s, Kind(shape.terminators, shape.several, labelled=True))
+            read_regions(p, s, control)
         finally:
             if hidden is not None:
                 p.scope.reveal(hidden)
@@ -104,11 +105,11 @@ def read_statement(p: Parser, name: str, at: int) -> Statement:
     return s
 
 
-def read_regions(p: Parser, s: Statement, kind: Kind) -> None:
+def read_regions(p: Parser, s: Statement, control: Control) -> None:
     """``({ .. }, { .. })``."""
     p.expect("(")
     while True:
-        s.regions.append(read_region(p, (), kind))
+        s.regions.append(read_region(p, (), kind_of(control, len(s.regions), labelled=True)))
         if not p.accept(","):
             break
     p.expect(")")

@@ -6,12 +6,12 @@ arguments of regions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import field
 from typing import Any
 
 from ptokit.ir import Block, Op, Operands, Value
-from ptokit.ir.control import passed
+from ptokit.ir.control import CONTROL, is_call, passed
 from ptokit.isa.scalar.arithmetic import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.records import dataclass
 from ptokit.types.values import I1, INDEX, Type
@@ -20,7 +20,7 @@ from ...forms.attributes import Dictionary, generic_attrs
 from ...forms.operations import ANY, SEGMENTS, Shape, segments
 from ...text import rules
 from ...types.parse import POISON
-from ..ops.control import check_cases, check_condition, check_counts, check_flag, check_yield
+from ..ops.control import check_control
 from ..ops.forms import Successor, branch_to
 from ..parser import Parser
 from ..result_types import (
@@ -58,8 +58,8 @@ def structure(p: Parser, shape: Shape, s: Statement) -> Op:
         p.fail(rules.UNEXPECTED, f"{s.name} has {shape.regions} regions, not {len(s.regions)}", s.at)
     if shape.spare and not s.regions[-1].ops and not s.results:
         s.regions.pop()
-    for region in s.regions if shape.ends else ():
-        _drop_implied(region, shape.ends)
+    for k, region in enumerate(s.regions):
+        _drop_implied(region, shape.control.end(k) if shape.control is not None else "")
     op = Op(s.name, operands, {}, [Value(t) for t in s.results], s.regions)
     op.successors = [to.block or Block() for to in s.successors]
     for name, key in shape.keys.items():
@@ -69,10 +69,11 @@ def structure(p: Parser, shape: Shape, s: Statement) -> Op:
         if written is not None and (value := key.read(p, written, op)) is not None:
             op.attrs[name] = value
     op.attrs.update(generic_attrs(p, s.written))
-    check = CHECKS.get(s.name)
-    if check is not None:
+    if shape.control is not None:
+        check_control(p, op, shape.control, s.at)
+    elif (check := CHECKS.get(s.name)) is not None:
         check(p, op, s.at)
-    if s.name == "func.call":
+    if is_call(op):
         p.calls.append((op, s.at))
     for k, to in enumerate(s.successors):
         branch_to(p, to, passed(op, k))
@@ -107,8 +108,8 @@ def _operands(p: Parser, shape: Shape, s: Statement) -> Operands:
 
 
 def _drop_implied(region: Block, ends: str) -> None:
-    """Own forms leave out a terminator without values."""
-    if region.ops and region.ops[-1].name == ends and not region.ops[-1].values:
+    """Own forms leave out an implied terminator without values."""
+    if region.ops and region.ops[-1].name == ends and not region.ops[-1].values and CONTROL[ends].implied:
         region.ops.pop()
 
 
@@ -145,73 +146,6 @@ def _extended(p: Parser, op: Op, at: int) -> None:
     check_types(p, op, at)
 
 
-def _arguments(p: Parser, op: Op, block: Block, wanted: Sequence[Type], at: int) -> None:
-    given = [a.type for a in block.args]
-    if given != list(wanted):
-        shown = ", ".join(map(str, wanted)) or "nothing"
-        p.fail(rules.YIELD, f"a region of {op.name} takes {shown}, not ({', '.join(map(str, given))})", at)
-
-
-def _for(p: Parser, op: Op, at: int) -> None:
-    type, types = op["lower"].type, [r.type for r in op.results]
-    body = op.regions[0]
-    if type is not POISON:
-        check_counts(p, type, at)
-    for value in (op["upper"], op["step"]):
-        p.match(value, type, at)
-    _carried(p, op, op.group("init"), types, at)
-    if type is not POISON:
-        _arguments(p, op, body, [type, *types], at)
-    check_yield(p, body, types, op.name, at)
-
-
-def _carried(p: Parser, op: Op, init: Sequence[Value], types: Sequence[Type], at: int) -> None:
-    if len(init) != len(types):
-        p.fail(rules.OPERANDS, f"{op.name} carries {len(init)} values, but {len(types)} types are written", at)
-    for value, wanted in zip(init, types):
-        p.match(value, wanted, at)
-
-
-def _if(p: Parser, op: Op, at: int) -> None:
-    p.match(op["condition"], I1, at)
-    types = [r.type for r in op.results]
-    for region in op.regions:
-        _arguments(p, op, region, (), at)
-        check_yield(p, region, types, op.name, at)
-
-
-def _while(p: Parser, op: Op, at: int) -> None:
-    init, results = [v.type for v in op.group("init")], [r.type for r in op.results]
-    before, after = op.regions
-    _arguments(p, op, before, init, at)
-    check_condition(p, before, results, at)
-    _arguments(p, op, after, results, at)
-    check_yield(p, after, init, op.name, at)
-
-
-def _execute(p: Parser, op: Op, at: int) -> None:
-    _arguments(p, op, op.regions[0], (), at)
-    check_yield(p, op.regions[0], [r.type for r in op.results], op.name, at)
-
-
-def _switch(p: Parser, op: Op, at: int) -> None:
-    p.match(op["index"], INDEX, at)
-    check_cases(p, op.attrs["cases"], set(), at)
-    if len(op.regions) != len(op.attrs["cases"]) + 1:
-        p.fail(rules.UNEXPECTED, f"{op.name} has a region for the default and one for each case", at)
-    for region in op.regions:
-        _arguments(p, op, region, (), at)
-        check_yield(p, region, [r.type for r in op.results], op.name, at)
-
-
-def _section(p: Parser, op: Op, at: int) -> None:
-    _arguments(p, op, op.regions[0], (), at)
-
-
-def _captured(p: Parser, op: Op, at: int) -> None:
-    _arguments(p, op, op.regions[0], [v.type for v in op.group("captured")], at)
-
-
 def _condition(p: Parser, op: Op, at: int) -> None:
     p.match(op["condition"], I1, at)
 
@@ -234,19 +168,6 @@ def _subview(p: Parser, op: Op, at: int) -> None:
     check_subview(p, op, at)
 
 
-def _branches(p: Parser, op: Op, at: int) -> None:
-    """cf.switch: a successor and a group of operands for each case."""
-    check_flag(p, op["flag"].type, at)
-    op.attrs.setdefault("values", [])
-    op.attrs.setdefault("sizes", [0 for _ in op.attrs["values"]])
-    values, sizes = op.attrs["values"], op.attrs["sizes"]
-    check_cases(p, values, set(), at)
-    if len(op.successors) != len(values) + 1:
-        p.fail(rules.UNEXPECTED, f"{op.name} has a successor for the default and one for each case", at)
-    if len(sizes) != len(values) or sum(sizes) != len(op.group("cases")) or min(sizes, default=0) < 0:
-        p.fail(rules.OPERANDS, "'case_operand_segments' does not fit the cases and their operands", at)
-
-
 Check = Callable[[Parser, Op, int], Any]
 
 CHECKS: dict[str, Check] = {
@@ -261,19 +182,6 @@ CHECKS: dict[str, Check] = {
     "memref.dealloc": check_dealloc,
     "memref.reinterpret_cast": _reinterpret,
     "memref.subview": _subview,
-    "scf.for": _for,
-    "scf.if": _if,
-    "scf.while": _while,
-    "scf.execute_region": _execute,
-    "scf.index_switch": _switch,
-    "scf.condition": _condition,
-    "cf.cond_br": _condition,
     "cf.assert": _condition,
-    "cf.switch": _branches,
-    "pto.section.cube": _section,
-    "pto.section.vector": _section,
-    "pto.section.simt": _section,
-    "pto.vecscope": _section,
-    "pto.strict_vecscope": _captured,
 }
 """By full name; ``check(parser, op, token)`` reports at the token."""

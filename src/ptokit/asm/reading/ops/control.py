@@ -1,75 +1,235 @@
-"""Constants, selections, control flow, calls and sections (assembly 2, 10, 11)."""
+"""Control flow by the forms of `ptokit.ir.control`; constants and selections (assembly 2, 10, 11)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, ClassVar
 
-from ptokit.ir import Block, Op, Value
-from ptokit.ir.control import TERMINATORS
+from ptokit.ir import Op, Value
+from ptokit.ir.control import CONTROL, TERMINATORS, Control
 from ptokit.ir.launch import SIMT_SIZES
 from ptokit.types.values import I1, INDEX, Scalar, Type
 
 from ...forms.attributes import UNIT, read_attrs
+from ...forms.operands import SIZES, Element, Form, compile_form, elements
 from ...forms.operations import constant_value
 from ...text import rules
 from ...types.parse import POISON
 from ..blocks import read_region
-from ..parser import READERS, Parser
+from ..parser import FLOW, READERS, Parser, Reader
 from ..result_types import check_select, read_flags
-from .forms import EXECUTED, LABELLED, SECTION, Kind, Successor, branch_to, read_successor
+from ..written import IMPLIED, Read, Steps
+from .forms import StructureReading, branch_to, kind_of, read_successor
 
-# Control flow, calls and sections (assembly 10, 11).
+# Operations of control flow, read by their forms.
 
 
 _SIZES = re.compile(r"<<<\s*(\d{1,9})\s*,\s*(\d{1,9})\s*,\s*(\d{1,9})\s*>>>\Z", re.ASCII)
 
 
-def read_for(p: Parser, name: str, at: int) -> Op:
-    """``%i = %lb to %ub step %s (iter_args(%x = %init, ..) -> (T, ..))? (: T)? { .. }``."""
-    variable = p.name()
-    p.expect("=")
-    first = p.i
-    lower = p.value()
-    p.expect("to")
-    upper = p.value()
-    p.expect("step")
-    step = p.value()
-    carried: list[int] = []
-    init: list[Value] = []
-    types: list[Type] = []
-    if p.accept("iter_args"):
-        carried, init, places = _bindings(p)
-        p.expect("->")
-        types = p.typed_list(init, places, "carried", single=True)
-    type: Type = p.type() if p.accept(":") else INDEX
-    check_counts(p, type)
-    for k, bound in enumerate((lower, upper, step)):
-        p.match(bound, type, first + 2 * k)
-    body = read_region(p, [(variable, type), *zip(carried, types)])
-    check_yield(p, body, types, name, at)
-    operands: dict[str, Any] = {"lower": lower, "upper": upper, "step": step, "init": init}
-    return Op(name, operands, read_attrs(p), [Value(t) for t in types], [body])
+class _FlowReading(StructureReading):
+    """What has been read of one operation of control flow."""
+
+    __slots__ = ("at", "control", "form", "named", "op")
+
+    def __init__(self, p: Parser, name: str, control: Control, at: int) -> None:
+        super().__init__(p, name)
+        self.control, self.at, self.form = control, at, compile_form(control.form)
+        self.named: list[int] = []  # tokens that name arguments of the next region
+        self.op: Op | None = None
+        self.attrs.update((attr, []) for attr in _listed_attributes(self.form))
+
+    def made(self) -> Op:
+        """The operation, as soon as all but its regions and some attributes have been read."""
+        if self.op is None:
+            operands: Any = {name: self.operands.get(name, []) for name in _operand_names(self.form)}
+            self.op = Op(self.name, operands, self.attrs, [Value(type) for type in self.results])
+            self.op.successors = self.successors
+        return self.op
+
+    def _region(self, e: Element) -> None:
+        p, op, control = self.p, self.made(), self.control
+        k = len(op.regions)
+        named, types = self.named, control.takes(op, k)
+        if named and len(named) != len(types):
+            p.fail(rules.YIELD, f"a region of {op.name} takes {_listed(types)}, but {len(named)} are named", named[0])
+        self.named = []
+        hidden = p.scope.hide() if control.isolated else None
+        try:
+            region = read_region(p, list(zip(named, types)), kind_of(control, k, labelled=e.flag == "^"))
+        finally:  # an error in what stands before the brace leaves the values as they were
+            if hidden is not None:
+                p.scope.reveal(hidden)
+        op.regions.append(region)
+        if e.flag == "^":
+            _check_arguments(p, op, control, k, self.at, p.error)
+        _check_end(p, op, control, k, self.at)
+        if e.flag == "<":
+            op.regions.insert(0, op.regions.pop())
+
+    def _arguments(self, e: Element) -> None:
+        self.named.append(self.p.name())
+        while self.p.accept(","):
+            self.named.append(self.p.name())
+
+    def _bindings(self, e: Element) -> None:
+        p = self.p
+        values: list[Value] = []
+        places: list[int] = []
+        while p.texts[p.i] != ")":
+            if values:
+                p.expect(",")
+            self.named.append(p.name())
+            p.expect("=")
+            places.append(p.i)
+            values.append(p.value())
+        self.operands[e.name], self.first[e.name] = values, places
+
+    def _carried(self, e: Element) -> None:
+        values: Any = self.operands.get(e.name, [])
+        types = self.p.typed_list(values, self.first.get(e.name, []), "carried", single=True)
+        self.results += types if e.flag else ()
+
+    def _counts(self, e: Element) -> None:
+        p = self.p
+        type: Type = p.type() if p.accept(":") else INDEX
+        _check_counts(p, type)
+        for name in e.more.split(","):
+            p.match(self.operands[name], type, self.first[name])  # type: ignore[arg-type]
+
+    def _flag(self, e: Element) -> None:
+        p, value, place = self.p, self.operands[e.name], self.p.i
+        assert isinstance(value, Value)
+        p.match(value, p.type(), self.first[e.name])
+        _check_flag(p, self.name, value.type, place)
+
+    def _case(self, e: Element) -> None:
+        cases, p = self.attrs[e.name], self.p
+        cases.append(p.integer("the number of a case"))
+        _check_cases(p, cases[-1:], set(cases[:-1]), p.i - 1)
+
+    def _unit(self, e: Element) -> None:
+        if self.p.accept(e.name):
+            self.attrs[e.name] = UNIT
+
+    def _threads(self, e: Element) -> None:
+        m = _SIZES.match(self.p.texts[self.p.i])
+        if m is None:
+            self.p.unexpected("'<<<x, y, z>>>'")
+        self.p.i += 1
+        self.attrs.update(zip(SIMT_SIZES, map(int, m.groups())))
+
+    def _block(self, e: Element) -> None:
+        if not e.flag:
+            super()._block(e)
+            return
+        to = read_successor(self.p)
+        self.operands[e.name] = [*self.operands.get(e.name, ()), *to.values]  # type: ignore[misc]
+        self.attrs[SIZES].append(len(to.values))
+        self.successors.append(branch_to(self.p, to, to.values))
+
+    def _repeated(self, e: Element) -> None:
+        """A group as often as its first word stands there."""
+        word = next(inner.name for inner in e.group if inner.kind == "=")
+        while self.p.texts[self.p.i] == word:
+            self.read(e.group)
+
+    def _optional(self, e: Element) -> None:
+        if self._written(e):
+            self.read(e.group)
+        elif self.results and any(inner.kind == "G" for inner in e.group):
+            self.p.error(rules.YIELD, f"{self.name} with results needs an {e.group[0].name} region", self.at)
+
+    def _line(self, e: Element) -> None:
+        """No line ends in what is read."""
+
+    STEPS: ClassVar[Steps] = {}
+    READERS: ClassVar[dict[str, Read]] = {
+        **StructureReading.READERS,
+        "G": _region,
+        "X": _arguments,
+        "U": _bindings,
+        "O": _carried,
+        "I": _counts,
+        "H": _flag,
+        "C": _case,
+        "K": _unit,
+        "Z": _threads,
+        "J": _block,
+        "*": _repeated,
+        "?": _optional,
+        "/": _line,
+    }
 
 
-def _bindings(p: Parser) -> tuple[list[int], list[Value], list[int]]:
-    """``(%x = %init, ..)``: the names' tokens, the values, and the values' tokens."""
-    names: list[int] = []
-    values: list[Value] = []
-    places: list[int] = []
-    p.expect("(")
-    while not p.accept(")"):
-        if names:
-            p.expect(",")
-        names.append(p.name())
-        p.expect("=")
-        places.append(p.i)
-        values.append(p.value())
-    return names, values, places
+@cache
+def _operand_names(form: Form) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(e.name for e in elements(form) if e.kind in "%UJ"))
 
 
-def check_counts(p: Parser, type: Type, at: int | None = None) -> None:
+@cache
+def _listed_attributes(form: Form) -> tuple[str, ...]:
+    """Attributes that begin as empty lists."""
+    return tuple(
+        SIZES if e.kind == "J" else e.name for e in elements(form) if e.kind == "C" or (e.kind == "J" and e.flag)
+    )
+
+
+def _read_control(p: Parser, name: str, at: int) -> Op:
+    control, first = CONTROL[name], p.i
+    reading = _FlowReading(p, name, control, at)
+    reading.read(reading.form)
+    op = reading.made()
+    if control.calls:
+        p.calls.append((op, first))  # the callee is looked up at the end of the file
+    return op
+
+
+def _short(name: str) -> Reader:
+    return lambda p, word, at: _read_control(p, name, at)
+
+
+READERS[FLOW] = _read_control
+READERS.update({control.short: _short(name) for name, control in CONTROL.items() if control.short})
+
+
+# What holds of an operation of control flow in every form.
+
+
+def check_control(p: Parser, op: Op, control: Control, at: int) -> None:
+    """What the form of an operation that has been read otherwise says: types, cases, and its regions."""
+    for e in elements(compile_form(control.form)):
+        if e.kind == "%" and e.more:
+            for value in op.group(e.name):
+                p.match(value, IMPLIED[e.more], at)
+        elif e.kind == "I":
+            first, *others = (op[name] for name in e.more.split(","))
+            if first.type is not POISON:
+                _check_counts(p, first.type, at)
+            for value in others:
+                p.match(value, first.type, at)
+        elif e.kind == "O" and e.flag:
+            _check_carried(p, op, op.group(e.name), at)
+        elif e.kind == "H":
+            _check_flag(p, op.name, op[e.name].type, at)
+        elif e.kind == "C":
+            cases = op.attrs.setdefault(e.name, [])
+            _check_cases(p, cases, set(), at)
+            what, ways = ("successor", op.successors) if op.successors else ("region", op.regions)
+            if len(ways) != len(cases) + 1:
+                p.fail(rules.UNEXPECTED, f"{op.name} has a {what} for the default and one for each case", at)
+        elif e.kind == "J" and e.flag:
+            sizes = op.attrs.setdefault(SIZES, [0] * (len(op.successors) - 1))
+            if len(sizes) != len(op.successors) - 1 or sum(sizes) != len(op.group(e.name)) or min(sizes, default=0) < 0:
+                p.fail(rules.OPERANDS, "'case_operand_segments' does not fit the cases and their operands", at)
+    for k in range(len(op.regions)):
+        _check_arguments(p, op, control, k, at, p.fail)
+        _check_end(p, op, control, k, at)
+
+
+def _check_counts(p: Parser, type: Type, at: int | None = None) -> None:
     """The type of a loop variable (TEXT-TYPE): MLIR compares signless integers and index, as signed numbers."""
     if not (isinstance(type, Scalar) and type.is_integer):
         p.fail(rules.TYPE, f"a loop variable cannot be of type {type}", at)
@@ -78,17 +238,49 @@ def check_counts(p: Parser, type: Type, at: int | None = None) -> None:
         p.fail(rules.TYPE, f"a loop variable cannot be of type {type}; it is signless", at, hint=f"use {signless}")
 
 
-def check_yield(p: Parser, region: Block, types: Sequence[Type], name: str, at: int) -> None:
-    """Blocks yield what the operation declares (TEXT-YIELD); scf.yield may be missing if that is nothing."""
+def _check_carried(p: Parser, op: Op, init: Sequence[Value], at: int) -> None:
+    types = [r.type for r in op.results]
+    if len(init) != len(types):
+        p.fail(rules.OPERANDS, f"{op.name} carries {len(init)} values, but {len(types)} types are written", at)
+    for value, wanted in zip(init, types):
+        p.match(value, wanted, at)
+
+
+def _check_flag(p: Parser, name: str, type: object, at: int) -> None:
+    """What chooses among blocks is an integer other than index (TEXT-TYPE)."""
+    if type is not POISON and not (isinstance(type, Scalar) and type.is_integer and type.name != "index"):
+        p.fail(rules.TYPE, f"{name} chooses by an integer like i32, not by {type}", at)
+
+
+def _check_cases(p: Parser, cases: Sequence[int], seen: set[int], at: int) -> None:
+    """No case stands twice (TEXT-CASE); `seen` are those before."""
+    for case in cases:
+        if case in seen:
+            p.error(rules.CASE, f"case {case} is written twice", at)
+        seen.add(case)
+
+
+def _check_arguments(p: Parser, op: Op, control: Control, k: int, at: int, report: Callable[..., None]) -> None:
+    """A region takes what the operation hands to it (TEXT-YIELD)."""
+    given, wanted = [a.type for a in op.regions[k].args], control.takes(op, k)
+    if not same_types(given, wanted):
+        report(rules.YIELD, f"a region of {op.name} takes {_listed(wanted)}, not {_listed(given)}", at)
+
+
+def _check_end(p: Parser, op: Op, control: Control, k: int, at: int) -> None:
+    """Blocks yield what the operation declares (TEXT-YIELD); an implied end may be missing if that is nothing."""
+    if not control.ends:
+        return
+    region, end, types = op.regions[k], control.end(k), control.gives(op, k)
     for block in region.blocks:
         last = block.ops[-1] if block.ops else None
         if last is None or last.name not in TERMINATORS:
-            if types and block not in p.broken and not region.more:
-                p.error(rules.YIELD, f"the region of {name} must end with scf.yield of {_listed(types)}", at)
-        elif last.name == "scf.yield":
+            if (types or not CONTROL[end].implied) and block not in p.broken and not region.more:
+                p.error(rules.YIELD, f"the region of {op.name} must end with {end} of {_listed(types)}", at)
+        elif last.name == end:
             yielded = [v.type for v in last.group("values")]
             if not same_types(yielded, types):
-                message = f"{name} declares {_listed(types)}, but its region yields {_listed(yielded)}"
+                message = f"{op.name} declares {_listed(types)}, but its region yields {_listed(yielded)}"
                 p.error(rules.YIELD, message, last.location)
 
 
@@ -99,146 +291,6 @@ def same_types(given: Sequence[Type], wanted: Sequence[Type]) -> bool:
 
 def _listed(types: Sequence[Type]) -> str:
     return f"({', '.join(map(str, types))})" if types else "nothing"
-
-
-def read_if(p: Parser, name: str, at: int) -> Op:
-    """``%c (-> (T, ..))? { .. } (else { .. })?``."""
-    first = p.i
-    condition = p.value()
-    p.match(condition, I1, first)
-    types = _result_types(p)
-    regions = [read_region(p)]
-    check_yield(p, regions[0], types, name, at)
-    if p.accept("else"):
-        regions.append(read_region(p))
-        check_yield(p, regions[1], types, name, at)
-    elif types:
-        p.error(rules.YIELD, "scf.if with results needs an else region", at)
-    return Op(name, {"condition": condition}, read_attrs(p), [Value(t) for t in types], regions)
-
-
-def read_while(p: Parser, name: str, at: int) -> Op:
-    """``(%x = %init, ..) : (T, ..) -> (T, ..) { .. scf.condition(%c) .. } do { ^bb0(%y : T): .. }``."""
-    names, init, places = _bindings(p) if p.texts[p.i] == "(" else ([], [], [])
-    p.expect(":")
-    types = p.typed_list(init, places, "carried", single=True)
-    p.expect("->")
-    results = p.result_types()
-    before = read_region(p, list(zip(names, types)), Kind(("scf.condition",)))
-    check_condition(p, before, results, at)
-    p.expect("do")
-    after = read_region(p, (), LABELLED)
-    if not same_types([v.type for v in after.args], results):
-        p.error(rules.YIELD, f"the second region of scf.while takes {_listed(results)}", at)
-    check_yield(p, after, types, name, at)
-    return Op(name, {"init": init}, read_attrs(p), [Value(t) for t in results], [before, after])
-
-
-def check_condition(p: Parser, before: Block, results: Sequence[Type], at: int) -> None:
-    """The first region of scf.while passes values of these types on (TEXT-YIELD)."""
-    last = before.ops[-1] if before.ops else None
-    if last is None or last.name != "scf.condition":
-        if before in p.broken or (last is not None and last.name in TERMINATORS):  # something was said of it
-            return
-        p.error(rules.YIELD, "the first region of scf.while must end with scf.condition", at)
-    elif not same_types([v.type for v in last.group("values")], results):
-        p.error(rules.YIELD, f"scf.condition passes other types than {_listed(results)}", last.location)
-
-
-def _result_types(p: Parser) -> list[Type]:
-    """``-> T`` or ``-> (T, ..)``, or nothing."""
-    return p.result_types() if p.accept("->") else []
-
-
-def read_execute_region(p: Parser, name: str, at: int) -> Op:
-    """``(no_inline)? (-> T)? { .. }``: a region that runs once, in its place."""
-    attrs = {"no_inline": UNIT} if p.accept("no_inline") else {}
-    types = _result_types(p)
-    region = read_region(p, (), EXECUTED)
-    check_yield(p, region, types, name, at)
-    return Op(name, {}, {**attrs, **read_attrs(p)}, [Value(t) for t in types], [region])
-
-
-def read_index_switch(p: Parser, name: str, at: int) -> Op:
-    """``%i (-> T)? case 2 { .. } .. default { .. }``. The default region is the operation's first."""
-    first = p.i
-    index = p.value()
-    p.match(index, INDEX, first)
-    attrs = read_attrs(p)
-    types = _result_types(p)
-    cases: list[int] = []
-    seen: set[int] = set()
-    regions: list[Block] = []
-    while p.accept("case"):
-        cases.append(p.integer("the number of a case"))
-        check_cases(p, cases[-1:], seen, p.i - 1)
-        regions.append(read_region(p))
-        check_yield(p, regions[-1], types, name, at)
-    p.expect("default")
-    regions.insert(0, read_region(p))
-    check_yield(p, regions[0], types, name, at)
-    return Op(name, {"index": index}, {"cases": cases, **attrs, **read_attrs(p)}, [Value(t) for t in types], regions)
-
-
-def check_cases(p: Parser, cases: Sequence[int], seen: set[int], at: int) -> None:
-    """No case stands twice (TEXT-CASE); `seen` are those before."""
-    for case in cases:
-        if case in seen:
-            p.error(rules.CASE, f"case {case} is written twice", at)
-        seen.add(case)
-
-
-def read_section(p: Parser, name: str, at: int) -> Op:
-    """``pto.section.cube { .. }``: one block without a terminator."""
-    block = read_region(p, (), SECTION)
-    return Op(name, {}, read_attrs(p), [], [block])
-
-
-def read_simt(p: Parser, name: str, at: int) -> Op:
-    """``pto.section.simt<<<32, 1, 1>>> { .. }``: what so many threads do."""
-    m = _SIZES.match(p.texts[p.i])
-    if m is None:
-        p.unexpected("'<<<x, y, z>>>'")
-    p.i += 1
-    op = read_section(p, name, at)
-    op.attrs.update(zip(SIMT_SIZES, map(int, m.groups())))
-    return op
-
-
-def read_strict_scope(p: Parser, name: str, at: int) -> Op:
-    """``(%a, ..) { ^bb0(%x: T, ..): .. } : (T, ..) -> ()``: what is inside sees its arguments only."""
-    p.expect("(")
-    first = p.i
-    captured = p.values(")")
-    p.expect(")")
-    hidden = p.scope.hide()
-    try:
-        block = read_region(p, (), SECTION._replace(labelled=True))
-    finally:  # an error in what stands before the brace leaves the values as they were
-        p.scope.reveal(hidden)
-    p.expect(":")
-    types = p.typed_list(captured, first, "captured")
-    if p.accept("->"):
-        p.type_list()
-    if not same_types([v.type for v in block.args], types):
-        p.error(rules.OPERANDS, f"the region of {name} takes {_listed(types)}", at)
-    return Op(name, {"captured": list(captured)}, read_attrs(p), [], [block])
-
-
-READERS.update(
-    {
-        "scf.for": read_for,
-        "scf.if": read_if,
-        "scf.while": read_while,
-        "scf.execute_region": read_execute_region,
-        "scf.index_switch": read_index_switch,
-        "pto.section.cube": read_section,
-        "pto.section.vector": read_section,
-        "pto.section.simt": read_simt,
-        "pto.vecscope": read_section,
-        "pto.strict_vecscope": read_strict_scope,
-    }
-)
 
 
 # Constants and selections (assembly 11).
@@ -289,46 +341,3 @@ def read_select(p: Parser, name: str, at: int) -> Op:
 
 
 READERS.update({"arith.constant": read_constant, "arith.select": read_select})
-
-
-# The switch between the blocks of a region (assembly 2), in the spelling of MLIR's `cf` dialect.
-
-
-def read_switch(p: Parser, name: str, at: int) -> Op:
-    """``%i : T, [default: ^bb1(%a : T), 2: ^bb2, ..]``."""
-    first = p.i
-    flag = p.value()
-    p.expect(":")
-    type_at = p.i
-    p.match(flag, p.type(), first)
-    check_flag(p, flag.type, type_at)
-    p.expect(",")
-    p.expect("[")
-    p.expect("default")
-    p.expect(":")
-    default = read_successor(p)
-    cases: list[Successor] = []
-    numbers: list[int] = []
-    seen: set[int] = set()
-    while p.accept(","):
-        numbers.append(p.integer("the number of a case"))
-        check_cases(p, numbers[-1:], seen, p.i - 1)
-        p.expect(":")
-        cases.append(read_successor(p))
-    p.expect("]")
-    operands: dict[str, Any] = {
-        "flag": flag,
-        "default": default.values,
-        "cases": [v for case in cases for v in case.values],
-    }
-    attrs = {"values": numbers, "sizes": [len(case.values) for case in cases], **read_attrs(p)}
-    return Op(name, operands, attrs, successors=[branch_to(p, to, to.values) for to in (default, *cases)])
-
-
-def check_flag(p: Parser, type: object, at: int) -> None:
-    """cf.switch chooses by an integer other than index (TEXT-TYPE)."""
-    if type is not POISON and not (isinstance(type, Scalar) and type.is_integer and type.name != "index"):
-        p.fail(rules.TYPE, f"cf.switch chooses by an integer like i32, not by {type}", at)
-
-
-READERS["cf.switch"] = read_switch

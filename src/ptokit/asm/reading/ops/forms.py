@@ -11,7 +11,7 @@ from ptokit.diagnostics import Note
 from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Block, Op, RawAttr, Value
 from ptokit.ir.blocks import dominators, reverse_postorder
-from ptokit.ir.control import RETURNS, TERMINATORS
+from ptokit.ir.control import RETURNS, TERMINATORS, Control
 from ptokit.isa.scalar.arithmetic import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.types.values import I1, INDEX, Type
 
@@ -45,16 +45,17 @@ class Kind(NamedTuple):
     ``labelled``: its arguments are named in the label of its first block.
     """
 
-    ends: tuple[str, ...] = ("scf.yield",)
+    ends: tuple[str, ...]
     several: bool = False
     labelled: bool = False
 
 
+def kind_of(control: Control, k: int, *, labelled: bool) -> Kind:
+    """Region k of an operation of control flow."""
+    return Kind((control.end(k),) if control.ends else (), control.several, labelled)
+
+
 BODY = Kind(RETURNS, several=True)
-YIELDS = Kind()
-EXECUTED = Kind(several=True)
-LABELLED = Kind(labelled=True)
-SECTION = Kind(())
 
 ReadOps = Callable[[Parser, Block], None]
 
@@ -313,7 +314,7 @@ class StructureReading(Reading):
 
     def _result(self, e: Element) -> None:
         p = self.p
-        if e.flag == "+":
+        if e.flag in ("+", "!"):
             self.results += p.result_types()
         elif e.more == "element":
             m = _VECTOR.match(str(self.type))
@@ -440,17 +441,8 @@ def read_structure(p: Parser, name: str, at: int) -> Op:
     if plan.lists:
         operands = {key: operands.get(key, []) for key in plan.lists}
     op = Op(name, operands, reading.attrs, [Value(type) for type in reading.results])
-    if reading.successors:
-        op.successors = reading.successors
     if plan.check is not None:
         plan.check(p, op, reading.places[0 if name in _AT_SOURCE else -1])
-    return op
-
-
-def _read_call(p: Parser, name: str, at: int) -> Op:
-    at = p.i
-    op = read_structure(p, "func.call", at)
-    p.calls.append((op, at))  # the callee is looked up at the end of the file
     return op
 
 
@@ -475,5 +467,3 @@ _AT_SOURCE = frozenset(("memref.reinterpret_cast", "memref.subview"))
 """Operations whose checks report at the type of the source, not at that of the result."""
 
 READERS.update(dict.fromkeys(FORMS, read_structure))
-READERS["return"] = lambda p, name, at: read_structure(p, "func.return", at)
-READERS.update({"call": _read_call, "func.call": _read_call})
