@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ptokit.ir.control import CONTROL
+
 PACKAGE = Path(__file__).parents[1] / "src" / "ptokit"
 MAX_LINES = 500
 
@@ -128,6 +130,53 @@ def test_plans_are_data(path: Path) -> None:
     taken += [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     names = [node.name if isinstance(node, ast.alias) else node.module or "" for node in taken]
     assert [name for name in names if name.split(".")[0] in ("numpy", "ml_dtypes", "llvmlite")] == []
+
+
+CONTROL_NAME = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, CONTROL))})(?![\w(])")
+CONTROL_CLASSES = {type(control).__name__ for control in CONTROL.values()}
+PROGRAM = frozenset("\n%{")
+"""Characters that a text in an example of a rule has, and the name of an operation or a message has not."""
+
+
+def names_of_control(text: str) -> list[str]:
+    """Where a module names operations of control flow or their classes, but in docstrings and definitions of rules."""
+    tree = ast.parse(text)
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and re.search("rule|define|_text", node.func.id)
+        ):
+            prose |= {id(inner) for inner in ast.walk(node)}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            found += [] if PROGRAM & set(node.value) else CONTROL_NAME.findall(node.value)
+        elif isinstance(node, ast.alias | ast.ClassDef | ast.Name | ast.Attribute):
+            name = getattr(node, "id", None) or getattr(node, "attr", None) or getattr(node, "name", "")
+            found += [name] if name in CONTROL_CLASSES and "ir.control" in text else []
+    return found
+
+
+def test_an_operation_of_control_flow_is_named_where_it_is_defined_and_where_it_is_lowered() -> None:
+    naming = {str(path.relative_to(PACKAGE)) for path in FILES if names_of_control(path.read_text(encoding="utf-8"))}
+    assert naming == {"ir/control.py", "plan/planner.py"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if op.name == 'scf.for': pass",
+        "FORMS = {'cf.br': 'J(args) {}'}",
+        "p.error(YIELD, f'{name} must end with scf.condition')",
+        "_THREADS = frozenset('scf.for'.split())",
+        "from ptokit.ir.control import _For",
+        "import ptokit.ir.control as c\nisinstance(x, c._While)",
+    ],
+)
+def test_the_check_sees_names_of_control_flow(text: str) -> None:
+    assert names_of_control(text) != []
 
 
 # Imports for type checkers only, of modules that cannot be told apart: an instruction has functions of a site, and a

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ptokit.asm import parse_module
+from ptokit.asm import parse_module, print_module
 from ptokit.backends.native.analyses import Flows
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir import Module, Value
@@ -164,3 +164,19 @@ def test_edges_hand_on_what_the_plan_does(path: Path) -> None:
                 v for v in origins(mine, value) if isinstance(v.owner, Op) and v.owner.name == "arith.constant"
             }
             assert origins(mine, value) - constants == origins(theirs, value) - constants, value
+
+
+def test_attributes_of_a_strict_scope_are_read_where_they_are_printed() -> None:
+    first = module("pto.strict_vecscope(%n) {\n^bb0(%x: index):\n} {a = 1 : i32} : (index) -> ()")
+    printed = print_module(first)
+    assert "} {a = 1 : i32} : (index) -> ()" in printed
+    again = parse_module(printed)
+    assert [str(d) for d in again.diagnostics] == []
+    assert print_module(again.module) == printed
+
+
+@pytest.mark.parametrize("names", ["%i, %j", "%i, %j, %l"])
+def test_a_loop_names_one_variable(names: str) -> None:
+    read = parse_module(f"func.func @k(%n: index) {{\nscf.for {names} = %n to %n step %n {{\n}}\nreturn\n}}")
+    (found,) = read.diagnostics
+    assert (found.rule, found.location.line, found.location.column) == ("TEXT-YIELD", 2, 9)

@@ -211,7 +211,7 @@ class _Scope(Control):
 class _StrictScope(_Scope):
     """Nothing but what it captures is seen inside."""
 
-    form, isolated = "~( %captured* ) G^ {} : T+(captured) <? -> ( ) ?>", True
+    form, isolated = "~( %captured* ) G^ {} : T+(captured) <? -> ( ) ?> {?}", True
 
 
 _PASSED = "<? %values* : T(values) ?>"
@@ -291,6 +291,9 @@ BRANCHES = frozenset(name for name, control in CONTROL.items() if isinstance(con
 
 RETURNS = tuple(name for name, control in CONTROL.items() if control.returns)
 """What functions end with."""
+
+SEVERAL = " or ".join(name for name, control in CONTROL.items() if control.several)
+"""What has a region of several blocks, beside functions."""
 
 CORES = tuple(control.core for control in CONTROL.values() if control.core)
 """Kinds of cores that have sections of their own."""

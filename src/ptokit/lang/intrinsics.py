@@ -58,9 +58,10 @@ def castptr(address: Any, dtype: DType, space: str = "ub") -> Pointer:
 
 def vecscope() -> Scope:
     """The part of a kernel that works on vector registers: ``with pto.vecscope(): …``."""
-    trace = current("pto.vecscope")
-    region = Region("vector scope", trace.region, here())
-    trace.add(scope(here())).regions.append(region.block)
+    op = scope(here())
+    trace = current(op.name)
+    region = Region("vector scope", trace.region, op.location)
+    trace.add(op).regions.append(region.block)
     return Scope(trace, region)
 
 

@@ -90,7 +90,7 @@ class Printing:
         if e.kind == "F":
             return flags_text(op.attrs)
         if e.kind == "{":
-            return self._dictionary() if op.attrs else None
+            return self._dictionary() if op.attrs and not e.flag else None
         value = op.attrs.get(e.name)
         if value is None and e.kind == "N" and self.instr is not None:
             value = attr_named(self.instr, e.name).default

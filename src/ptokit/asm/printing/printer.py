@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -60,16 +61,24 @@ PRINTERS: dict[str, Callable[[Op, Names], str]] = {
 # Printing of operations of control flow, with their regions, by their forms.
 
 
+@cache
+def _plan(control: Control) -> tuple[Form, bool]:
+    """The parts of the form, and whether the first region is not the first to be written."""
+    form = compile_form(control.form)
+    return form, any(e.flag == "<" for e in form if e.kind == "G")
+
+
 class _FlowPrinting(Printing):
     """Prints one operation. Results are named after the regions, where they come into sight."""
 
     def __init__(self, p: FunctionPrinter, op: Op, control: Control, depth: int) -> None:
-        form = compile_form(control.form)
-        shown = {value: p.names(value) for value in op.values}  # before the arguments of regions have names
-        super().__init__(op, None, form, shown.__getitem__)
+        name: Name = p.names
+        if op.regions:  # before their arguments have names
+            name = {value: p.names(value) for value in op.values}.__getitem__
+        form, first = _plan(control)
+        super().__init__(op, None, form, name)
         self.p, self.depth, self.carries = p, depth, control.carries
-        self.regions = list(op.regions)
-        self.first = self.regions.pop(0) if any(e.flag == "<" for e in form if e.kind == "G") else None
+        self.regions = op.regions[first:]
         self.args: list[str] | None = None  # names of the arguments of the next region, if it has been entered
         self.successors = self.case = 0
         self.out.append(control.short if control.shortened else op.name)
@@ -85,6 +94,8 @@ class _FlowPrinting(Printing):
     def element(self, e: Element) -> str | None:
         op = self.op
         match e.kind:
+            case "%" | "?" | "{" | "T" | "R":
+                return super().element(e)
             case "X":
                 names = self._entered()
                 return ", ".join(names[: len(names) - len(op.group(self.carries))])
@@ -118,8 +129,6 @@ class _FlowPrinting(Printing):
                 counted = next(inner.name for inner in e.group if inner.kind == "C")
                 for _ in op.attrs[counted]:
                     self.print(e.group)
-            case "{" if e.flag:
-                pass
             case _:
                 return super().element(e)
         return None
@@ -142,8 +151,8 @@ class _FlowPrinting(Printing):
         return self.args
 
     def _region(self, e: Element) -> None:
-        if e.flag == "<" and self.first is not None:
-            self.regions.insert(0, self.first)
+        if e.flag == "<":
+            self.regions.insert(0, self.op.regions[0])
         self.out.append(" {")
         self._flush()
         names, region = self._entered(), self.regions.pop(0)

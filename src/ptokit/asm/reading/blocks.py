@@ -15,7 +15,7 @@ from itertools import accumulate
 from ptokit.diagnostics import Diagnostics, Location
 from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Block, Op, Value
-from ptokit.ir.control import BRANCHES, CONTROL, TERMINATORS
+from ptokit.ir.control import BRANCHES, CONTROL, SEVERAL, TERMINATORS
 from ptokit.ir.core import Place, Places
 from ptokit.isa.table import BY_OPERATION, BY_TEXT, Instr
 from ptokit.types.values import Type
@@ -192,7 +192,7 @@ def _labelled(p: Parser, block: Block, opening: int, kind: Kind) -> None:
     if p.labels.several(opening):
         if not kind.several:
             further = next(i for i in p.labels.regions[opening] if i > label)
-            p.error(rules.BLOCKS, "this region is a single block", further, hint="use scf.execute_region")
+            p.error(rules.BLOCKS, "this region is a single block", further, hint=f"use {SEVERAL}")
         read_blocks(p, region, read_ops)
     else:
         region.blocks[p.texts[label]] = block

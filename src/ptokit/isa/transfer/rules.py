@@ -229,7 +229,7 @@ def LS_COM_03(o: Site) -> Message:
     for what, valid in (("rows", tile.vr), ("columns", tile.vc)):
         if valid <= 0:
             message = f"{o:{tile_name(o)}} has {valid} valid {what}; there is nothing to transfer"
-            return Doubt(message) if nothing else message, "skip the transfer with scf.if where a tile may be empty"
+            return Doubt(message) if nothing else message, "skip the transfer where a tile may be empty"
     return None
 
 
