@@ -34,6 +34,9 @@ from .rules import COMPILE, REPLAY, refusal
 MEMORY = 1 << 32
 """Bytes of device memory of a host program; a file with holes."""
 
+AFTER = 1 << 16
+"""Bytes after an allocation that a kernel may reach, as on a device, whose pages are large; not under observation."""
+
 SECONDS = 600
 """How long building a host program, making its data, and a suite may take."""
 
@@ -251,9 +254,10 @@ class _Suite:
         symbol, blocks, *given = told.split()
         try:
             program = self._program(symbol)
-            values = [_value(text, param, memory) for text, param in zip(given, program.params)]
             if observed is not None:
-                self._observe(program, values, int(blocks), observed)
+                exact = [_value(text, param, memory) for text, param in zip(given, program.params)]
+                self._observe(program, exact, int(blocks), observed)
+            values = [_value(text, param, memory, AFTER) for text, param in zip(given, program.params)]
             program.launch(values, int(blocks))
         except DiagnosticError as error:
             first = (Diagnostics(error.diagnostics).errors or error.diagnostics)[0]
@@ -306,15 +310,15 @@ def _host_compilers() -> list[list[str]]:
     return [*found, [kernels.command[0], "c++", "-fno-sanitize=undefined"] if zig else [*kernels.command]]
 
 
-def _value(text: str, param: Param, memory: np.ndarray) -> Any:
-    """An argument of a launch: a part of the device's memory, or a number."""
+def _value(text: str, param: Param, memory: np.ndarray, after: int = 0) -> Any:
+    """An argument of a launch: a part of the device's memory with so many bytes after it, or a number."""
     if text == "n" or text[0] == "p":
         assert param.dtype is not None
         kind = param.dtype.storage
         if text == "n":
             return np.zeros(64, kind)
         at, _, size = text[1:].partition(":")
-        return memory[int(at) : int(at) + int(size) // kind.itemsize * kind.itemsize].view(kind)
+        return memory[int(at) : int(at) + (int(size) + after) // kind.itemsize * kind.itemsize].view(kind)
     size, _, bits = text[1:].partition(":")
     raw = int(bits).to_bytes(8, "little")[: int(size)]
     if text[0] == "f":

@@ -16,6 +16,7 @@ struct Allocation {
 std::vector<Allocation> allocations;
 char *base = nullptr, *next = nullptr;
 size_t room = 0;
+constexpr size_t AFTER = 1 << 16;  // bytes after each allocation that a kernel reaches, as on a device, whose pages are large
 
 void map_memory() {
     const char* file = getenv("PTOKIT_DEVICE_MEMORY");
@@ -29,10 +30,10 @@ void map_memory() {
 extern "C" {
 void* ptokit_device_memory(size_t bytes) {
     if (!base) map_memory();
-    if (!base || size_t(next - base) + bytes + 512 > room) return nullptr;
+    if (!base || size_t(next - base) + bytes + 512 + AFTER > room) return nullptr;
     char* at = next;
-    next += (bytes + 511) / 512 * 512 + 512;
-    memset(at, 0, next - at);
+    next += (bytes + 511) / 512 * 512 + 512 + AFTER;
+    memset(at, 0, bytes);
     allocations.push_back({at, bytes});
     return at;
 }
