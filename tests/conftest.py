@@ -8,7 +8,7 @@ from hypothesis import settings
 for _name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-# Tests leave nothing behind in the home of who runs them.
+# Tests leave nothing after in the home of who runs them.
 os.environ["PTOKIT_CACHE"] = "off"
 
 # How long an example takes says nothing about whether it is right.

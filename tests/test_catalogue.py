@@ -23,7 +23,7 @@ FAMILIES = re.compile(r"(SA|TILE|LS-COM|LOAD|STORE|PREF|PREFA|TMOV|GATHER|SCATTE
 
 # Rules that ptokit adds to these families, and why the specification's tables do not have them.
 ADDED = {
-    "TILE-D3": "the element would lie behind the tile's storage",
+    "TILE-D3": "the element would lie past the tile's storage",
     "TMOV-COM-13": "said in the text of the section",
     "TMOV-COM-14": "said in the text of the section",
     "TMOV-COM-15": "said in the text of the section",

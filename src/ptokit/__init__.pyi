@@ -4108,7 +4108,7 @@ def pge_b8(pattern: Literal['PAT_ALL', 'PAT_ALLF', 'PAT_VL1', 'PAT_VL2', 'PAT_VL
     """
 
 def pintlv_b16(src0: Predicate, src1: Predicate) -> tuple[Predicate, Predicate]:
-    """lo, hi = the 16-bit lanes of src0 and src1 by turns
+    """lo, hi = the 16-bit lanes of src0 and src1, interleaved
 
     text: pto.pintlv_b16.
 
@@ -4123,7 +4123,7 @@ def pintlv_b16(src0: Predicate, src1: Predicate) -> tuple[Predicate, Predicate]:
     """
 
 def pintlv_b32(src0: Predicate, src1: Predicate) -> tuple[Predicate, Predicate]:
-    """lo, hi = the 32-bit lanes of src0 and src1 by turns
+    """lo, hi = the 32-bit lanes of src0 and src1, interleaved
 
     text: pto.pintlv_b32.
 
@@ -4138,7 +4138,7 @@ def pintlv_b32(src0: Predicate, src1: Predicate) -> tuple[Predicate, Predicate]:
     """
 
 def pintlv_b8(src0: Predicate, src1: Predicate) -> tuple[Predicate, Predicate]:
-    """lo, hi = the 8-bit lanes of src0 and src1 by turns
+    """lo, hi = the 8-bit lanes of src0 and src1, interleaved
 
     text: pto.pintlv_b8.
 
@@ -4454,7 +4454,7 @@ def psts(value: Predicate, dst: Pointer | GlobalTensor | Partition, offset: _Num
     """
 
 def pstu(align: AlignState, value: Predicate, base: Pointer | GlobalTensor | Partition) -> tuple[AlignState, Pointer]:
-    """Append a predicate to a stream at a pointer, one bit for each lane; the pointer behind it.
+    """Append a predicate to a stream at a pointer, one bit for each lane; the pointer after it.
 
     text: pto.pstu.
 
@@ -5608,7 +5608,7 @@ def vgatherb(src: Pointer | GlobalTensor | Partition, offsets: Register, mask: P
     """
 
 def vintlv(src0: Register, src1: Register) -> tuple[Register, Register]:
-    """lo, hi = the lanes of src0 and src1 by turns
+    """lo, hi = the lanes of src0 and src1, interleaved
 
     text: pto.vintlv.
 
@@ -5623,7 +5623,7 @@ def vintlv(src0: Register, src1: Register) -> tuple[Register, Register]:
     """
 
 def vintlvv2(src0: Register, src1: Register, part: Literal['LOWER', 'HIGHER'] | None = ...) -> Register:
-    """One half of vintlv: lo, hi = the lanes of src0 and src1 by turns
+    """One half of vintlv: lo, hi = the lanes of src0 and src1, interleaved
 
     text: pto.vintlvv2.
 
@@ -5666,7 +5666,7 @@ def vlds(src: Pointer | GlobalTensor | Partition, offset: _Number = ..., dist: L
     """
 
 def vlds_post(src: Pointer | GlobalTensor | Partition, step: _Number, dist: Literal['NORM', 'BRC_B8', 'BRC_B16', 'BRC_B32', 'US_B8', 'US_B16', 'DS_B8', 'DS_B16', 'UNPK_B8', 'UNPK_B16', 'UNPK_B32', 'UNPK4', 'UNPK4_B8', 'BRC_BLK', 'BLK', 'E2B_B16', 'E2B_B32', 'SPLT2CHN_B8', 'SPLT2CHN_B16', 'SPLT4CHN', 'SPLT4CHN_B8', 'DINTLV_B8', 'DINTLV_B16', 'DINTLV_B32'] = ...) -> tuple[Register, Pointer]:
-    """Load as vlds from the pointer itself; the second result is the pointer behind the step in brackets.
+    """Load as vlds from the pointer itself; the second result is the pointer after the step in brackets.
 
     text: pto.vlds_post.
 
@@ -5698,7 +5698,7 @@ def vldsx2(src: Pointer | GlobalTensor | Partition, offset: _Number = ..., dist:
     """
 
 def vldus(src: Pointer | GlobalTensor | Partition, align: AlignState, increment: _Number = ...) -> tuple[Register, AlignState, Pointer]:
-    """Load 256 bytes from any element's address; the third result is the pointer behind them, or increment elements on.
+    """Load 256 bytes from any element's address; the third result is the pointer after them, or increment elements on.
 
     text: pto.vldus.
 
@@ -6239,7 +6239,7 @@ def vsld(src: Pointer | GlobalTensor | Partition, offset: _Number = ..., stride:
     """
 
 def vsldb(src: Pointer | GlobalTensor | Partition, block_stride: _Number, repeat_stride: _Number = ..., mask: Predicate = ...) -> Register:
-    """Load 8 blocks of 32 bytes at a stride: block b from 32 (repeat stride + b block stride) bytes behind the pointer.
+    """Load 8 blocks of 32 bytes at a stride: block b from 32 (repeat stride + b block stride) bytes after the pointer.
 
     text: pto.vsldb.
 
@@ -6400,7 +6400,7 @@ def vsts(value: Register, dst: Pointer | GlobalTensor | Partition, offset: _Numb
     """
 
 def vsts_post(value: Register, dst: Pointer | GlobalTensor | Partition, step: _Number, mask: Predicate = ..., dist: Literal['NORM', '1PT', 'NORM_B8', 'NORM_B16', 'NORM_B32', '1PT_B8', '1PT_B16', '1PT_B32', 'ONEPT_B8', 'ONEPT_B16', 'ONEPT_B32', 'PK_B16', 'PK_B32', 'PK_B64', 'PK4_B32', 'PK4', 'MRG4CHN_B8', 'MRG2CHN_B8', 'MRG2CHN_B16'] = ...) -> Pointer:
-    """Store as vsts at the pointer itself; the result is the pointer behind the step in brackets.
+    """Store as vsts at the pointer itself; the result is the pointer after the step in brackets.
 
     text: pto.vsts_post.
 
@@ -6774,7 +6774,7 @@ class _comm:
     def tbroadcast(self, src: GlobalTensor | Partition, ping: Tile, pong: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], root: int | None = ...) -> RecordEvent: ...
     @overload
     def tgather(self, dst: GlobalTensor | Partition, ping: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], root: int | None = ...) -> RecordEvent:
-        """Put the data of all devices of a group together, row behind row.
+        """Put the data of all devices of a group together, row after row.
 
         C++: comm.tgather(dst, ping, [pong], members); text: pto.comm.tgather.
 

@@ -38,8 +38,8 @@ def assert_clean(
 ) -> Report:
     """Run a kernel under the sanitizer and return its report; fail if it has findings.
 
-    ``kernel``: a Python kernel, one with its number of blocks (``k[8]``), or the path of a `.pto` file, of which
-    ``entry`` may name the function. ``args``: as for a launch; they hold the results afterwards. ``blocks``: default 1,
+    ``kernel``: a Python kernel, one with its number of blocks (``k[8]``), or the path of a `.pto` file; ``entry``
+    names its function. ``args``: as for a launch; they hold the results afterwards. ``blocks``: default 1,
     or that of the launcher. ``target``: of a Python kernel its own by default; needed for a file that names none.
     ``order``, ``witness``, ``mode``: as of `Kernel.sanitize`. ``warnings``: whether warnings count, too.
 

@@ -1,4 +1,4 @@
-"""Several targets for `run` and `sanitize`: a result for each, and findings that say of which targets they are."""
+"""Several targets for `run` and `sanitize`: a result for each, and findings that name their targets."""
 
 from __future__ import annotations
 

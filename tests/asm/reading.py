@@ -46,7 +46,7 @@ def body(module: Module) -> Block:
 
 
 def ops(snippet: str) -> list[Op]:
-    """The operations of a snippet, without the return behind it."""
+    """The operations of a snippet, without the return after it."""
     return body(read(in_function(snippet))).ops[:-1]
 
 

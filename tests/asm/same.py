@@ -67,9 +67,9 @@ class _Comparison:
             self.need(len(x.args) == len(y.args))
             for v, w in zip(x.args, y.args):
                 self.define(v, w)
-        behind = {id(block): block for block in b.blocks}
+        after = {id(block): block for block in b.blocks}
         for x in ordered(a):
-            self.operations(x, behind[self.partner[id(x)]])
+            self.operations(x, after[self.partner[id(x)]])
 
     def operations(self, a: Block, b: Block) -> None:
         self.need([o.name for o in a.ops] == [o.name for o in b.ops])

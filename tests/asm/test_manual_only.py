@@ -129,8 +129,8 @@ def test_spellings(text: str) -> None:
     ],
 )
 def test_errors(text: str, rule: str) -> None:
-    before, _, behind = text.partition("|")
-    assert errors(before + behind)[:1] == [(rule, 1, len(before) + 1)]
+    before, _, after = text.partition("|")
+    assert errors(before + after)[:1] == [(rule, 1, len(before) + 1)]
 
 
 def test_a_name_is_told_by_the_type_of_the_first_operand() -> None:

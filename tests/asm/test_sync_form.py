@@ -56,7 +56,7 @@ def part(name: str, at: str) -> str:
                 f"pto.tsync ins(%t, %e : {T}, {V})",
             ],
         ),
-        # without an arrow: the type of all tiles, or the one behind those of the operands
+        # without an arrow: the type of all tiles, or the one after those of the operands
         (f"%a = tadds %t, %x : {S}, f32", [ALLOC, f"pto.tadds ins(%t, %x : {T}, f32) outs(%a : {T})"]),
         (f"%a = tadd %t, %u : {S}, {S}", [ALLOC, f"pto.tadd ins(%t, %u : {T}, {T}) outs(%a : {T})"]),
         (f"%a = tdivs %x, %t : f32, {S}", [ALLOC, f"pto.tdivs ins(%x, %t : f32, {T}) outs(%a : {T})"]),

@@ -1,4 +1,4 @@
-"""Words and tensor results behind the operands of level 2; operands that only ``ins`` and ``outs`` can tell."""
+"""Words and tensor results after the operands of level 2; operands that only ``ins`` and ``outs`` can tell."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def test_spellings_of_the_padding_mode(mode: str) -> None:
     ],
 )
 def test_errors(written: str, rule: str) -> None:
-    before, _, behind = f"{LOAD} {written}".partition("|")
-    assert errors_in(before + behind)[0] == (rule, 1, len(before) + 1)
+    before, _, after = f"{LOAD} {written}".partition("|")
+    assert errors_in(before + after)[0] == (rule, 1, len(before) + 1)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_errors(written: str, rule: str) -> None:
     [
         ("{pad_mode = <PadNull>} pad_mode = <PadNull>", "'pad_mode' is written twice"),
         ("pad_value = %x : f32 pad_value = %x : f32", "'pad_value' is written twice"),
-        ("pad_value = %x : f32 pad_mode = <PadNull>", "'pad_mode' stands behind 'pad_value'"),
+        ("pad_value = %x : f32 pad_mode = <PadNull>", "'pad_mode' follows 'pad_value'"),
     ],
 )
 def test_what_is_wrong_with_the_order(written: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""ptokit run: arguments, results, refusals that leave no output behind."""
+"""ptokit run: arguments, results, refusals that leave no output after."""
 
 from __future__ import annotations
 

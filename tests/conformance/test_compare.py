@@ -113,7 +113,7 @@ def test_gaps_of_global_memory_are_compared() -> None:
     assert expected is not None
     out = expected.out["g"].copy()
     view = case.views["g"]
-    gap = view.shape[4] * view.dtype.size  # the first byte behind the first row
+    gap = view.shape[4] * view.dtype.size  # the first byte after the first row
     assert replay(case, target(name)).passed
     out[gap] ^= 1
     expected.out["g"] = out  # type: ignore[index]

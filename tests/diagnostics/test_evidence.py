@@ -1,4 +1,4 @@
-"""Every rule of the instruction set says what stands behind it, and errors have more than a debug assertion."""
+"""Every rule of the instruction set says what it rests on, and errors have more than a debug assertion."""
 
 from __future__ import annotations
 

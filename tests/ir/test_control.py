@@ -10,7 +10,7 @@ from ptokit.asm import parse_module, print_module
 from ptokit.backends.native.analyses import Flows
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir import Module, Value
-from ptokit.ir.control import call_edges, called_from, callee, control_of, decides, edges, givers, is_loop
+from ptokit.ir.control import call_edges, called_from, callee, control_of, decides, edges, is_loop, sources
 from ptokit.ir.core import Block, Op
 from ptokit.run import compile_program
 from ptokit.targets import target
@@ -157,7 +157,7 @@ def test_edges_hand_on_what_the_plan_does(path: Path) -> None:
         functions = [f for f in read.functions if f.name in made.functions and f.body is not None]
         ops = [op for f in functions for op in f.body.walk()]
         called = [e for op in ops if (f := callee(op, read)) is not None for e in call_edges(op, f)]
-        mine, theirs = givers(ops, called), Flows(made).sources
+        mine, theirs = sources(ops, called), Flows(made).sources
         assert theirs.keys() <= mine.keys()
         for value in theirs:
             constants = {

@@ -176,7 +176,7 @@ def second(mask: int, flags: int) -> str:
 
 CLEAN = {
     "flags before": second(1, 0),
-    "flags behind": second(2, 4),
+    "flags after": second(2, 4),
     "frontend": frontend(),
     "nosplit": frontend(v_init="dir_mask = 1, slot_size = 1024, nosplit = true"),
     "open": frontend(pop="(%n, %n)", pop_type=OPEN),

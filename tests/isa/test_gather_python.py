@@ -66,7 +66,7 @@ def test_histogram(target: str) -> None:
 
 @pytest.mark.parametrize("unit", list(GatherExec))
 def test_indices_in_global_memory(unit: GatherExec) -> None:
-    """The element form into L1, with scratch memory behind the indices; checked through the scratch image."""
+    """The element form into L1, with scratch memory after the indices; checked through the scratch image."""
 
     @pto.kernel(target="a5")
     def kernel(table: Ptr[f16], ids: Ptr[i32], scratch: Ptr[f16]):

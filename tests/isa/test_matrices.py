@@ -1,4 +1,4 @@
-"""Matrices behind pointers: every element is where the formula says, and sizes known to a run only change nothing."""
+"""Matrices at pointers: every element is where the formula says, and sizes known to a run only change nothing."""
 
 from __future__ import annotations
 

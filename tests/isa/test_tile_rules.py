@@ -99,7 +99,7 @@ def test_the_last_byte_of_every_buffer(on: str, buffer: str) -> None:
     assert target(on).capacity[loc] == size
     line = TileSpec(loc, DTYPES["u8"], 1, 32, 1, 32)
     last = [rule for rule, _ in broken_placement(line, size - 32, target(on))]
-    behind = [rule for rule, _ in broken_placement(line, size, target(on))]
+    after = [rule for rule, _ in broken_placement(line, size, target(on))]
     assert last == []
-    assert behind == ["UB-CAPACITY" if buffer == "vec" else behind[0]]
-    assert len(behind) == 1
+    assert after == ["UB-CAPACITY" if buffer == "vec" else after[0]]
+    assert len(after) == 1

@@ -527,7 +527,7 @@ while True:
     if x[s.c] > n:
         break
 y[0] = s.c
-=== a change that a jump leaves behind | the branch changes 's.c'
+=== a change that a jump leaves | the branch changes 's.c'
 COUNTER
 ---
 s = Counter()

@@ -1,4 +1,4 @@
-"""Values that meet behind branches and loops: which of them are one value, and what they become if they are not."""
+"""Values that meet after branches and loops: which of them are one value, and what they become if they are not."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Bfloat16:
         name = b"dltensor_versioned" if self._versioned else b"dltensor"
         pointer = ctypes.pythonapi.PyCapsule_GetPointer
         pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        # the code of the element type: behind version, context, deleter and flags; data, device, dimensions
+        # the code of the element type: after version, context, deleter and flags; data, device, dimensions
         ctypes.c_uint8.from_address(pointer(capsule, name) + (32 if self._versioned else 0) + 20).value = self._code
         return capsule
 

@@ -346,7 +346,7 @@ def run_on(f: Callable[..., None], x: np.ndarray, *more: int) -> np.ndarray:
         ((2, 64), (2, 64), (1, 0), np.s_[1:3]),
         ((1, 32), (1, 32), (3, 16), np.s_[3, 16:48]),  # a single line may have any length
         ((1, 64), (1, 64), (0, 128), np.s_[2]),  # columns count on
-        ((4, 32), (4, 32), (1, 0), np.s_[1:3]),  # other lines: the elements behind the first one, whatever their row
+        ((4, 32), (4, 32), (1, 0), np.s_[1:3]),  # other lines: the elements after the first one, whatever their row
         ((4, 32), (3, 32), (1, 0), [np.s_[1], np.s_[2, :32]]),
     ],
 )

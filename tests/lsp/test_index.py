@@ -60,7 +60,7 @@ def test_a_tile_without_elements_is_not_drawn(shape: str) -> None:
     ("mark", "inside", "place"),
     [
         ("%x, shape", 0, (6, 21)),
-        ("%x, shape", 2, (6, 21)),  # behind the last character
+        ("%x, shape", 2, (6, 21)),  # after the last character
         ("%i, %c1", 0, (13, 13)),
         (": !acc", 3, (1, 1)),
         ("call @helper", 6, (3, 21)),

@@ -17,7 +17,7 @@ from ptokit.diagnostics import DiagnosticError
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
 
-BLOCKS, TURNS = 3, 3
+BLOCKS, ITERATIONS = 3, 3
 ROWS, COLS = 96, 32
 """Of every array: `ROWS` for each block, of which its slices are some."""
 
@@ -99,7 +99,7 @@ class Kernel:
         if at + rows <= ROWS and at:
             row = self.name()
             self.line(f"{row} = arith.addi %base, {self.constant(at, 'index')} : index")
-        if self.turn and self.random.random() < 0.4 and at + rows + 8 * TURNS <= ROWS:
+        if self.turn and self.random.random() < 0.4 and at + rows + 8 * ITERATIONS <= ROWS:
             moved, more = self.name(), self.name()
             self.line(f"{more} = arith.muli {self.turn[-1]}, %k8 : index")
             self.line(f"{moved} = arith.addi {row}, {more} : index")

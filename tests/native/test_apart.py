@@ -74,8 +74,8 @@ def test_a_number_that_any_block_writes_keeps_them_together(writer: int, reader:
     assert apart(seen(blocks), 2) == [(0, 4)]
 
 
-@pytest.mark.parametrize(("behind", "together"), [(0, True), (28, True), (31, True), (32, False)])
-def test_an_element_ends_with_its_last_byte(behind: int, together: bool) -> None:
+@pytest.mark.parametrize(("gap", "together"), [(0, True), (28, True), (31, True), (32, False)])
+def test_an_element_ends_with_its_last_byte(gap: int, together: bool) -> None:
     """Block b writes the 32 bytes from 32 b on as floats, block 0 bytes that begin in, or after, those of block 3."""
     row, bytes_ = "!pto.tensor_view<1x8xf32>", "!pto.tensor_view<1x32xi8>"
     part, one = "!pto.partition_tensor_view<1x8xf32>", "!pto.partition_tensor_view<1x32xi8>"
@@ -88,7 +88,7 @@ def test_an_element_ends_with_its_last_byte(behind: int, together: bool) -> None
         %c1 = arith.constant 1 : index
         %c8 = arith.constant 8 : index
         %c32 = arith.constant 32 : index
-        %far = arith.constant {3 * 32 + behind} : index
+        %far = arith.constant {3 * 32 + gap} : index
         %t = pto.alloc_tile : {tile}
         %s = pto.alloc_tile : {small}
         %first = arith.muli %b, %c8 : index

@@ -117,5 +117,5 @@ def test_valid_regions_of_tiles_that_a_loop_carries(made: str, handed: str, want
         program.launch([x, 6], 1, backend=backend)
         assert x.tolist() == want, backend
     if made:
-        with pytest.raises(DiagnosticError, match="a loop hands the tile to its next turn"):
+        with pytest.raises(DiagnosticError, match="a loop hands the tile to its next iteration"):
             program.launch([x, 6], 1, backend="native")

@@ -16,7 +16,7 @@ from ptokit.diagnostics import DiagnosticError
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
 
-ROWS, WIDTH, TURNS = 8, 40, 3
+ROWS, WIDTH, ITERATIONS = 8, 40, 3
 VIEW, PART = "!pto.tensor_view<?x?xf32>", "!pto.partition_tensor_view<8x{}xf32>"
 TILE, TURNED = "!pto.tile_buf<vec, 8x40xf32, valid=8x{}>", "!pto.tile_buf<vec, 10x32xf32>"
 
@@ -27,15 +27,15 @@ def program(body: list[str], cols: int = WIDTH) -> Program:
     """Tiles %t and %u; parts %ap, %bp (read), %yp, %zp (written), of one turn each or, with a capital, of all."""
     tile, part = TILE.format(cols), PART.format(cols)
     lines = ["func.func @k(%a: !pto.ptr<f32>, %b: !pto.ptr<f32>, %y: !pto.ptr<f32>, %z: !pto.ptr<f32>) {"]
-    lines += [f"%k{n} = arith.constant {n} : index" for n in (0, 1, TURNS, ROWS, ROWS * TURNS, WIDTH, cols)]
+    lines += [f"%k{n} = arith.constant {n} : index" for n in (0, 1, ITERATIONS, ROWS, ROWS * ITERATIONS, WIDTH, cols)]
     lines += ["%half = arith.constant 0.5 : f32"]
     lines += [f"%{x} = pto.alloc_tile : {tile}" for x in "tu"]
     for x in "abyz":
-        shape = f"shape = [%k{ROWS * TURNS}, %k{WIDTH}], strides = [%k{WIDTH}, %k1]"
+        shape = f"shape = [%k{ROWS * ITERATIONS}, %k{WIDTH}], strides = [%k{WIDTH}, %k1]"
         lines.append(f"%{x}v = pto.make_tensor_view %{x}, {shape} : {VIEW}")
         sizes = f"sizes = [%k{ROWS}, %k{cols}] : {VIEW} -> {part}"
         lines.append(f"%{x.upper()}p = pto.partition_view %{x}v, offsets = [%k0, %k0], {sizes}")
-    turn = [f"scf.for %i = %k0 to %k{TURNS} step %k1 {{", f"%r = arith.muli %i, %k{ROWS} : index"]
+    turn = [f"scf.for %i = %k0 to %k{ITERATIONS} step %k1 {{", f"%r = arith.muli %i, %k{ROWS} : index"]
     turn += [f"%{x}p = pto.partition_view %{x}v, offsets = [%r, %k0], {sizes}" for x in "abyz"]
     text = "\n".join(
         [*dict.fromkeys(lines), *[line if line != "loop" else "\n".join(turn) for line in body], "return", "}"]
@@ -63,7 +63,7 @@ def halve(a: str, to: str) -> str:
 
 def launched(made: Program, backend: str) -> list[bytes]:
     rng = np.random.default_rng(1)
-    arrays = [rng.standard_normal((ROWS * TURNS, WIDTH)).astype(np.float32) for _ in "abyz"]
+    arrays = [rng.standard_normal((ROWS * ITERATIONS, WIDTH)).astype(np.float32) for _ in "abyz"]
     made.launch(arrays, backend=backend)
     return [x.tobytes() for x in arrays]
 
@@ -96,7 +96,7 @@ BY_TILE = {
         *("loop", f"pto.tinsert ins(%s, %k0, %k0 : {SMALL}, index, index) outs(%t : TILE)"),
         *("pto.tadds ins(%t, %half : TILE, f32) outs(%t : TILE)", store("t", "y"), "}"),
     ],
-    "read behind the store": ["loop", load("t", "a"), add("t", "t", "t"), store("t", "y"), store("t", "z"), "}"],
+    "read after the store": ["loop", load("t", "a"), add("t", "t", "t"), store("t", "y"), store("t", "z"), "}"],
     "added up over the turns": [load("t", "A"), "loop", load("u", "a"), add("t", "u", "t"), store("t", "y"), "}"],
     "read by the next turn first": [
         "loop",
@@ -106,7 +106,7 @@ BY_TILE = {
         store("u", "y"),
         "}",
     ],
-    "read behind the loop": ["loop", load("t", "a"), add("t", "t", "t"), store("t", "y"), "}", store("t", "Z")],
+    "read after the loop": ["loop", load("t", "a"), add("t", "t", "t"), store("t", "y"), "}", store("t", "Z")],
     "written in a branch": [
         *("loop", "%first = arith.cmpi eq, %i, %k0 : index", "scf.if %first {", load("t", "a"), "}"),
         *(add("t", "t", "t"), store("t", "y"), "}"),
@@ -200,11 +200,11 @@ def test_bits_that_do_not_fill_their_tile() -> None:
 @pytest.mark.parametrize("backend", ["native", "numpy"])
 def test_a_store_that_leaves_its_tensor_writes_nothing(backend: str) -> None:
     made = program(AT_ONCE["loaded, computed, stored"])
-    arrays = [np.ones((ROWS * TURNS, WIDTH), np.float32) for _ in "ab"]
-    short = np.zeros((ROWS * TURNS - 1, WIDTH), np.float32)
+    arrays = [np.ones((ROWS * ITERATIONS, WIDTH), np.float32) for _ in "ab"]
+    short = np.zeros((ROWS * ITERATIONS - 1, WIDTH), np.float32)
     with pytest.raises(DiagnosticError, match="GM-OOB"):
         made.launch([*arrays, short, arrays[1]], backend=backend)
-    assert not short[ROWS * (TURNS - 1) :].any()
+    assert not short[ROWS * (ITERATIONS - 1) :].any()
 
 
 def random_body(random: Random) -> list[str]:

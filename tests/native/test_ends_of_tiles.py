@@ -1,4 +1,4 @@
-"""Single elements at the ends of a tile, and behind them."""
+"""Single elements at the ends of a tile, and after them."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ LEFT_OUT = {
     "read at once": [FIRST, READ, STORE],
     "read twice": [FIRST, READ, doubled(), STORE],
     "read in a loop": [FIRST, turns(READ), STORE],
-    "the source changes behind the last reader": [FIRST, READ, copy_out("%x"), STORE],
+    "the source changes after the last reader": [FIRST, READ, copy_out("%x"), STORE],
     "all of it in a loop": [turns(FIRST, READ, STORE)],
 }
 MADE = {
@@ -76,7 +76,7 @@ MADE = {
     "the source changes before it is read": [FIRST, copy_out("%x"), READ, STORE],
     "the source changes in a loop": [FIRST, turns(READ, copy_out("%x")), STORE],
     "read before it is copied": [turns(READ, STORE, FIRST)],
-    "read behind the loop": [turns(FIRST), READ, STORE],
+    "read after the loop": [turns(FIRST), READ, STORE],
     "read beyond its end": [FIRST, doubled("%a[%c32]"), STORE],
     "copied on": [FIRST, copy_out("%y", "%a")],
 }
@@ -100,7 +100,7 @@ def test_same_bytes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_registers_of_copies_count(count: int) -> None:
-    """Two copies, one row behind the other, where a register says so."""
+    """Two copies, one row after the other, where a register says so."""
     loops = f"    %count = arith.constant {count} : i64\n    pto.set_loop_size_outtoub %count, %one : i64, i64\n"
     loops += "    pto.set_loop1_stride_outtoub %len, %len : i64, i64\n"
     program = compiled(PTRS, BEGIN + loops + FIRST + doubled("%a[%c64]") + STORE)

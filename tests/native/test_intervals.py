@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptokit.backends.native.analyses import interval, turns
+from ptokit.backends.native.analyses import interval, iterations
 from ptokit.plan.steps import FunctionPlan, Relations
 
 from ..run.kernels import compiled
@@ -59,7 +59,7 @@ def test_all_numbers_lie_between(seed: int) -> None:
     if not formula:
         assert found == (min(seen), max(seen))
     inner = [step for step in function.walk() if step.word == "for"][-1]
-    assert turns(inner) == len(range(*loops[-1]))
+    assert iterations(inner) == len(range(*loops[-1]))
 
 
 def test_what_only_the_run_knows() -> None:
@@ -68,4 +68,4 @@ def test_what_only_the_run_knows() -> None:
     w, function = planned(body)
     steps = {step.word: step for step in function.walk()}
     assert interval(w, steps["store_scalar"]["value"]) is None
-    assert turns(steps["for"]) is None
+    assert iterations(steps["for"]) is None

@@ -183,8 +183,8 @@ PRODUCT = f"pto.tmatmul ins(%l, %r : {LEFT}, {RIGHT}) outs(%acc : {ACC})"
 OTHER = f"%o = pto.alloc_tile addr = %w0 valid_row = %n valid_col = %n : {ANY_MAT}"
 REUSED = {
     "L1 before the move": [OTHER, f"pto.tload ins(%bp : {HALVES}) outs(%o : {ANY_MAT})", MOVE],
-    "L1 behind the move": [MOVE, OTHER, f"pto.tload ins(%bp : {HALVES}) outs(%o : {ANY_MAT})"],
-    "L0A behind the move": [
+    "L1 after the move": [MOVE, OTHER, f"pto.tload ins(%bp : {HALVES}) outs(%o : {ANY_MAT})"],
+    "L0A after the move": [
         MOVE,
         f"%o = pto.alloc_tile addr = %w0 valid_row = %n valid_col = %n : {ANY_LEFT}",
         f"pto.tmov ins(%bm : {MAT}) outs(%o : {ANY_LEFT})",
@@ -231,7 +231,7 @@ def test_factors(name: str) -> None:
         program.launch([a.copy(), b.copy(), c, 0, 32], backend=backend)
         found.append(c.tobytes())
     assert found[0] == found[1]
-    assert (found[1] == found[2]) is (name == "L1 behind the move")
+    assert (found[1] == found[2]) is (name == "L1 after the move")
 
 
 @pytest.mark.parametrize("name", LATER)
@@ -357,7 +357,7 @@ PARTS = {
     "computed from, and stored": [
         *(LOAD, NEW, f"pto.tmuls ins(%t, %two : {TILE}, f32) outs(%u : {TILE})", STORE, store("u", "z")),
     ],
-    "computed behind the store": [LOAD, STORE, ADD, store("t", "z")],
+    "computed after the store": [LOAD, STORE, ADD, store("t", "z")],
     "loaded again in a branch that is not taken": [
         *(LOAD, STORE, "%is = arith.cmpi eq, %n, %k0 : index", "scf.if %is {", load("t", "z"), "}", store("t", "z")),
     ],

@@ -96,7 +96,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Named(Point):
-    """Fields of its own behind those of another."""
+    """Fields of its own after those of another."""
 
     name: str = ""
 

@@ -1,4 +1,4 @@
-"""What a launch leaves behind when blocks fail: the same, however many of them run together."""
+"""What a launch leaves when blocks fail: the same, however many of them run together."""
 
 from __future__ import annotations
 

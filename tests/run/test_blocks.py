@@ -67,7 +67,7 @@ def test_round_robin_loops_with_different_trip_counts() -> None:
 
 
 def test_branches_after_a_store_run_block_by_block() -> None:
-    """A branch that differs between blocks behind a store: restarting would store twice, so chunks are of one block."""
+    """A branch that differs between blocks after a store: restarting would store twice, so chunks are of one block."""
     body = (
         "    %r = arith.muli %b, %c8 : index\n"
         + view("yv", "%y")
@@ -112,7 +112,7 @@ def test_branches_before_a_store_split_the_chunk() -> None:
 
 
 def test_groups_of_a_split_run_from_the_lowest_block_on() -> None:
-    """Block 0 stores what block 1 loads, both behind a branch: as if the blocks ran one after the other."""
+    """Block 0 stores what block 1 loads, both after a branch: as if the blocks ran one after the other."""
     body = (
         view("xv", "%x")
         + view("yv", "%y")

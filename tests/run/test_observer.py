@@ -321,6 +321,6 @@ def test_behind_branches_back_there_is_no_loop_any_more() -> None:
 """
     notes = Notes()
     compiled(PTRS, body).launch([floats(1), floats(1), 1], 1, observer=notes)
-    *inside, behind = [loops for *_, loops in notes.seen]
+    *inside, after = [loops for *_, loops in notes.seen]
     assert all(len(loops) == 1 for loops in inside)
-    assert behind == ()
+    assert after == ()

@@ -75,7 +75,7 @@ def test_a_while_that_stores_and_ends_sooner_in_some_blocks() -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_a_loop_whose_callees_store(depth: int) -> None:
-    """The branch comes before the store in the text, but behind that of the turn before."""
+    """The branch comes before the store in the text, but after that of the turn before."""
     functions = [f"func.func @f0(%y: !pto.ptr<i64>, %b: index) {{{RAISE}return\n}}\n"]
     for k in range(1, depth):
         call = f"func.call @f{k - 1}(%y, %b) : (!pto.ptr<i64>, index) -> ()"

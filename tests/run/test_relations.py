@@ -33,7 +33,7 @@ def test_who_gives_and_who_takes_a_value() -> None:
     function = planned(BODY)
     found, tile, loop = Relations(function), only(function, "tile"), only(function, "for")
     first, second = (only(function, "instruction", k) for k in (0, 1))
-    assert found.giver[tile.result] is tile
+    assert found.maker[tile.result] is tile
     assert found.users[tile.result] == [first, second]
     assert found.around(loop.regions[0][0].args[0]) is loop
     assert found.around(function.function.params[0]) is None
@@ -92,7 +92,7 @@ def test_every_value_has_one_origin() -> None:
             found = Relations(function)
             for step in function.walk():
                 for value in values_of(step.operands):
-                    origins = [value in found.giver, value in found.takes, value in function.function.params]
+                    origins = [value in found.maker, value in found.takes, value in function.function.params]
                     assert sum(origins[:2]) == 1 or origins[2], value
 
 

@@ -129,7 +129,7 @@ def test_any_sequence_of_accesses_equals_plain_bytes(blocks: int, steps: list) -
                 start, nbytes = seed % 4000, 1 + seed % 96
                 arena.settle(start, start + nbytes, write=False)
                 assert (arena.data[:, start : start + nbytes] == model.data[:, start : start + nbytes]).all()
-            case "part":  # a window that comes late, and may end behind the memory
+            case "part":  # a window that comes late, and may end after the memory
                 late = arena.window(spec, WINDOWS[i][1] + 32 * (seed % 8))
                 assert late.read(1, 1).shape[1:] == (1, 1)
             case "raw":

@@ -248,7 +248,7 @@ class Program:
         """An operand: a tile at an address, or a window of one."""
         found = self._parent(spec) if window else None
         parent, row, col = found or (spec, 0, 0)
-        first = self._free(spec.loc, 2 * parent.nbytes, taken)  # a part of a tile ends as far behind it as it begins
+        first = self._free(spec.loc, 2 * parent.nbytes, taken)  # a part of a tile ends as far after it as it begins
         if first is None:
             return None
         taken.append(range(first, first + 2 * parent.nbytes))

@@ -358,7 +358,7 @@ class Closure:
         return out
 
     def _sorted(self) -> list[int]:
-        """The nodes, each behind those before it."""
+        """The nodes, each after those before it."""
         after: list[list[int]] = [[] for _ in self.before]
         open_edges = [len(nodes) for nodes in self.before]
         for node, nodes in enumerate(self.before):

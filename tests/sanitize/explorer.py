@@ -116,7 +116,7 @@ class Explorer:
                         bits |= 1 << i
         if step.kind in ("barrier", "arrive") and step.pipe == "ALL":
             bits = sum(1 << i for i in earlier)
-        if step.kind == "sync":  # by a hidden flag behind the work, which covers what its pipe did before
+        if step.kind == "sync":  # by a hidden flag after the work, which covers what its pipe did before
             for i in step.of:
                 work = self.first[self.core[j]] + i
                 bits |= 1 << work | sum(1 << k for k in earlier if k < work and self._queue(k) == self._queue(work))

@@ -145,7 +145,7 @@ class Draw:
         if self.tokens:
             return self._guarded(work)
         before: list[list[Node]] = [[] for _ in work]
-        behind: list[list[Node]] = [[] for _ in work]
+        after: list[list[Node]] = [[] for _ in work]
         known: list[tuple[str, str, int, int]] = []
         for j, b in enumerate(work):
             for i in range(j - 1, -1, -1):
@@ -159,10 +159,10 @@ class Draw:
                 if any(k[:2] == (a.pipe, b.pipe) and k[2] >= i and k[3] <= j for k in known):
                     continue
                 known.append((a.pipe, b.pipe, i, j))
-                self._edge(a, b, behind[i], before[j], turning)
-        return [n for i, w in enumerate(work) for n in (*before[i], w, *behind[i])]
+                self._edge(a, b, after[i], before[j], turning)
+        return [n for i, w in enumerate(work) for n in (*before[i], w, *after[i])]
 
-    def _edge(self, a: Node, b: Node, behind: list[Node], before: list[Node], turning: bool) -> None:
+    def _edge(self, a: Node, b: Node, after: list[Node], before: list[Node], turning: bool) -> None:
         rng = self.rng
         if self._lost():
             return
@@ -172,16 +172,16 @@ class Draw:
             before.append(barrier("ALL"))
             return
         if style < 0.2 and a.pipe != "S" and b.pipe != "S":
-            behind.append(flag("set", a.pipe, "S", n))
+            after.append(flag("set", a.pipe, "S", n))
             before.append(flag("wait", a.pipe, "S", n))
             return
         if style < 0.3 and turning:
-            behind.append(turning_flag("set", a.pipe, b.pipe))
+            after.append(turning_flag("set", a.pipe, b.pipe))
             before.append(turning_flag("wait", a.pipe, b.pipe))
             return
         p, q = (a.pipe, b.pipe) if rng.random() > self.loss / 3 else (b.pipe, a.pipe)
         if rng.random() > self.loss / 4:
-            behind.append(flag("set", p, q, n))
+            after.append(flag("set", p, q, n))
         if rng.random() > self.loss / 4:
             before.insert(0, flag("wait", p, q, n))
 
@@ -282,17 +282,17 @@ class ClusterDraw(Draw):
         self.menu = menu
         return [Node(kind=menu.kind, body=self._straight(self.rng.randint(1, most)))]
 
-    def _handover(self, giver: Menu, taker: Menu) -> list[Node]:
+    def _handover(self, post: Menu, taker: Menu) -> list[Node]:
         """Work on one side, a signal, and work on the other side."""
         event = self._event
         self._event += 1
-        (first,) = self._section(giver, 2)
+        (first,) = self._section(post, 2)
         (second,) = self._section(taker, 2)
         events = [event]
         if self.target == "a5":
             events = [event, event + 16]
-        out_pipe, in_pipe = self._pipe(giver, {"cube": "FIX", "vector": "MTE3"}), self._pipe(taker, {})
-        signals = events if giver is self.cube else events[:1]
+        out_pipe, in_pipe = self._pipe(post, {"cube": "FIX", "vector": "MTE3"}), self._pipe(taker, {})
+        signals = events if post is self.cube else events[:1]
         waits = events if taker is self.cube else events[:1]
         first.body += [signal(out_pipe, e, 2) for e in signals if not self._lost()]
         second.body[:0] = [awaiting(in_pipe, e) for e in waits if not self._lost()]
@@ -311,19 +311,19 @@ class SignalDraw(ClusterDraw):
         self._taking: dict[tuple[str, int], str] = {}
         super().__init__(rng)
 
-    def _handover(self, giver: Menu, taker: Menu) -> list[Node]:
+    def _handover(self, post: Menu, taker: Menu) -> list[Node]:
         rng = self.rng
         if rng.random() < 0.5:
             self._event = 0
         event = self._event
-        first, second = super()._handover(giver, taker)
+        first, second = super()._handover(post, taker)
         pipe = self._taking.setdefault((taker.kind, event), rng.choice(taker.pipes))
         for node in second.body:  # waits of several pipes would take each other's counts
             if node.kind == "await":
                 node.pipe, node.text = pipe, awaiting(pipe, *node.key).text
         for node in [node for node in first.body if node.kind == "signal"]:
             if rng.random() < 0.6:
-                more = signal(rng.choice(giver.pipes), node.key[0], 2)
+                more = signal(rng.choice(post.pipes), node.key[0], 2)
                 first.body.insert(rng.randint(0, len(first.body)), more)
         for node in [node for node in second.body if node.kind == "await"]:
             if rng.random() < 0.4:
@@ -363,8 +363,8 @@ class MeetingDraw(Draw):
             return [] if self._lost() else [Node("pto.syncall", "meet", "ALL", key=("all",))]
         event = rng.choice(self.events)
         _, after = self.meetings.setdefault(event, ("", rng.choice(self.menu.pipes)))
-        givers = [rng.choice(self.menu.pipes) for _ in range(1 if rng.random() < 0.7 else 2)]
-        out = [] if self._lost() else [signal(pipe, event) for pipe in givers]
+        posts = [rng.choice(self.menu.pipes) for _ in range(1 if rng.random() < 0.7 else 2)]
+        out = [] if self._lost() else [signal(pipe, event) for pipe in posts]
         out += [] if self._lost() else [awaiting(after, event)]
         return [*self._fence(), *out] if rng.random() < 0.5 else out
 

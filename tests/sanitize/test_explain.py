@@ -112,7 +112,7 @@ def test_one_flag_is_enough_for_two_loads(tmp_path: Path) -> None:
     text = Mini(BODIES["two sources"], tiles=AUTO)
     needed = run(text.text, tmp_path / "k.pto", explain_sync=True).synchronisation
     assert needed is not None
-    assert [e.line - text.first for e in needed.edits] == [2, 2, 3, 3]  # behind the second load, and before the store
+    assert [e.line - text.first for e in needed.edits] == [2, 2, 3, 3]  # after the second load, and before the store
 
 
 @pytest.mark.parametrize("seed", range(12))

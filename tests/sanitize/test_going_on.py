@@ -11,7 +11,7 @@ SLOTS = f"!pto.multi_tile_buf<{TILE}, count=2>"
 
 
 def test_tiles_that_overlap_only_in_this_run() -> None:
-    """EW-10 is found by what memory shows, and the instructions behind it are still looked at."""
+    """EW-10 is found by what memory shows, and the instructions after it are still looked at."""
     tiles = {"a": 0, "b": f"pto.alloc_tile addr = %at : {TILE}"}
     program = Mini(
         """

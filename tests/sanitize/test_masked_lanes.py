@@ -270,7 +270,7 @@ class Model:
         lanes = [set(self.registers[a][0]) if i in on else set() for i in range(64)]
         self.make(f"vdup %{a}, %{mask} : {V}, {M} -> {V}", lanes)
 
-    def by_turns(self) -> None:
+    def interleaved(self) -> None:
         a, b = self.pick(), self.pick()
         one, two = self.registers[a], self.registers[b]
         if self.rng.random() < 0.5:
@@ -303,7 +303,7 @@ def drawn(seed: int) -> Model:
     model.constant()
     for _ in range(rng.randrange(1, 4)):
         model.store()
-    work = [model.load] * 4 + [model.broadcast, model.unary, model.first_lane, model.by_turns, model.select]
+    work = [model.load] * 4 + [model.broadcast, model.unary, model.first_lane, model.interleaved, model.select]
     work += [model.binary] * 4
     for _ in range(rng.randrange(3, 14)):
         rng.choice(work)()

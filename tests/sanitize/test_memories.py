@@ -76,7 +76,7 @@ def test_narrowing_in_place_is_no_race() -> None:
 
 
 def test_a_race_with_an_access_that_was_overtaken() -> None:
-    """The loop loads twice before anything adds; the second addition is ordered behind both loads, the first is not."""
+    """The loop loads twice before anything adds; the second addition is ordered after both loads, the first is not."""
     lines = [
         "for 2",
         "load a x",

@@ -359,7 +359,7 @@ PAIRS = [
         "set V MTE3 0\nwait MTE3 V 0\nwait V MTE3 0\nset MTE3 V 0",
     ),
     Pair(
-        "a barrier behind what never runs",
+        "a barrier after what never runs",
         {"DEADLOCK": [{1, 2}]},
         "wait MTE2 V 0\nbarrier ALL\nset MTE2 V 0",
         "wait MTE2 V 0\nset MTE2 V 0\nbarrier ALL",

@@ -145,7 +145,7 @@ def racing(e: Exchange) -> set[int]:
             last = (kind, m, rank)
             if kind == "notify":
                 edge(last, ("wait", m, e.messages[m][1]))
-                edge(last, ("drained", m, rank))  # by the barrier behind the signal
+                edge(last, ("drained", m, rank))  # by the barrier after the signal
                 last = ("drained", m, rank)
             if kind in ("drain", "notify"):
                 for one in moving:

@@ -21,7 +21,7 @@ def test_two_registers(name: str) -> None:
 
 
 def test_a_scope_that_a_fault_has_left_open_is_over_for_the_next_block() -> None:
-    """Block 0 fails in a vector scope; in block 1 a scalar store races with the vector load behind it."""
+    """Block 0 fails in a vector scope; in block 1 a scalar store races with the vector load after it."""
     text = """
 func.func @k(%x: !pto.ptr<f32>) attributes {pto.entry, pto.kernel_kind = #pto.kernel_kind<vector>} {
   %c0 = arith.constant 0 : index

@@ -49,7 +49,7 @@ CASES = [
         {"DEADLOCK": [{7}], "XFLAG-UNMATCHED": [{2}]},
     ),
     Case(
-        "a flag of a stuck core may have had its wait behind",
+        "a flag of a stuck core may have had its wait after",
         f"{SET}\n{WAIT}\nwait MTE2 V 0",
         "fill a",
         {"DEADLOCK": [{3}]},

@@ -20,7 +20,7 @@ from .parts import Table
 
 
 def read_arguments(given: Sequence[Any]) -> list[Argument]:
-    """The arguments, texts read and nothing made yet. Raises `UsageError` for a text that stands for nothing."""
+    """The arguments, texts read and nothing made yet. Raises `UsageError` for a text that means nothing."""
     return [_read(value, position) for position, value in enumerate(given)]
 
 

@@ -183,7 +183,7 @@ def converted(program: Program, form: str, target: str | Target | None = None) -
 # `check`: everything that a target, or each of several, would refuse in a program.
 
 
-# Several targets at once: a result for each, and findings that say of which targets they are.
+# Several targets at once: a result for each, and findings that name their targets.
 
 
 T = TypeVar("T")

@@ -61,7 +61,7 @@ class Found:
             raise DiagnosticError(self.diagnostics, labels=labels(self.findings))
 
     def shown(self, *verdicts: str) -> str:
-        """What the terminal shows: the findings with their lines, and a verdict in each line behind them."""
+        """What the terminal shows: the findings with their lines, and a verdict in each line after them."""
         found = [text_of(self.diagnostics, labels=labels(self.findings))] if self.diagnostics else []
         return "\n".join((*found, *verdicts))
 
@@ -82,7 +82,7 @@ def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:
 
 
 def labels(found: ByTarget) -> dict[Diagnostic, str]:
-    """What tells of which target a finding is: nothing where there is only one."""
+    """What tells the target of a finding: nothing where there is only one."""
     if len(found) < 2:
         return {}
     return {diagnostic: "on " + ", ".join(targets) for diagnostic, targets in merged(found).items()}

@@ -233,7 +233,7 @@ def named(name: str) -> Instr | None:
 
 
 def _facts(instr: Instr) -> dict[str, str]:
-    """What there is to say in a word, with the documents to read behind the source."""
+    """What there is to say in a word, with the documents to read after the source."""
     found = {}
     for word, text in facts(instr).items():
         found[word] = text

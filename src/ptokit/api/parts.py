@@ -127,7 +127,7 @@ PAGES: dict[str, str] = {
 
 
 def pages_of(source: str) -> list[str]:
-    """The documents behind a source, each once; none for pages that the source itself names."""
+    """The documents of a source, each once; none for pages that the source itself names."""
     return list(dict.fromkeys(page for word, page in PAGES.items() if word in source))
 
 

@@ -234,7 +234,7 @@ def _apart(types: str) -> list[str]:
     return [type.strip().strip("()") for type in out]
 
 
-# `explain`: what is behind a rule id.
+# `explain`: what a rule id means.
 
 
 _SCOPES = {
@@ -254,7 +254,7 @@ class RulePage:
     """The page of a rule.
 
     ``what`` must hold on the ``targets``; ``about``: who states it; ``used_by``: names of instructions; ``said_by``:
-    rules that say the same; ``evidence``: what stands behind it; ``source``: where it is from; ``decision``: the
+    rules that say the same; ``evidence``: what it rests on; ``source``: where it is from; ``decision``: the
     reading chosen where sources leave it open. ``accepted``, ``refused``: programs for the target ``shown_for``;
     ``said``: what is said of the refused one, where the page is asked for by its id; ``reported_as``: rules that
     findings name instead.

@@ -25,11 +25,11 @@ from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 SIZE = 128
 """What a scalar is that decides the size of a view."""
 
-TURNS = 4
+ITERATIONS = 4
 """What a scalar is that decides how often a loop runs."""
 
 ELEMENTS = 4096
-"""Length of an array of which no view is made."""
+"""Length of an array that no view is made of."""
 
 _ARRAYS = (Ptr, MemRef, TensorView, PartitionView)
 _DEEP = 8  # calls within calls that are followed for what sizes depend on
@@ -40,7 +40,7 @@ _LARGEST = 1 << 30  # elements: what sizes that are not known can add up to
 def derive(module: Module, entry: Function, blocks: int = 1, seed: int = 0, number: int = 0) -> list[str]:
     """One argument for each parameter of `entry`, in the grammar of ``--arg``.
 
-    ``seed`` is that of random arrays; ``number`` is what integers are of which nothing is known: those in tables, and
+    ``seed`` is that of random arrays; ``number`` is what integers are that nothing is known of: those in tables, and
     scalars that decide no size.
     """
     module = with_function(module, entry)
@@ -98,7 +98,7 @@ def _numbers(module: Module, entry: Function, blocks: int, otherwise: int) -> di
         if query is not None:
             numbers[param] = greatest[query]
         else:
-            numbers[param] = SIZE if param in uses.sizes else TURNS if param in uses.iterations else otherwise
+            numbers[param] = SIZE if param in uses.sizes else ITERATIONS if param in uses.iterations else otherwise
     for param, least in _Reach(module, entry, numbers, blocks).least().items():
         numbers[param] = max(numbers[param], least)
     return numbers
@@ -123,9 +123,9 @@ class _Uses:
                 self._function(module, called, depth + 1)
             self._note(self.iterations, [induction.upper for induction in control_of(op).inductions(op)])
             if op.name.startswith("arith."):
-                behind = frozenset().union(*(self._from.get(v, frozenset()) for v in op.values))
+                sources = frozenset().union(*(self._from.get(v, frozenset()) for v in op.values))
                 for result in op.results:
-                    self._from[result] = behind
+                    self._from[result] = sources
 
     def _note(self, into: set[Value], values: Sequence[Value]) -> None:
         for value in values:
@@ -154,7 +154,7 @@ class _Reach:
                 self._touch(p, 0, dims, [SIZE if n == DYNAMIC else n for n in seen.strides_of(dims)])
 
     def walk(self) -> None:
-        """Go through the text once, loops at their last turn."""
+        """Go through the text once, loops at their last iteration."""
         assert self.entry.body is not None
         self._region(self.entry.body)
 

@@ -53,7 +53,7 @@ class ArgumentSyntaxError(ValueError):
 
 
 def parse_number(text: str) -> int | float | bool | None:
-    """The number `text` stands for: decimal, hexadecimal, float, ``true`` or ``false``; None if it is none."""
+    """The number that `text` says: decimal, hexadecimal, float, ``true`` or ``false``; None if it is none."""
     if text in ("true", "false"):
         return text == "true"
     sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
@@ -281,7 +281,7 @@ def _create(path: str, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
         raise DiagnosticError(Diagnostic(ARGUMENT_FILE.id, Severity.ERROR, message, Location(path))) from None
 
 
-# The grammar of ``--arg``: what a kernel argument that is written as text stands for.
+# The grammar of ``--arg``: what a kernel argument means that is written as text.
 
 
 Value = Any  # np.ndarray, int, float, bool, Query, RankQuery, Peer or Each

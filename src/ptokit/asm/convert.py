@@ -225,7 +225,7 @@ class _Layout:
         self.out.append(" ".join([indent + text, *line.trailing]))
 
     def _between(self, gap: Gap, depth: int) -> None:
-        """Write comments and blank lines, but no blank line behind an opening brace."""
+        """Write comments and blank lines, but no blank line after an opening brace."""
         opened = self.line.tokens[-1:] in (["{"], [])
         for item in gap.lines:
             if item is not BLANK:

@@ -332,7 +332,7 @@ class Result:
     """How a case went.
 
     ``rules`` are the ids of the errors and warnings that were reported, sorted; ``findings`` the findings themselves,
-    as JSON. ``digest`` stands for what the kernel left in its arguments. The others say what it took, and where.
+    as JSON. ``digest`` is that of what the kernel left in its arguments. The others say what it took, and where.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""What a campaign is to do, as TOML, and the cases it stands for.
+"""What a campaign is to do, as TOML, and the cases that follow from it.
 
 name = "nightly"
 programs = ["kernels/**/*.pto"]        # paths and patterns, from the folder of the file; also kernels.py:name

@@ -118,7 +118,7 @@ FIXED_FILE = define(
 # Files that the command line writes, whole or not at all, arrays among them.
 
 
-# Results: the arrays a run leaves behind, as .npy files.
+# Results: the arrays a run leaves, as .npy files.
 
 
 def check_directory(directory: Path, names: Sequence[str] = ()) -> None:

@@ -87,7 +87,7 @@ def _refuse(old: Rewritten) -> None:
 
 _WRAPPED = re.compile(r"\s*!?(?:pto\.)?tile_buf\s*<(.*)>\s*\Z", re.DOTALL)
 _PLACE = re.compile(r"\s*\(?\s*(\d{1,12})\s*,\s*(\d{1,12})\s*\)?\s*\Z", re.ASCII)
-_NAME = "TYPE"  # stands for a file name in findings
+_NAME = "TYPE"  # in place of a file name in findings
 _FATAL = ("TILE-01", "TILE-07")  # nothing to draw
 
 

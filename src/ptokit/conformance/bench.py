@@ -283,7 +283,7 @@ def _reshape(bench: Bench) -> Tile:
 
 
 def _subview(bench: Bench) -> Tile:
-    """The bytes behind the base address of the view, in the type of dst."""
+    """The bytes after the base address of the view, in the type of dst."""
     src, dst = bench.tiles["src"], bench.case.tiles["dst"]
     start = int(offset_map(src.spec)[bench.case.args["row"], bench.case.args["col"]]) * src.spec.dtype.size
     data = np.zeros(dst.nbytes, np.uint8)
@@ -304,7 +304,7 @@ def _in_tile(spec: TileSpec, index: int) -> tuple[int, int] | None:
 
 
 def _place(spec: TileSpec, top: Counter[TileType], target: Target) -> Any:
-    """A legal address behind the tiles placed so far; unknown if the buffer is full."""
+    """A legal address after the tiles placed so far; unknown if the buffer is full."""
     address = top[spec.loc]
     top[spec.loc] += -(-spec.nbytes // ALIGNMENT) * ALIGNMENT
     return address if address + spec.nbytes <= target.capacity.get(spec.loc, 0) else UNKNOWN

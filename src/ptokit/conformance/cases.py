@@ -4,7 +4,7 @@ The generators are NumPy's, so the same numbers come out everywhere: ``numpy.ran
 f16 and bf16 rounds to nearest even.
 
 A folder holds ``manifest.json``, whose ``cases`` list one case each, and ``data.npz`` with one uint8 array ``blob``. A
-reference ``[offset, nbytes]`` stands for bytes of the blob.
+reference ``[offset, nbytes]`` means bytes of the blob.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ Tolerance = Steps | Distance | Bounds
 
 
 def tolerance(entry: Mapping[str, float]) -> Tolerance:
-    """The tolerance that an object of a manifest stands for. Raises `ValueError`."""
+    """The tolerance that an object of a manifest says. Raises `ValueError`."""
     if all(isinstance(v, (int, float)) and not isinstance(v, bool) and v >= 0 for v in entry.values()):
         if set(entry) == {"ulp"}:
             return Steps(entry["ulp"])
@@ -167,7 +167,7 @@ class Ran:
         return self.before != self.after
 
     def check_kept(self, changed: np.ndarray, allowed: int = 0) -> str:
-        """What is wrong with elements that should have kept their value, of which so many may have changed."""
+        """What is wrong with elements that should have kept their value; so many of them may have changed."""
         if np.count_nonzero(changed) <= allowed:
             return ""
         at = int(np.flatnonzero(changed)[0])

@@ -111,7 +111,7 @@ class KernelWarning(UserWarning):
 class DiagnosticError(Exception):
     """Input that ptokit refuses. ``diagnostics`` holds every finding, errors and others.
 
-    ``labels``: what stands behind the rule of some, where they are of several targets.
+    ``labels``: what follows the rule of some, where they are of several targets.
     """
 
     __module__ = "ptokit"  # where users have it from: Python's tracebacks name it so

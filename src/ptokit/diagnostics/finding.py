@@ -93,7 +93,7 @@ def _read_lines(file: str, time: int, size: int) -> list[str]:
 
 
 def end_column(at: Location) -> int:
-    """The column behind the last character of a place, in its line; 0 where the place is a whole file."""
+    """The column after the last character of a place, in its line; 0 where the place is a whole file."""
     if not at.line:
         return 0
     start = max(at.column, 1)

@@ -6,13 +6,13 @@
         "{dst} has {dst.vc} valid columns of {dst.dtype}; a5 reads a wrong mask beyond 256",
     )
 
-A condition is text, and behind it stands the message. Names are those of operands and attributes of the instruction, of
+A condition is text, and after it stands the message. Names are those of operands and attributes of the instruction, of
 the fields of its site (``instr``, ``target``; ``o`` is the site itself), of `WORDS` (`isa.checks.compiling`), and of
 the module of the rule. It is Python, compiled when the first site asks (`isa.checks.compiling`):
 
 - What only the run knows breaks nothing: ``dst.vc <= 256`` becomes ``dst.vc > 256``, which is false of unknown sizes.
 - A condition about an operand that is absent, or that the instruction does not have, holds.
-- Behind ``if`` stands what must be known to be so. ``for t in data`` asks the same of several tiles: ``data`` are
+- After ``if`` stands what must be known to be so. ``for t in data`` asks the same of several tiles: ``data`` are
   destinations and sources, ``sources`` the latter, ``tiles`` also scratch; ``for t in (src0, src1)`` names them.
 - ``lanes = 256 // src.dtype.size`` before a condition names an expression for those that follow, and their messages;
   ``if known(src.vc)`` is what must be known to be so for all that follow, functions too, up to the next such line.
@@ -63,7 +63,7 @@ class Need:
     message: str = ""
     hint: str = ""
     doubt: str = ""
-    where: tuple[tuple[str, str], ...] = ()  # what further names stand for, which the rule states before
+    where: tuple[tuple[str, str], ...] = ()  # what further names mean, which the rule states before
     asked: str = ""  # what it states before that must be known, too
 
 
@@ -308,7 +308,7 @@ def rule(id: str, example: str = "", *, what: str = "", **fields: Any) -> RuleDe
 
     The first paragraph of the function's docstring is the sentence that must hold. A second one says why, and one that
     begins with "Decision:" which reading was chosen. A function that serves several rules, or is made by another, is
-    given with the sentence: ``rule("EW-06", what="...")(in_types)``. Where the condition is text, it stands behind the
+    given with the sentence: ``rule("EW-06", what="...")(in_types)``. Where the condition is text, it follows the
     sentence (`ptokit.diagnostics.rules`).
     """
 

@@ -136,7 +136,7 @@ class AddressMap:
 
 
 def elide(count: int, room: int, keep: int | None = None) -> list[int | None]:
-    """At most `room` of the numbers below `count`: the first ones, `keep`, and the last; None stands for a gap."""
+    """At most `room` of the numbers below `count`: the first ones, `keep`, and the last; None is a gap."""
     if count <= room:
         return list(range(count))
     shown = set(range(max(1, room - (2 if keep is None else 4)))) | {count - 1}
@@ -260,7 +260,7 @@ def _fitted(map: AddressMap, top: int, height: int, left: int, breadth: int, mos
 
 
 def elements(map: AddressMap, rows: Shown, cols: Shown) -> list[Line]:
-    """A grid of element offsets; None in `rows` and `cols` stands for those left out."""
+    """A grid of element offsets; None in `rows` and `cols` is where some are left out."""
     known_rows, known_cols = [r for r in rows if r is not None], [c for c in cols if c is not None]
     digits = max(len(str(map.offset(r, c))) for r in (known_rows[0], known_rows[-1]) for c in known_cols)
     digits = max(digits, *(len(str(map.offset(r, known_cols[-1]))) for r in known_rows), len(str(known_cols[-1])))

@@ -8,7 +8,7 @@ from .core import Block
 
 
 def ordered(region: Block) -> list[Block]:
-    """The blocks of a region, each behind all that dominate it; those that nothing leads to come last."""
+    """The blocks of a region, each after all that dominate it; those that nothing leads to come last."""
     if not region.more:
         return [region]
     blocks = region.blocks

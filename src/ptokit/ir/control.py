@@ -462,7 +462,7 @@ def called_from(module: Module, entry: Function, *, threads: bool = True) -> lis
     return found
 
 
-def givers(ops: Iterable[Op], more: Iterable[Edge] = ()) -> dict[Value, list[Value]]:
+def sources(ops: Iterable[Op], more: Iterable[Edge] = ()) -> dict[Value, list[Value]]:
     """By argument of a block or result of an operation: the values that it may be, as edges hand them over."""
     found: dict[Value, list[Value]] = {}
     for edge in chain(chain.from_iterable(map(edges, ops)), more):

@@ -150,7 +150,7 @@ class Facts:
         """The integer a value is known to be, or `UNKNOWN`."""
         return self.constants.get(value, UNKNOWN) if value is not None else UNKNOWN
 
-    def behind_casts(self, value: Value | None) -> Size:
+    def through_casts(self, value: Value | None) -> Size:
         """`size` of a value or of what casts made it from."""
         while value is not None and isinstance(value.owner, Op) and _is_resized(value.owner):
             value = value.owner.get("in")
@@ -226,7 +226,7 @@ class Facts:
                 self._sections.update((inner, kind) for region in op.regions for inner in region.walk())
 
     def _opaque(self, value: Value) -> None:
-        """A value of which only the type is known."""
+        """A value with a known type only."""
         match value.type:
             case Scalar():
                 pass

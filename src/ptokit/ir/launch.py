@@ -317,7 +317,7 @@ class Each:
 class Peer:
     """The array that another rank has as the argument ``name``: of the rank ``rank`` further on, or of rank ``rank``.
 
-    Behind the last rank comes the first.
+    After the last rank comes the first.
     """
 
     name: str

@@ -123,7 +123,7 @@ _rule(
 )
 _rule(
     "PI-7",
-    "Each tpop has its tfree behind it in the same block, after the last use of the tile.",
+    "Each tpop has its tfree after it in the same block, after the last use of the tile.",
     "    // ptokit check"
     + _with_words(
         "%b = pto.reserve",

@@ -166,7 +166,7 @@ RULE = define(
     "VEC-A3-01",
     "Vector registers and predicates are of a5; the vector unit of a2a3 works on UB itself.",
     targets=("a2a3",),
-    source="library headers for a2a3, none of which has a register; micro instruction reference, for a5 only",
+    source="library headers for a2a3, without a register; micro instruction reference, for a5 only",
     decision="A manual calls these operations emulated on a2a3, where nothing emulates them. The cpu target runs them.",
     example="""
         pto.vecscope {

@@ -2,7 +2,7 @@
 
 It is JSON: tables of files, types, values, blocks, operations, parts and functions, which name each other by number,
 so that no depth of regions nests it. The same module gives the same string in every process. `Module.written` stays
-behind, since it reads the text of the file.
+after, since it reads the text of the file.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ class RepeatedSites:
         self._values: dict[Value, tuple[int, Hashable]] = {}
 
     def key(self, op: Op, instr: Instr, facts: Facts) -> tuple[Any, ...] | None:
-        """Equal for operations of which every rule says the same, whatever their operands are called.
+        """Equal for operations that every rule says the same of, whatever their operands are called.
 
         Of where tiles lie, it has the addresses and which operands start at the same place. None if that is not known.
         """

@@ -247,8 +247,8 @@ class _Checker:
     def kinds(self, op: Op, site: Site, lowered: bool) -> tuple[bool, bool]:
         """Report operands that are not what the instruction takes, which its rules could not look at.
 
-        Returns if there is one, and if there are memrefs of which nothing is known. A memref in place of a tile is a
-        lowered tile, of which few rules speak (assembly 13, "Bypass").
+        Returns if there is one, and if there are memrefs that nothing is known of. A memref in place of a tile is a
+        lowered tile, which few rules speak of (assembly 13, "Bypass").
         """
         wrong = opaque = False
         for operand in (*site.instr.operands, *site.instr.produces):

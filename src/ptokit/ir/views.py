@@ -130,7 +130,7 @@ def set_validshape(op: Op, facts: Facts) -> Breaches:
     if not isinstance(origin, Op) or origin.name not in ("pto.alloc_tile", "pto.declare_tile"):
         yield Breach("VS-2", f"{tile.shown} is not allocated in this function", value=tile)
     for key, limit in (("valid_row", spec.rows), ("valid_col", spec.cols)):
-        size = facts.behind_casts(op.get(key))
+        size = facts.through_casts(op.get(key))
         if size < 0 or size > limit:
             yield Breach("VS-3", f"{key} = {size} is outside 0..{limit}", value=tile)
 
@@ -180,7 +180,7 @@ def subset(op: Op, facts: Facts) -> Breaches:
     spec = op["source"].type
     if not isinstance(spec, TileSpec) or not spec.boxed:
         return
-    sizes, offsets = op.attrs.get("sizes", []), [facts.behind_casts(v) for v in op.group("offsets")]
+    sizes, offsets = op.attrs.get("sizes", []), [facts.through_casts(v) for v in op.group("offsets")]
     for axis, (size, offset, box) in enumerate(zip(sizes, offsets, spec.box)):
         if size <= 0 or size % box:
             yield Breach("SS-1", f"size {size} of dimension {axis} is not a positive multiple of the box, {box}")
@@ -291,7 +291,7 @@ def subview(op: Op, facts: Facts) -> Breaches:
     if len(sizes) != 2 or len(offsets) != 2:
         yield Breach("SV-1", f"two offsets and two sizes, not {len(offsets)} and {len(sizes)}")
         return
-    starts = [facts.behind_casts(v) for v in offsets]
+    starts = [facts.through_casts(v) for v in offsets]
     if min(sizes) <= 0 or starts[0] < 0 or starts[1] < 0:
         yield Breach("SV-1", f"sizes {sizes[0]}x{sizes[1]} at ({starts[0]}, {starts[1]})")
         return
@@ -313,7 +313,7 @@ def _valid(op: Op, facts: Facts, spec: TileSpec) -> Breaches:
     for name, value, stated, size in zip(
         ("rows", "columns"), given, (spec.valid_row, spec.valid_col), (spec.rows, spec.cols)
     ):
-        wanted = facts.behind_casts(value)
+        wanted = facts.through_casts(value)
         if value is None and not 0 <= stated <= size:
             yield Breach(
                 "SV-2", f"the type leaves the valid {name} open, and no values give them", "add valid [%n, %m]"

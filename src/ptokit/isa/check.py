@@ -39,7 +39,7 @@ class Broken(NamedTuple):
 def broken_rules(site: Site, *, text: bool = True, lowered: bool = False, covered: bool = False) -> Iterator[Broken]:
     """The rules of `site` that are broken as far as its operands are known.
 
-    ``text`` is False for calls that no `.pto` text stands for: the reference assembler's rules do not bind them. Nor do
+    ``text`` is False for calls that are no `.pto` text: the reference assembler's rules do not bind them. Nor do
     most of them if operands are ``lowered``; of tiles that are memrefs, no other rule speaks. ``covered``: also those
     that another broken rule covers. A warning covers no error.
     """

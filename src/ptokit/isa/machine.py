@@ -3,7 +3,7 @@
 Every array has a leading axis: the blocks that run together, or 1 where all of them have the same value. Scalars are
 Python numbers where all blocks agree and arrays of shape (blocks, 1, 1) where they do not. Arrays that are read must
 not be modified, and an array handed to ``write`` belongs to the tile afterwards. Read every source before calling
-``out`` or ``write``: a tile may stand for a value it has not stored yet, and gives it up when it is overwritten.
+``out`` or ``write``: a tile may hold a value that is not stored yet, and gives it up when it is overwritten.
 
 Values are there at once: what is transferred, and when it may be touched, is for the sanitizer to tell.
 """
@@ -44,7 +44,7 @@ class TileOperand(Protocol):
         """Values of the valid region, exactly converted to a wider float dtype (cached)."""
 
     def out(self, rows: int | None = None, cols: int | None = None) -> np.ndarray | None:
-        """A writable array for the region, all of which the caller overwrites; None if storage has boxes."""
+        """A writable array for the region, which the caller overwrites as a whole; None if storage has boxes."""
 
     def write(self, values: np.ndarray, rows: int | None = None, cols: int | None = None) -> None:
         """Set the region to `values` (broadcast over blocks if its first axis is 1)."""
@@ -149,10 +149,10 @@ class Machine(Protocol):
     registers: dict[str, Any]  # what configuration instructions have set since the start of the kernel
 
     def copy(self, dst: Any, first: int, src: Any, axes: Sequence[Axis], nbytes: int) -> None:
-        """Move rows of `nbytes` bytes from pointer `src` to `first` bytes behind `dst`, lower blocks first."""
+        """Move rows of `nbytes` bytes from pointer `src` to `first` bytes after `dst`, lower blocks first."""
 
     def fill(self, dst: Any, first: int, axes: Sequence[Axis], unit: bytes, nbytes: int) -> None:
-        """Fill `nbytes` bytes from `first` bytes behind the start of each row with an element over and over."""
+        """Fill `nbytes` bytes from `first` bytes after the start of each row with an element over and over."""
 
     def cast(self, value: Any, dtype: DType, space: str) -> Any:
         """A byte address, or a pointer, as a pointer to elements of `dtype`; "l0a scales" names the scales of L0A."""
@@ -160,7 +160,7 @@ class Machine(Protocol):
     def fetch(
         self, src: Any, first: int, axes: Sequence[Row], nbytes: int, *, needed: tuple[Sequence[Row], int] | None = None
     ) -> np.ndarray:
-        """Rows of `nbytes` bytes from `first` bytes behind `src`: uint8 (blocks or 1, counts.., nbytes).
+        """Rows of `nbytes` bytes from `first` bytes after `src`: uint8 (blocks or 1, counts.., nbytes).
 
         ``axes``: count and stride, the outermost first. ``needed``: axes and bytes of what results depend on, where
         whole blocks are moved.
@@ -176,7 +176,7 @@ class Machine(Protocol):
         combine: Combine | None = None,
         sub: int = 0,
     ) -> None:
-        """Write rows of values (blocks or 1, counts.., elements) from `first` bytes behind `dst`, lower blocks first.
+        """Write rows of values (blocks or 1, counts.., elements) from `first` bytes after `dst`, lower blocks first.
 
         ``combine``: with what is there; ``sub``: the vector core of a cluster whose buffer is meant.
         """
@@ -207,7 +207,7 @@ class Machine(Protocol):
         alignment: int,
         offset: Any = None,
     ) -> np.ndarray:
-        """Elements of `width` bytes at `places` (blocks or 1, n), bytes behind pointer + offset elements.
+        """Elements of `width` bytes at `places` (blocks or 1, n), bytes after pointer + offset elements.
 
         As uint8 (blocks, n, width); zeros where ``keep`` is false, whose places are not looked at.
         """

@@ -1,6 +1,6 @@
 """The modules that define instructions, in order, each with all names of these. Made by tools/modules.py.
 
-A module also has the names of other instructions that stand for one of its own in some texts.
+A module also has the names of other instructions that mean one of its own in some texts.
 """
 
 # ruff: noqa: E501

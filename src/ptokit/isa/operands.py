@@ -63,12 +63,12 @@ class Passing(StrEnum):
 class OperandForm:
     """How text writes an operand, where the instruction has no grammar of its own."""
 
-    offset: bool = False  # from the pointer before it: in brackets behind that
+    offset: bool = False  # from the pointer before it: in brackets after that
     listed: bool = False  # of an offset: with its type
-    group: str = ""  # in parentheses behind this word: ``nburst(...)``
+    group: str = ""  # in parentheses after this word: ``nburst(...)``
     implied: bool = False  # of a number: without its type
-    word: str = ""  # behind this word and the types of ``ins``, with its own type; older texts list it
-    absent: str = ""  # the word behind the operands of ``ins`` that says it is not there
+    word: str = ""  # after this word and the types of ``ins``, with its own type; older texts list it
+    absent: str = ""  # the word after the operands of ``ins`` that says it is not there
 
 
 FIRST_SOURCE = "*"
@@ -90,7 +90,7 @@ class Operand:
     optional: bool = False
     variadic: int = 0  # a list of values, in groups of so many
     type: str = ""
-    also: tuple[Kind, ...] = ()  # further kinds; a view may stand for a pointer in lowered texts, which have memrefs
+    also: tuple[Kind, ...] = ()  # further kinds; lowered texts have memrefs, views in place of pointers
     like: str = ""  # of a result whose type is not written, or a scratch tile that a statement omits: what has its type
     agreed: bool = False  # blocks that run together need the same value
     passing: Passing = Passing.PLAIN
@@ -163,7 +163,7 @@ def in_text(operand: Operand, **form: Any) -> Operand:
 
 
 def agreed(operand: Operand) -> Operand:
-    """The operand, of which blocks that run together need the same value."""
+    """The operand, whose value is the same in blocks that run together."""
     return replace(operand, agreed=True)
 
 
@@ -223,7 +223,7 @@ class Attr:
     means: tuple[str, ...] = ()  # what each of `words` does, for the instruction's page
     older: str = ""  # the key in older texts
     long: bool = False  # of an integer: it has 64 bits in text
-    beside: bool = False  # a string behind the types of ``ins``; older texts have it in the dictionary
+    beside: bool = False  # a string after the types of ``ins``; older texts have it in the dictionary
     optional: bool = False  # may be left out, though it has no default
     required: bool = False  # without it the instruction means nothing
     register: str = ""  # the operand that gives the value where only a run knows it
@@ -231,7 +231,7 @@ class Attr:
     members: type[IntEnum] | None = None  # of an integer: what Python calls its values
 
     def parse(self, text: str) -> Any:
-        """The value an attribute spelling stands for. Raises `KeyError` or `ValueError`."""
+        """The value of an attribute's spelling. Raises `KeyError` or `ValueError`."""
         if issubclass(self.kind, Enum):
             return self.kind.from_text(text)  # type: ignore[attr-defined]
         if self.kind is bool:

@@ -55,15 +55,15 @@ def of_wraps(o: Site) -> str | None:
     return "dst" if o.target.is_a(A2A3) and narrows and o.sat_mode is not SaturationMode.ON else None
 
 
-def of_turns(o: Site) -> str | None:
+def of_transposes(o: Site) -> str | None:
     """Transposing on a2a3; of tiles whose rows are no whole blocks, any will do."""
     s, d = o.src, o.dst
     if not o.target.is_a(A2A3) or not isinstance(s, TileInfo) or not isinstance(d, TileInfo):
         return None
-    return "src" if a2a3_turns_blocks(s, d) else ""
+    return "src" if a2a3_transposes_blocks(s, d) else ""
 
 
-def a2a3_turns_blocks(s: TileInfo, d: TileInfo) -> bool:
+def a2a3_transposes_blocks(s: TileInfo, d: TileInfo) -> bool:
     """True if a2a3 transposes whole blocks, for which it uses a scratch tile of the source's size."""
     return d.cols % (32 if s.dtype.size == 1 else 16) == 0 and s.cols % s.c0 == 0 and s.cols // s.c0 <= 255
 

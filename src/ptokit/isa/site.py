@@ -115,7 +115,7 @@ class ViewInfo:
     layout: Layout | None = None  # None: not stated and not inferable yet
     data: Any = None
     dims: tuple[int, ...] | None = None  # of its type, as written; None where there is none
-    whole: bool = False  # a tensor_view, of which nothing has been cut out
+    whole: bool = False  # a tensor_view that nothing has been cut out of
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ class Surroundings:
 
 
 MARK = "\0"
-"""Stands before, between and behind the name of an operand and what is shown of it, in messages of rules."""
+"""Stands before, between and after the name of an operand and what is shown of it, in messages of rules."""
 
 
 def without_marks(message: str) -> tuple[str, tuple[str, ...]]:
@@ -268,7 +268,7 @@ class Site:
     operands: Mapping[str, Info | None]
     attrs: Mapping[str, Any] = field(default_factory=dict)
     extended: bool = False  # the cpu target runs device-only types
-    text: bool = False  # written as `.pto`, where i64 stands for any 64-bit integer
+    text: bool = False  # written as `.pto`, where i64 is any 64-bit integer
     core: str = ""  # "vector" or "cube" where the text says for which core it is
     around: Surroundings | None = None  # for instructions with rules that look there
     registers: Mapping[str, Any] | None = None  # what the machine's hold, where a run asks for a meaning that needs it

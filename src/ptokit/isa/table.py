@@ -67,7 +67,7 @@ class TextForm:
     """How text writes an instruction.
 
     ``syntax``: ``dps`` is ``ins(..) outs(..) {attrs}``, ``dps-attrs-in`` has the attributes inside ``ins``,
-    ``dps-comma`` too but behind a comma and only with one destination, ``dps-typed`` writes each operand with its type,
+    ``dps-comma`` too but after a comma and only with one destination, ``dps-typed`` writes each operand with its type,
     ``dps-either`` has its first two in either order; ``micro`` lists operands, words and types, ``generic`` is the
     generic form, ``generic-results`` with as many results as the text has, ``form`` that of the ``grammar``.
     """
@@ -76,7 +76,7 @@ class TextForm:
     grammar: tuple[str, ...] = ()  # written forms in the notation of `ptokit.asm.forms.operands`; the first is printed
     choices: tuple[str, ...] = ()  # which operands go together, as lists of names, where not any optional ones do
     orders: Mapping[str, str] = field(default_factory=dict)  # by form, names of operands; ``->`` stands before ``outs``
-    carried: tuple[Operand | Attr, ...] = ()  # of level 2, ``key = value`` behind ``outs`` and results: not run
+    carried: tuple[Operand | Attr, ...] = ()  # of level 2, ``key = value`` after ``outs`` and results: not run
     spellings: tuple[str, ...] = ()  # further text names that are read
     newest: str = ""  # the name that level 2 prints, where the reference has renamed the operation
     misfits: Mapping[str, str] = field(
@@ -96,7 +96,7 @@ class TextForm:
 
     @property
     def trailing(self) -> tuple[Operand | Attr, ...]:
-        """What may stand behind ``outs`` as ``key = value``."""
+        """What may follow ``outs`` as ``key = value``."""
         return tuple(entry for entry in self.carried if entry is not TENSOR)
 
 

@@ -119,7 +119,7 @@ def else_() -> NoReturn:
     raise refusal(
         rules.CONTROL,
         "pto.else_ does not follow a pto.if_ directly",
-        hint="write: with pto.if_(condition): … and with pto.else_(): … behind it, or plain if and else",
+        hint="write: with pto.if_(condition): … and with pto.else_(): … after it, or plain if and else",
     )
 
 

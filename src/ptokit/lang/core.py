@@ -1,6 +1,6 @@
 """`Core`: instructions executed one by one as they are called, for notebooks and experiments.
 
-Tiles, tensors and instructions of the front end are the same as in a kernel; here every value holds what it stands for
+Tiles, tensors and instructions of the front end are the same as in a kernel; here every value holds its contents
 (`core_held`), so they work on data directly.
 """
 
@@ -178,7 +178,7 @@ class CoreTile(Tile):
         printer.text(repr(self) if cycle else str(self))
 
 
-# The eager session behind `Core`: a trace that executes each operation at once instead of recording it.
+# The eager session of `Core`: a trace that executes each operation at once instead of recording it.
 
 
 class Session(Trace):
@@ -202,7 +202,7 @@ class Session(Trace):
         return Held(type, name, op, op.location, name, session=self)
 
     def take(self, op: Op) -> None:
-        """Execute an operation; its results hold what they stand for. Raises `DiagnosticError`."""
+        """Execute an operation; its results hold their contents. Raises `DiagnosticError`."""
         if self.single.chunk.observer is not None:
             self.single.chunk.nest.loops = loops_around()
         execute(self, op)

@@ -69,7 +69,7 @@ class Session(Protocol):
 
 
 def execute(session: Session, op: Op) -> None:
-    """Check and execute `op`; its results then hold what they stand for. Raises `DiagnosticError`."""
+    """Check and execute `op`; its results then hold their contents. Raises `DiagnosticError`."""
     single = session.single
     found = Diagnostics()
     for breach in CHECKS[op.name](op, _KNOWN) if op.name in CHECKS else ():

@@ -24,7 +24,7 @@ from .rules import refusal
 # Values of an eager session, and numbers that compute as the kernel's own numbers.
 
 
-# Values of an eager session: they carry what they stand for.
+# Values of an eager session: they carry their contents.
 
 
 class Held(Value):
@@ -55,7 +55,7 @@ class Held(Value):
 
 
 def held(value: Any) -> Any:
-    """What a value of a session stands for; lists become tuples, None stays None."""
+    """The contents of a value of a session; lists become tuples, None stays None."""
     if isinstance(value, list):
         return tuple(held(item) for item in value)
     return value.held if isinstance(value, Held) else None

@@ -176,7 +176,7 @@ def _refused(rule: str, message: str, *, hint: str | None = None) -> DiagnosticE
 
 
 def TSYNC(*events: Any, op: Any = None) -> None:
-    """Wait for the instructions behind the given events, or those that wrote the given tiles and views.
+    """Wait for the instructions of the given events, or those that wrote the given tiles and views.
 
     ``TSYNC(op="TLOAD")`` is the library's ``TSYNC<Op>()``: a barrier on the pipe of an operation. Without anything to
     wait for it orders nothing (TSYNC-EMPTY). Raises `DiagnosticError` (LANG-SYNC, TSYNC-A5-01).

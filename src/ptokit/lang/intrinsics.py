@@ -241,7 +241,7 @@ def signature(instr: Instr) -> inspect.Signature:
     rest = inspect.Parameter.VAR_POSITIONAL
     parameters: list[inspect.Parameter] = []
     for operand in instr.operands:
-        # Python allows no required parameter behind an optional one, so those are shown as optional too.
+        # Python allows no required parameter after an optional one, so those are shown as optional too.
         optional = operand.optional or any(p.default is None for p in parameters)
         last = operand.variadic and operand is instr.operands[-1]
         default = None if optional and not last else inspect.Parameter.empty

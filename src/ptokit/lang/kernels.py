@@ -143,7 +143,7 @@ class Kernel(Generic[P]):
 
         Launches return a list of `ptokit.watch.Seen`: what the chosen tiles, views and registers hold after each
         instruction that writes them (``acc``), after the instructions in a line (``acc@31``), or what the instructions
-        in a line write (``@31``). ``:block=0,i=3`` behind it: only in that block, and for that value of a loop
+        in a line write (``@31``). ``:block=0,i=3`` after it: only in that block, and for that value of a loop
         variable. Without any choice: all that is written. Raises `DiagnosticError` (LANG-WATCH).
         """
         return Watcher(self, selections(chosen))

@@ -2,7 +2,7 @@
 
 Python executes the function itself, so that `breakpoint`, `print` and exceptions work as anywhere; every instruction is
 executed at once, by the same semantics and on the same memory as in a compiled run. Cores that wait for each other are
-threads, of which one runs at a time, in the order in which a compiled run advances them.
+threads, one running at a time, in the order in which a compiled run advances them.
 """
 
 from __future__ import annotations

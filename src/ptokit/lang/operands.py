@@ -240,7 +240,7 @@ def _kind_hint(instr: Instr, operand: Operand, arg: Any) -> str | None:
     if operand.kind is Kind.VIEW and isinstance(arg, Tile | Pointer | np.ndarray):
         return "describe global memory with pto.GlobalTensor(ptr, shape); destinations come first in a call"
     if isinstance(arg, RecordEvent):
-        return "events stand behind the operands"
+        return "events follow the operands"
     return None
 
 

@@ -94,7 +94,7 @@ _CODES: dict[tuple[int, int], Any] = {
 
 
 class _Tensor(ctypes.Structure):
-    """What both forms of the record have: where the elements are, and of which type."""
+    """What both forms of the record have: where the elements are, and their type."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),
@@ -427,7 +427,7 @@ class Parameters:
         return self.kinds[name] is Static
 
     def undetermined(self) -> list[str]:
-        """Names of the parameters of which only an argument tells the type."""
+        """Names of the parameters whose type only an argument tells."""
         return [name for name, kind in self.kinds.items() if kind is None or kind is Static]
 
 

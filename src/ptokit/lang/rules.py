@@ -198,7 +198,7 @@ VIEW = _rule(
 SYNC = _rule(
     "LANG-SYNC",
     "TSYNC waits for events: what an instruction returned, or tiles and views.",
-    "An event stands for the instruction that wrote the operand.",
+    "An event is that of the instruction that wrote the operand.",
     "x: Ptr[f32]; e = TLOAD(Tile(Vec, f32, 8, 64), GlobalTensor(x, (8, 64))); TSYNC({e|3})",
 )
 PIPE = _rule(

@@ -234,7 +234,7 @@ class Scalar:
 
 
 def number(value: Value) -> Any:
-    """The number behind an SSA value: a traced one, or a Python number in an eager session."""
+    """The number of an SSA value: a traced one, or a Python number in an eager session."""
     return value.held if isinstance(value, Held) else Scalar(value)
 
 
@@ -252,7 +252,7 @@ def number_type(x: object) -> ScalarType | None:
 
 
 def plain(x: Any) -> Any:
-    """A NumPy number as the Python number it stands for; anything else as it is."""
+    """A NumPy number as a Python number; anything else as it is."""
     if isinstance(x, np.generic):
         return x.item() if not isinstance(x, _BF16) else float(x)
     if isinstance(x, Index):

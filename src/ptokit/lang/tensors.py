@@ -135,7 +135,7 @@ class GlobalTensor(Indexed):
 
     Without strides the tensor is packed, last dimension fastest. Sizes and strides are Python integers or traced ones.
     Slicing (``g[r:r + 64, 0:128]``) or `partition` gives the part that an instruction moves; a whole GlobalTensor
-    stands for all of itself. Nothing is moved or copied. An element type in place of the pointer declares a packed
+    is all of it. Nothing is moved or copied. An element type in place of the pointer declares a packed
     tensor that gets its memory from an instruction: TALLOC or TPOP. Raises `DiagnosticError` (LANG-VIEW, LANG-KIND).
     """
 

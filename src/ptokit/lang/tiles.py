@@ -36,7 +36,7 @@ class Tile(NoArithmetic):
     of the tile valid and can be changed with `set_valid`. ``addr`` is a byte address in the tile's buffer; without it
     ptokit places the tile. ``fractal`` is the box size in bytes; ``pad`` a `PadValue` or `custom_pad`.
 
-    The object stands for the tile of the kernel: `TASSIGN`, `TRESHAPE` and `TSUBVIEW` bind it to other storage.
+    The object is a tile of the kernel: `TASSIGN`, `TRESHAPE` and `TSUBVIEW` bind it to other storage.
     Raises `DiagnosticError` (LANG-TILE).
     """
 
@@ -285,7 +285,7 @@ class Tile(NoArithmetic):
             block.add(allocation)
             return
         if allocation is not None and not allocation.operands:
-            allocation.name = "pto.declare_tile"  # every use is behind this or another binding
+            allocation.name = "pto.declare_tile"  # every use is after this or another binding
         self._allocation = None
         value = self._binding.known() or self._origin
         op = trace.emit("pto.tassign", {"tile": value, "addr": addr}, results=[self.spec], hint=value.name)
@@ -306,7 +306,7 @@ class Tile(NoArithmetic):
             first, inside = first + inside // pitch, inside % pitch
         single = lines == (spec.box.rows if spec.row_major else spec.box.cols)
         if spec.boxed and not (fixed(inside) and inside == 0):
-            message = f"{inside} elements behind the beginning of a line is inside the boxes of {src!r}"
+            message = f"{inside} elements after the beginning of a line is inside the boxes of {src!r}"
             raise refusal(rules.TILE, f"TSUBVIEW adds to the address, and {message}", hint="use Tile.subview")
         row, col = (first, inside) if spec.row_major else (inside, first)
         if length == pitch or single:
@@ -317,7 +317,7 @@ class Tile(NoArithmetic):
             message = f"lines of {self!r} are {length} elements long, those of {src!r} {pitch}"
             raise refusal(
                 rules.TILE,
-                f"{message}: TSUBVIEW binds the address only, so that elements behind the first line would be others",
+                f"{message}: TSUBVIEW binds the address only, so that elements after the first line would be others",
                 hint=f"give dst {along} = {pitch} and a valid region, or use src.subview(row, col, rows, cols)",
             )
         rows, cols = (whole, pitch) if spec.row_major else (pitch, whole)
@@ -465,7 +465,7 @@ def _address(value: Any) -> Value:
 
 
 def _remaining(valid: Any, start: Any, size: int) -> int:
-    """Valid elements of a window: what remains of the source's valid region behind its start."""
+    """Valid elements of a window: what remains of the source's valid region after its start."""
     if not fixed(valid) or valid == DYNAMIC or not fixed(start):
         return DYNAMIC if fixed(valid) and valid == DYNAMIC else size
     return max(0, min(size, valid - start))

@@ -120,7 +120,7 @@ def merged(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def quarrel(writes: Runs, reads: Runs) -> tuple[int, int] | None:
-    """Two blocks of which one writes bytes that the other writes or reads; None if there are none. Both `joined`."""
+    """Two blocks, one of them writing bytes that the other writes or reads; None if there are none. Both `joined`."""
     order = np.argsort(writes.starts, kind="stable")
     starts, ends, owners = writes.starts[order], writes.ends[order], writes.blocks[order]
     bad = np.flatnonzero(starts[1:] < np.maximum.accumulate(ends)[:-1])
@@ -227,7 +227,7 @@ def names(program: Program) -> list[str]:
 
 
 def shared_arguments(program: Program, args: Sequence[Any]) -> tuple[str, str] | None:
-    """The names of two arguments that have bytes in common and of which one is written; None if there are none."""
+    """The names of two arguments that have bytes in common, one of them written; None if there are none."""
     arrays = [entry for entry in zip(names(program), args, program.entry.params) if isinstance(entry[1], np.ndarray)]
     written = [param in program.effects.written for _, _, param in arrays]
     pairs = overlaps([array for _, array, _ in arrays], written)
@@ -355,7 +355,7 @@ class _Machine:
         return getattr(self._moment.machine, name)
 
     def copy(self, dst: Any, first: int, src: Any, axes: Sequence[Any], nbytes: int) -> None:
-        """Rows of `nbytes` from `src` to `first` bytes behind `dst`."""
+        """Rows of `nbytes` from `src` to `first` bytes after `dst`."""
         self.asked = self.noted = True
         if nbytes == 0 or not all(axis[0] for axis in axes):
             return

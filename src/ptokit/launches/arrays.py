@@ -185,7 +185,7 @@ def unpack_runs(data: bytes) -> list[tuple[int, int]]:
 
 
 def take(memory: np.ndarray, runs: list[tuple[int, int]]) -> bytes:
-    """The bytes of runs, one behind the other."""
+    """The bytes of runs, one after the other."""
     return b"".join(memory[start:end].tobytes() for start, end in runs)
 
 

@@ -265,7 +265,7 @@ class _Launch:
         self._print(span, answer.value["printed"])
 
     def _print(self, span: range, text: str) -> None:
-        """Lower blocks first; behind those that failed nothing before they have run again."""
+        """Lower blocks first; after those that failed nothing before they have run again."""
         self._printed[span.start] = (span.stop, text)
         while not self.whole and not self._failed and self._shown in self._printed:
             self._shown, text = self._printed.pop(self._shown)

@@ -334,7 +334,7 @@ def _page(instr: Instr) -> lsp.MarkupContent:
 
 
 def _active(before: str, label: str, spans: list[tuple[int, int]]) -> int | None:
-    """The operand of the form that stands at the end of the text: as many behind its group as commas were written."""
+    """The operand of the form that stands at the end of the text: as many after its group as commas were written."""
     group = _GROUP.search(before)
     if group is None:
         return 0 if spans else None

@@ -175,7 +175,7 @@ def function_page(function: Function) -> str:
 
 
 def type_page(index: Index, text: str) -> str | None:
-    """What an alias stands for, and of a tile its layout."""
+    """What an alias means, and the layout of a tile."""
     type = index.types.get(text)
     if type is None:
         return None

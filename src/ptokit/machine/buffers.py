@@ -106,7 +106,7 @@ _MIRROR_LIMIT = 1 << 26  # elements: larger buffers are decoded piece by piece
 
 
 class Borrower(Protocol):
-    """What stands for bytes of a buffer, as a tile does that was loaded from it."""
+    """What is read from bytes of a buffer, as a tile that was loaded from it."""
 
     def settle(self, buffer: Buffer) -> None:
         """The buffer's memory is about to change: keep the bytes."""
@@ -133,7 +133,7 @@ class Buffer:
     """One pointer argument: the caller's memory, never a copy. ``whole`` is the argument, of its own element type.
 
     ``written`` is set if the program stores through it or through memory that overlaps it; only then do tiles that
-    stand for its contents have to be told of a store.
+    are read from its contents have to be told of a store.
     """
 
     __slots__ = (
@@ -198,7 +198,7 @@ class Buffer:
         return found
 
     def before_write(self) -> None:
-        """Let the tiles that stand for this memory keep their values."""
+        """Let the tiles that are read from this memory keep their values."""
         whole = self.whole
         if whole.keep:
             whole.keep, size, workspace = False, self.mem.size, whole.workspace
@@ -310,7 +310,7 @@ def span(array: np.ndarray) -> tuple[int, int]:
 
 
 def overlaps(arrays: Sequence[np.ndarray], written: Sequence[bool]) -> list[tuple[int, int]]:
-    """The pairs of contiguous arrays that have bytes in common and of which one is written, as ascending positions.
+    """The pairs of contiguous arrays that have bytes in common, one of them written, as ascending positions.
 
     Where the system does not tell, all files that are mapped count as one.
     """

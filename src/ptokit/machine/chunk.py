@@ -189,7 +189,7 @@ class Chunk(ThreadLaunches, TileWords, ValueWords):
             arena.clear()
 
     def forget(self) -> None:
-        """Let go of what tiles stand for; windows at addresses are made anew by the next launch."""
+        """Let go of what tiles hold; windows at addresses are made anew by the next launch."""
         for arena in (*self._sites.values(), *self._spaces.values()):
             arena.forget()
         for arena in self._spaces.values():

@@ -55,7 +55,7 @@ def _flat(value: Any) -> Any:
 
 
 class Span(NamedTuple):
-    """Bytes in one run, from `offset` elements behind a pointer on."""
+    """Bytes in one run, from `offset` elements after a pointer on."""
 
     pointer: LocalPointer
     offset: Any
@@ -64,7 +64,7 @@ class Span(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """Elements of `width` bytes in one run, of which only those are accessed where `active`, (1, n), is true."""
+    """Elements of `width` bytes in one run; only those of them are accessed where `active`, (1, n), is true."""
 
     pointer: LocalPointer
     offset: Any
@@ -74,7 +74,7 @@ class Lanes(NamedTuple):
 
 
 class Elements(NamedTuple):
-    """Elements of `width` bytes at `places`, (1, n), bytes behind pointer + offset elements, where `keep` is true."""
+    """Elements of `width` bytes at `places`, (1, n), bytes after pointer + offset elements, where `keep` is true."""
 
     pointer: LocalPointer
     offset: Any
@@ -85,7 +85,7 @@ class Elements(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows of `nbytes` bytes, from `first` bytes behind a pointer on; axes are (count, stride in bytes).
+    """Rows of `nbytes` bytes, from `first` bytes after a pointer on; axes are (count, stride in bytes).
 
     ``needed``: the rows on which results depend, where those are fewer. ``combine``: the operation and element type of
     an update. ``sub``: number of the vector core of the cluster whose buffer it is.
@@ -150,7 +150,7 @@ class LocalMemory:
         return LocalPointer(space, lift(_flat(value)), dtype)
 
     def number_of(self, pointer: Any) -> Any:
-        """castptr to a number: the byte address; a pointer to global memory has none and stands for itself."""
+        """castptr to a number: the byte address; a pointer to global memory has none and stays one."""
         if not isinstance(pointer, LocalPointer):
             return pointer
         if pointer.apart is not None:
@@ -231,7 +231,7 @@ class LocalMemory:
         alignment: int,
         offset: Any = None,
     ) -> np.ndarray:
-        """Elements of `width` bytes at `places` (blocks or 1, n) bytes behind pointer + offset elements."""
+        """Elements of `width` bytes at `places` (blocks or 1, n) bytes after pointer + offset elements."""
         arena, where = self._places(pointer, places, width, keep, alignment, offset)
         if self.observer is not None:
             self.observer.accessed(Elements(pointer, offset, places, width, keep, write=False))
@@ -346,7 +346,7 @@ class Bursts(LocalMemory):
     """What a chunk does for DMA instructions (see `ptokit.isa.machine.Machine`)."""
 
     def copy(self, dst: Any, first: int, src: Any, axes: Sequence[Axis], nbytes: int) -> None:
-        """Rows of `nbytes` from `src` to `first` bytes behind `dst`; all are read before one is written."""
+        """Rows of `nbytes` from `src` to `first` bytes after `dst`; all are read before one is written."""
         if nbytes == 0 or not all(axis[0] for axis in axes):
             return
         axes = [axis for axis in axes if axis[0] > 1]
@@ -364,7 +364,7 @@ class Bursts(LocalMemory):
             self.observer.accessed(Rows(dst, first, tuple(write), nbytes, write=True))
 
     def fill(self, dst: LocalPointer, first: int, axes: Sequence[Axis], unit: bytes, nbytes: int) -> None:
-        """`nbytes` bytes, from `first` bytes behind the start of each row, with an element over and over."""
+        """`nbytes` bytes, from `first` bytes after the start of each row, with an element over and over."""
         if nbytes <= 0 or not all(axis[0] for axis in axes):
             return
         pattern = np.resize(np.frombuffer(unit, np.uint8), nbytes)
@@ -376,7 +376,7 @@ class Bursts(LocalMemory):
     def fetch(
         self, src: Any, first: int, axes: Axes, nbytes: int, *, needed: tuple[Axes, int] | None = None
     ) -> np.ndarray:
-        """Rows of `nbytes` from `first` bytes behind `src`: uint8 (blocks or 1, counts.., nbytes), the caller's own."""
+        """Rows of `nbytes` from `first` bytes after `src`: uint8 (blocks or 1, counts.., nbytes), the caller's own."""
         counts = tuple(n for n, _ in axes)
         if nbytes == 0 or not all(counts):
             return np.empty((1, *counts, nbytes), np.uint8)
@@ -388,7 +388,7 @@ class Bursts(LocalMemory):
     def deposit(
         self, dst: Any, first: int, axes: Axes, values: np.ndarray, *, combine: Combine | None = None, sub: int = 0
     ) -> None:
-        """Write rows (blocks or 1, counts.., elements) from `first` bytes behind `dst`, lower blocks first."""
+        """Write rows (blocks or 1, counts.., elements) from `first` bytes after `dst`, lower blocks first."""
         if not values.size:
             return
         plain = np.ascontiguousarray(values)
@@ -405,7 +405,7 @@ class Bursts(LocalMemory):
             target[...] = operation(target, _of_block([plain], block))
 
     def _assign(self, targets: list[np.ndarray], sources: list[np.ndarray]) -> None:
-        """Lower blocks first. One array stands for all blocks, several for one block each."""
+        """Lower blocks first. One array is for all blocks, several are for one block each."""
         if len(targets) == len(sources) == 1:
             target, source = targets[0], sources[0]
             target[...] = source[-1:] if target.shape[0] == 1 else source
@@ -468,7 +468,7 @@ def _of_block(rows: list[np.ndarray], block: int) -> np.ndarray:
 
 
 def _checked(pointer: Pointer, reach: int) -> Buffer:
-    """The memory behind a global pointer, if `reach` bytes from there lie inside it. Raises `Fault`."""
+    """The memory at a global pointer, if `reach` bytes from there lie inside it. Raises `Fault`."""
     buffer = pointer.buffer
     if buffer is None:
         raise Fault("GM-NULL", "the pointer to global memory is null")

@@ -63,7 +63,7 @@ define(
     "A tile that goes through a pipe fits into a slot, and the slots into what is reserved for them.",
     scope=Scope.RUN,
     source="compute-layout-irregular 3.2 (PIPE-COM-01), 3.3 (RSV-01)",
-    why="The library writes the tile at number * slot_size, whatever lies behind.",
+    why="The library writes the tile at number * slot_size, whatever follows.",
     example="""
         # ptokit run
         pipe = TPipe(0, Direction.DIR_V2C, {512|256}, 2, v2c_consumer_buf=0)
@@ -417,7 +417,7 @@ class Pipes:
         memory = end.memory
         assert memory is not None
         start = memory.offset * memory.dtype.size + k % end.slots * end.slot_size
-        if end.both and self.on_cube == consumed:  # vector to cube comes behind cube to vector
+        if end.both and self.on_cube == consumed:  # vector to cube comes after cube to vector
             start += end.slots * end.slot_size
         needed = (first + (size[0] - 1) * pitch + size[1]) * dtype.size
         if needed > end.slot_size:

@@ -35,7 +35,7 @@ _serials = count()  # of storages, which unlike their ids are never used again
 class Arena:
     """Bytes of one on-chip buffer, or of one tile that has a space of its own, for all blocks of a chunk.
 
-    Behind its `size` bytes is room for windows whose type ends further on (a part of a tile has the type of the tile).
+    After its `size` bytes is room for windows whose type ends later (a part of a tile has the type of the tile).
     """
 
     __slots__ = ("_data", "blocks", "flat", "initial", "pitch", "reach", "room", "size", "stale", "windows")
@@ -48,13 +48,13 @@ class Arena:
         self.flat: np.ndarray | None = None
         """All bytes of all blocks in a row, `pitch` bytes for each."""
         self.reach = 0  # bytes from here on still are as they started
-        self.stale: list[tuple[int, int]] = []  # bytes of an earlier run that stand for initial ones
+        self.stale: list[tuple[int, int]] = []  # bytes of an earlier run that are left in place of initial ones
         self._data: np.ndarray | None = None
         self.windows: dict[tuple[int, TileSpec], Storage] = {}
 
     @classmethod
     def over(cls, memory: np.ndarray, size: int) -> Arena:
-        """The bytes of an array, for one block, with room behind `size`: what is written to one is in the other."""
+        """The bytes of an array, for one block, with room after `size`: what is written to one is in the other."""
         arena = cls(1, size)
         arena.room = arena.pitch = memory.size
         arena.flat = memory
@@ -71,7 +71,7 @@ class Arena:
         return self._data
 
     def _grow(self, room: int) -> None:
-        """Make room for a window that ends behind the memory."""
+        """Make room for a window that ends past the memory."""
         for storage in self.windows.values():
             storage.leave()
         old = self._data
@@ -82,8 +82,8 @@ class Arena:
     def settle(self, start: int, end: int, *, write: bool, whole: bool = False) -> None:
         """Bytes [start, end) are about to be read or written as such: make them current.
 
-        Windows that overlap them give up the values that stand for bytes that will change. ``whole``: if they are
-        written, it is every one of them, in all blocks.
+        Windows that overlap them give up the values that they hold for bytes that will change. ``whole``: if they
+        are written, it is every one of them, in all blocks.
         """
         if write:
             self.reach = max(self.reach, end)
@@ -146,7 +146,7 @@ class Arena:
         del self.windows[storage.start, storage.spec]
 
     def forget(self) -> None:
-        """Drop the values that tiles stand for."""
+        """Drop the values that tiles hold in place of bytes."""
         for storage in self.windows.values():
             storage.forget()
 
@@ -210,7 +210,7 @@ class Storage:
 
     @property
     def bytes(self) -> np.ndarray:
-        """The window's bytes, (blocks, nbytes), without regard to the value that may stand for them."""
+        """The window's bytes, (blocks, nbytes), without regard to a value held in their place."""
         if self._bytes is None:
             self._bytes = self.arena.data[:, self.start : self.start + self.spec.nbytes]
         return self._bytes
@@ -260,7 +260,7 @@ class Storage:
         else:
             self.bytes.view(self.element)[:, where] = values
 
-    # --- the value that stands for them --------------------------------------------------------------------------
+    # --- the value in their place --------------------------------------------------------------------------------
 
     def _resolve(self) -> np.ndarray | None:
         """The value as an array, if there is one."""
@@ -272,7 +272,7 @@ class Storage:
         return values if values.dtype == self.element else values.view(self.element)
 
     def settle(self, buffer: Buffer) -> None:
-        """`buffer` is about to change: keep the old contents if this tile stands for them."""
+        """`buffer` is about to change: keep the old contents if this tile is read there."""
         if self.loaded is not None and self.loaded.buffer is buffer:
             value = self._resolve()
             assert value is not None
@@ -383,7 +383,7 @@ class Storage:
         return values if values.dtype == self.element else values.astype(self.element)
 
     def load(self, view: View, layout: Layout, rows: int, cols: int) -> None:
-        """Stand for a view of global memory, whose elements have this tile's size."""
+        """Be read from a view of global memory, whose elements have this tile's size."""
         self.begin_write(rows, cols)
         self.loaded, self.loaded_layout, self.rows, self.cols = view, layout, rows, cols
         buffer = view.buffer

@@ -350,15 +350,15 @@ class Threads:
         begins = np.searchsorted(which[order], np.arange(len(places)))
         rank = np.empty(len(where), np.int64)
         rank[order] = np.arange(len(where)) - begins[which[order]]
-        turns = int(rank.max(initial=-1)) + 1
-        if running is not None and turns > len(places) and now.ndim == 1:
+        groups = int(rank.max(initial=-1)) + 1
+        if running is not None and groups > len(places) and now.ndim == 1:
             for group, first in enumerate(begins):
                 mine = order[first : begins[group + 1] if group + 1 < len(begins) else None]
                 row = running(np.concatenate((now[group : group + 1], given[0][mine])))
                 old[mine], now[group] = row[:-1], row[-1]
         else:
-            for turn in range(turns):
-                mine = np.flatnonzero(rank == turn)
+            for group in range(groups):
+                mine = np.flatnonzero(rank == group)
                 old[mine] = now[which[mine]]
                 now[which[mine]] = change(old[mine], *(g[mine] for g in given))
         memory[spots] = _bytes(now, kind)

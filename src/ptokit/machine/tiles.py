@@ -33,7 +33,7 @@ from .storage import Storage
 # Tiles, and windows of tiles.
 
 
-# A tile at run time: a type, a valid region, and the storage behind it.
+# A tile at run time: a type, a valid region, and its storage.
 
 
 class Tile:
@@ -90,7 +90,7 @@ class Tile:
         return self.storage.read_wide(self.vr, self.vc, dtype)
 
     def out(self, rows: int | None = None, cols: int | None = None) -> np.ndarray | None:
-        """A writable array for the region, all of which is to be overwritten; None if the storage has boxes."""
+        """A writable array for the region, which is to be overwritten as a whole; None if the storage has boxes."""
         rows, cols = self.region(rows, cols)
         return self.storage.out(rows, cols)
 

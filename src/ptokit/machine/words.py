@@ -89,7 +89,7 @@ class TileWords(Bursts):
     def tile(self, site: int | None, spec: TileSpec, rows: Any, cols: Any, name: str, address: int | None) -> Tile:
         """A tile at an address of its buffer, or else in memory of its own.
 
-        ``site`` is a number for that memory; without one it is new each time: the tile outlives the turn of its loop.
+        ``site`` is a number for that memory; without one it is new each time: the tile outlives the iteration.
         ``rows`` and ``cols``: the valid sizes. Raises `Fault` if the tile does not fit.
         """
         if address is not None:
@@ -105,7 +105,7 @@ class TileWords(Bursts):
     def tiles(
         self, sites: tuple[int, ...], spec: TileSpec, rows: Any, cols: Any, name: str, base: int | None
     ) -> list[Tile]:
-        """Several tiles of one type, one behind the other from an address on, or each in memory of its own."""
+        """Several tiles of one type, one after the other from an address on, or each in memory of its own."""
         slots = [None if base is None else base + k * slot_bytes(spec) for k in range(len(sites))]
         return [self.tile(site, spec, rows, cols, name, slot) for site, slot in zip(sites, slots)]
 
@@ -387,13 +387,13 @@ def place(index: Any, sizes: Sequence[int], what: str) -> int:
 def _trips(lower: Any, upper: Any, step: Any) -> Any:
     """How often a loop is done: a number, or an array for blocks that differ. Raises `Fault` RUN-STEP."""
     if isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int):
-        return _turns(lower, upper, step)
+        return _iterations(lower, upper, step)
     columns = np.broadcast_arrays(*(np.atleast_1d(lanes(bound)) for bound in (lower, upper, step)))
-    trips = [_turns(*map(plain, row)) for row in zip(*columns)]
+    trips = [_iterations(*map(plain, row)) for row in zip(*columns)]
     return trips[0] if trips.count(trips[0]) == len(trips) else np.array(trips, np.uint64)
 
 
-def _turns(lower: int, upper: int, step: int) -> int:
+def _iterations(lower: int, upper: int, step: int) -> int:
     if step <= 0 or isinstance(step, bool):  # true of i1 is -1
         raise Fault("RUN-STEP", "the step of a loop must be positive")
     return max(0, -((lower - upper) // step))

@@ -1,7 +1,7 @@
 """From the IR to a plan: every operation becomes a step, with what the text says about it decided.
 
 Constants are operands that are known; results of other operations keep their values. Which tiles are made once, which
-again in every turn of a loop, which operands blocks have to agree on: it is all here, and in no backend.
+again in every iteration of a loop, which operands blocks have to agree on: it is all here, and in no backend.
 """
 
 from __future__ import annotations

@@ -241,21 +241,21 @@ def walk(region: Region) -> Iterator[Step]:
 class Relations:
     """Of one function.
 
-    ``giver``: the step that a value is a result of; ``users``: the steps that take it, in their order. ``takes``: the
+    ``maker``: the step that a value is a result of; ``users``: the steps that take it, in their order. ``takes``: the
     block that a value is an argument of. ``places``: the block that a step stands in, and its position there; those
     that are done first stand in none. ``owners``: the step that a block belongs to; the function's belong to none.
     ``regions``: the region that a block is part of.
     """
 
     def __init__(self, function: FunctionPlan) -> None:
-        self.giver: dict[Value, Step] = {}
+        self.maker: dict[Value, Step] = {}
         self.users: dict[Value, list[Step]] = {}
         self.takes: dict[Value, Block] = {}
         self.places: dict[Step, tuple[Block, int]] = {}
         self.owners: dict[Block, Step] = {}
         self.regions: dict[Block, Region] = {}
         for step in function.walk():
-            self.giver.update(dict.fromkeys(step.results, step))
+            self.maker.update(dict.fromkeys(step.results, step))
             for value in dict.fromkeys(step.values):
                 self.users.setdefault(value, []).append(step)
             for region in step.regions:

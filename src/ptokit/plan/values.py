@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
-from ptokit.ir.control import TERMINATORS, edges, ends, givers, is_call, is_loop
+from ptokit.ir.control import TERMINATORS, edges, ends, is_call, is_loop, sources
 from ptokit.ir.core import Block, Function, Op, Value
 from ptokit.ir.facts import Facts, packed_slice
 from ptokit.isa.site import known
@@ -50,7 +50,7 @@ def check_cast(op: Op) -> None:
 
 
 def _alike(a: Type, b: Type) -> bool:
-    """True if the same bits, or the same memory, stand for both."""
+    """True if both are the same bits, or the same memory."""
     if isinstance(a, Scalar) and isinstance(b, Scalar):
         return a.is_integer and b.is_integer and width(a.name) == width(b.name)
     if isinstance(a, TileSpec) and isinstance(b, TileSpec):
@@ -68,7 +68,7 @@ def carried_tiles(function: Function) -> set[Value]:
     They need memory of their own for every iteration: the next one writes its tile while it reads this one's.
     """
     assert function.body is not None
-    given = givers(function.body.walk())
+    given = sources(function.body.walk())
     found: set[Value] = set()
     for inside, handed in _loops(function.body):
         tiles = {op.result for region in inside for op in region.walk() if op.name == "pto.alloc_tile"}
@@ -346,7 +346,7 @@ class Places(Operands):
 
 
 def _working_bytes(spec: TileSpec) -> int:
-    """Host memory a tile takes part with: cube operands are decoded, L1 tiles stand for what they were loaded from."""
+    """Host memory a tile takes part with: cube operands are decoded, L1 tiles are read from where they were loaded."""
     if spec.loc is TileType.Mat:
         return 0
     return 4 * spec.numel if spec.loc in (TileType.Left, TileType.Right) else spec.nbytes

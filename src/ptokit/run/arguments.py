@@ -99,7 +99,7 @@ def divided(function: Function, args: Sequence[Any], ranks: int) -> list[list[An
     """The arguments of every rank, of those of a launch.
 
     An array has a leading axis for the ranks; a list or tuple has a value for each; numbers are the same for all.
-    `RankQuery`, `Peer` and `Each` stand for values of their own. Raises `DiagnosticError` (RUN-RANKS).
+    `RankQuery`, `Peer` and `Each` have values of their own. Raises `DiagnosticError` (RUN-RANKS).
     """
     if not 1 <= ranks <= MOST_RANKS:
         raise _refused(function, f"cannot launch on {ranks} ranks; there are 1 to {MOST_RANKS}")
@@ -379,7 +379,7 @@ def _kind(arg: Any) -> str:
 
 
 def _share_writes(buffers: list[Buffer]) -> None:
-    """Arguments may overlap: what one writes, the tiles that stand for the other must hear of."""
+    """Arguments may overlap: what one writes, the tiles that are read from the other must hear of."""
     for i, j in overlaps([b.mem for b in buffers], [b.written for b in buffers]):
         a, b = buffers[i], buffers[j]
         a.written = b.written = True

@@ -1,6 +1,6 @@
 """What carries out a launch, what it is told, and what comes of it: prints and faults of blocks.
 
-A chunk in which a block fails is run again one block at a time, so that each stands for itself. That needs what the
+A chunk in which a block fails is run again one block at a time, so that each is by itself. That needs what the
 chunk has read: it is still there unless the program writes what it reads. Such memory is kept before it is changed.
 
 A backend is one of `ptokit.types.choices.Backend`, and the module of that name in `ptokit.backends`, with a function
@@ -100,7 +100,7 @@ class Printed:
             _WRITE.get()(text if text.endswith("\n") else text + "\n")
 
 
-# What happens after a fault: every other block still runs, and the caller's arrays hold what that leaves behind.
+# What happens after a fault: every other block still runs, and the caller's arrays hold what that leaves.
 
 
 _TOLD = 4  # runs of blocks that a note lists

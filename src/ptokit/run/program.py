@@ -377,7 +377,7 @@ def _kernel(function: Function) -> Function:
 
 
 def _whole(module: Module, function: Function) -> Function:
-    """The function, or the kernel of which it is one half."""
+    """The function, or the kernel that it is one half of."""
     other = partner(module, function)
     return function if other is None else pair(function, other)
 

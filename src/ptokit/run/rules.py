@@ -179,7 +179,7 @@ define(
 )
 define(
     "GM-NULL",
-    "A view that is used has memory behind it.",
+    "A view that is used has memory.",
     scope=Scope.SYNC,
     source="memory-model-and-sync 10",
     example="{x: Ptr[f32]; |}TLOAD(Tile(Vec, f32, 16, 32), GlobalTensor({x|f32}, (16, 32)))",

@@ -48,9 +48,9 @@ from .page.document import Report
 from .reorder import Scheduler, can_wait, delaying
 from .simulation.clocks import Clock, Touch, shifted
 from .simulation.core import Core, GetToken, Item, Meet, ReleaseToken, Submit, WaitFlag, WaitWork, Work
-from .simulation.givers import Waits
 from .simulation.queues import Simulation
 from .simulation.signals import Hub
+from .simulation.waits import Waits
 
 # The order of a launch once more, with changes of its program: what the cores issued is kept, values are not.
 
@@ -217,7 +217,7 @@ def _moved(touch: Touch, touches: dict[int, Touch], spaces: dict[int, Any], plac
 
 
 class _Tally(Findings):
-    """Findings of which only the rules and keys matter."""
+    """Findings whose rules and keys alone matter."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -46,9 +46,9 @@ from .outcome import SyncMode, Uninitialised
 from .page.document import Report
 from .reorder import Delayed, Scheduler, explained
 from .simulation.core import Core, Signal
-from .simulation.givers import Waits
 from .simulation.queues import Simulation
 from .simulation.signals import Hub
+from .simulation.waits import Waits
 
 # What a program must leave to the compiler in Auto mode (memory-model-and-sync 4): AUTO-RULE.
 
@@ -342,7 +342,7 @@ class Rerun(ObservedRun):
 
 
 KEPT = 1 << 26
-"""Bytes of arguments of which a copy is kept, for a second launch that other contents of unwritten memory show."""
+"""Bytes of arguments whose copy is kept, for a second launch that other contents of unwritten memory show."""
 
 
 def casts_elements(module: Module) -> bool:

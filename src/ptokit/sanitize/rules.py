@@ -127,7 +127,7 @@ _rule(
 )
 _warning(
     "GM-UNWRITTEN",
-    "An output of which a launch writes some elements is written as a whole.",
+    "A launch that writes some elements of an output writes all of it.",
     why="What is left holds anything: too few blocks were launched, or a loop or a view is too short.",
     source="derived: every store of every block is followed",
     decision="Looked at for arguments that are given as uninit and that the launch does not read, where it finds "

@@ -53,7 +53,7 @@ class Part:
     l2_bytes: Figure
     l2_read: Figure  # of all cores together, for each core
     l2_write: Figure
-    gm: Figure  # the memory behind L2, for each core
+    gm: Figure  # the memory below L2, for each core
     l1_a: Figure  # L1 to L0A
     l1_b: Figure
     mte1_start: Figure  # of each move out of L1

@@ -286,7 +286,7 @@ def _decode_fp4(codes: np.ndarray, fmt: FloatFormat) -> np.ndarray:
 
 
 def decode(dtype: DType, codes: np.ndarray) -> np.ndarray:
-    """The numbers behind `codes` (unsigned integers of the storage unit): f32 for floats, else the integer type.
+    """The numbers of `codes` (unsigned integers of the storage unit): f32 for floats, else the integer type.
 
     int4 gives int8. Every float type is exactly representable in f32; narrower NaN codes give quiet NaN. The result may
     share memory with `codes`.

@@ -177,5 +177,5 @@ def _short_vector(spelling: str) -> DType:
 
 
 def from_numpy(dt: np.dtype) -> DType | None:
-    """The element type a NumPy dtype stands for, or None."""
+    """The element type of a NumPy dtype, or None."""
     return _BY_NUMPY.get(np.dtype(dt))

@@ -23,7 +23,7 @@ from .tile import CUSTOM_PAD, DYNAMIC, TileSpec
 Dims5 = tuple[int, int, int, int, int]
 
 # Axes of a 5-D view that make up the rows and the columns of its 2-D view, outermost first (types-and-layouts 9.1,
-# load-store 5). NDC1HWC0 has a further column axis: the C0 elements behind each position, contiguous.
+# load-store 5). NDC1HWC0 has a further column axis: the C0 elements after each position, contiguous.
 ROW_COL_AXES: dict[Layout, tuple[tuple[int, ...], tuple[int, ...]]] = {
     Layout.ND: ((0, 1, 2, 3), (4,)),
     Layout.DN: ((3,), (0, 1, 2, 4)),
@@ -58,7 +58,7 @@ HIF4_PAIRS = {Layout.HIF4_A_ZZ: Layout.MX_A_ZZ, Layout.HIF4_B_NN: Layout.MX_B_NN
 
 
 def inner_channels(dtype: DType, layout: Layout) -> int:
-    """Elements behind each position of a view whose shape does not list them: C0 for NDC1HWC0, else 1."""
+    """Elements after each position of a view whose shape does not list them: C0 for NDC1HWC0, else 1."""
     return dtype.c0 if layout is Layout.NDC1HWC0 else 1
 
 

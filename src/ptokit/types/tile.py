@@ -64,7 +64,7 @@ class TileSpec:
 
     @property
     def row_major(self) -> bool:
-        """True if rows (of boxes, where there are boxes) lie one behind the other."""
+        """True if rows (of boxes, where there are boxes) lie one after the other."""
         return self.blayout is BLayout.RowMajor
 
     @property
@@ -222,7 +222,7 @@ def element_offset(spec: TileSpec, row: Any, col: Any) -> Any:
 def windowed(parent: TileSpec, window: TileSpec) -> TileSpec:
     """The type for memory of a window of a tile: as large as its parent, from whose corner rows are counted.
 
-    Where rows (columns, if these lie one behind the other) are as long as those of the parent, it is no larger than the
+    Where rows (columns, if these lie one after the other) are as long as those of the parent, it is no larger than the
     window, as the assembler declares it. Source: assembler, resolution of tile views.
     """
     same = parent.cols == window.cols if parent.row_major else parent.rows == window.rows

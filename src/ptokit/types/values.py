@@ -288,7 +288,7 @@ class FunctionType:
 
 
 def result_list(types: Sequence[Type]) -> str:
-    """Types behind an arrow: one stands alone, unless it is a function type."""
+    """Types after an arrow: one stands alone, unless it is a function type."""
     listed = ", ".join(map(str, types))
     return listed if len(types) == 1 and not isinstance(types[0], FunctionType) else f"({listed})"
 
@@ -315,7 +315,7 @@ Type = (
 
 
 def is_memref(type: Type) -> bool:
-    """True for memrefs of any memory and layout; those that are not of global memory stand for lowered tiles."""
+    """True for memrefs of any memory and layout; those that are not of global memory are lowered tiles."""
     return isinstance(type, MemRef) or (isinstance(type, Opaque) and type.text.startswith("memref<"))
 
 

@@ -253,7 +253,7 @@ class Selection:
         """Read one. Raises `SelectionError`."""
         match = _FORM.fullmatch(text.strip())
         if match is None or not (match["name"] or match["line"]):
-            raise SelectionError(f"{text!r} is not NAME, NAME@LINE or @LINE, perhaps with :block=0,i=3 behind it")
+            raise SelectionError(f"{text!r} is not NAME, NAME@LINE or @LINE, perhaps with :block=0,i=3 after it")
         when = {}
         for part in (match["when"] or "").split(",") if match["when"] is not None else ():
             fixed = _FIXED.fullmatch(part.strip())

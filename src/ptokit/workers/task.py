@@ -85,7 +85,7 @@ def work_on(call: str, given: dict[str, Any], data: Sequence[bytes]) -> tuple[An
     return found if isinstance(found, tuple) else (found, [])
 
 
-# Messages between two processes: a line of JSON, and bytes behind it.
+# Messages between two processes: a line of JSON, and bytes after it.
 
 
 class MalformedError(Exception):

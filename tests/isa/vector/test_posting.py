@@ -1,4 +1,4 @@
-"""Accesses that also give the pointer, advanced: as the plain access at the pointer, and an addptr behind it."""
+"""Accesses that also give the pointer, advanced: as the plain access at the pointer, and an addptr after it."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ func.func @k({params}) attributes {{pto.kernel}} {{
   %sz = arith.constant {z} : i32
 {before}
   pto.simt_launch @body<<<%sx, %sy, %sz>>>({names}) : ({types}) -> ()
-{behind}
+{later}
   pto.barrier #pto.pipe<PIPE_ALL>
   return
 }}
@@ -38,7 +38,7 @@ def launch(
     body: str,
     sizes: tuple[int, int, int] = (32, 1, 1),
     before: str = "",
-    behind: str = "",
+    later: str = "",
     more: str = "",
     **kinds: str,
 ) -> str:
@@ -52,7 +52,7 @@ def launch(
         y=sizes[1],
         z=sizes[2],
         before=before,
-        behind=behind,
+        later=later,
         body=body,
         more=more,
     )

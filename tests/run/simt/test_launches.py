@@ -234,11 +234,11 @@ def test_kept_values_come_back_to_the_same_thread() -> None:
   pto.store %s, %out[%i] : !pto.ptr<i32, gm>, i32
   return
 }"""
-    behind = (
+    later = (
         "  pto.store_vfsimt_info %sz, %sy, %sx : i32, i32, i32\n  func.call @second(%out) : (!pto.ptr<i32, gm>) -> ()"
     )
     out = np.zeros(40, np.int32)
-    run(launch(body, (40, 1, 1), behind=behind, more=more, out="i32"), out)
+    run(launch(body, (40, 1, 1), later=later, more=more, out="i32"), out)
     assert np.array_equal(out, 2 * np.arange(40))
 
 

@@ -82,7 +82,7 @@ def test_threads_work_in_the_unified_buffer() -> None:
   %zero = arith.constant 0 : i64
   %ub = pto.castptr %zero : i64 -> !pto.ptr<i32, ub>
 """
-    behind = """
+    after = """
   pto.set_flag["PIPE_V", "PIPE_MTE3", "EVENT_ID0"]
   pto.wait_flag["PIPE_V", "PIPE_MTE3", "EVENT_ID0"]
   %size = arith.constant 256 : i64
@@ -99,7 +99,7 @@ def test_threads_work_in_the_unified_buffer() -> None:
   pto.syncthreads
   pto.store %v, %out[%i] : !pto.ptr<i32, ub>, i32
 """
-    text = launch(body, (64, 1, 1), before, behind, out="i32")
+    text = launch(body, (64, 1, 1), before, after, out="i32")
     text = text.replace(">>>(%out) : (!pto.ptr<i32, gm>)", ">>>(%ub) : (!pto.ptr<i32, ub>)")
     text = text.replace("@body(%out: !pto.ptr<i32, gm>)", "@body(%out: !pto.ptr<i32, ub>)")
     out = np.zeros(64, np.int32)
@@ -123,7 +123,7 @@ RACY = {
         "  %old = pto.atomic_add %out, %tx signed : !pto.ptr<i32, gm>, i32 -> i32\n" + load("%v", "%out", at="%zero")
     ),
     "a neighbour's value is read": store("%tx") + load("%v", "%out", at="%next"),
-    "a neighbour's value is read behind a barrier": store("%tx")
+    "a neighbour's value is read after a barrier": store("%tx")
     + "  pto.syncthreads\n"
     + load("%v", "%out", at="%next"),
     "a neighbour's value is overwritten": load("%v", "%out", at="%next") + store("%tx"),
@@ -139,7 +139,7 @@ RACY = {
         ("all add atomically", set()),
         ("one reads what all add to", {"RACE-THREADS", "RACE-WARP"}),
         ("a neighbour's value is read", {"RACE-THREADS", "RACE-WARP"}),
-        ("a neighbour's value is read behind a barrier", set()),
+        ("a neighbour's value is read after a barrier", set()),
         ("a neighbour's value is overwritten", {"RACE-THREADS", "RACE-WARP"}),
     ],
 )

@@ -1,12 +1,12 @@
 """Notation of written forms, and an instruction's operands: how many, in which order, what each is (assembly 5, 10).
 
-| notation | stands for |
+| notation | means |
 |---|---|
 | ``%x`` | operand x; ``%x:index`` if its type is never written |
 | ``%x*`` | operands x with commas between, possibly none |
 | ``T(x)`` | the types of operand x; ``T~(x)`` if a pointer may be written by its angle part only |
 | ``T(x,y)`` | the type of both operands; ``T+(x)`` the types of operands x, in parentheses |
-| ``T?(x)`` | the same behind a comma, which older texts do not have |
+| ``T?(x)`` | the same after a comma, which older texts do not have |
 | ``R`` | the type of the result; ``R~`` as above; ``R:tile`` or ``R:group`` if it must be one |
 | ``R=index`` | nothing: the result's type is never written; ``R=subset``: it is inferred; ``R=same``: as before |
 | ``R>=subview`` | ``-> T``, the type of the result; inferred where that is missing |
@@ -222,7 +222,7 @@ PREDICATES = {"arith.cmpi": tuple(INTEGER_PREDICATES), "arith.cmpf": tuple(FLOAT
 # How many operands an instruction has, in which order they are written, and what each is (assembly 5).
 
 
-# How many operands an instruction has, and which of the written values stands for which.
+# How many operands an instruction has, and which of the written values is which.
 
 
 Takes = tuple[tuple[str, tuple[type, ...]], ...]
@@ -257,16 +257,16 @@ def fits(operand: Operand, type: Type) -> bool:
 
 
 def told_apart(instr: Instr, first: Type | None) -> Instr:
-    """The instruction that a text name stands for where the first operand is of this type."""
+    """The instruction that a text name means where the first operand is of this type."""
     return SHARED.get(instr.text, instr) if isinstance(first, Group) else instr
 
 
 class Beside(NamedTuple):
     """What may stand in ``ins`` beside values and their types."""
 
-    operands: dict[str, Operand]  # that stand behind a word
+    operands: dict[str, Operand]  # that follow a word
     absent: dict[str, Operand]  # that a word says are not there
-    beside: Attr | None  # a string behind the types
+    beside: Attr | None  # a string after the types
     variant: Instr | None  # what the instruction is with such an operand, if it has none itself
 
 
@@ -342,13 +342,13 @@ def align(wanted: Sequence[Operand], types: Sequence[Type]) -> list[int] | None:
 
 
 def trailing_operands(instr: Instr) -> list[Operand]:
-    """The values among what stands behind ``outs``; the order is also that of generic form."""
+    """The values among what follows ``outs``; the order is also that of generic form."""
     return [e for e in instr.form.trailing if isinstance(e, Operand)]
 
 
 @cache
 def keys_of(name: str) -> dict[str, Operand | Attr]:
-    """What stands behind ``outs`` of the instruction of this name, by the word in front of ``=``, in order."""
+    """What follows ``outs`` of the instruction of this name, by the word in front of ``=``, in order."""
     return {(e.key or e.name) if isinstance(e, Attr) else e.name: e for e in TABLE[name].form.trailing}
 
 
@@ -394,7 +394,7 @@ def first_source(instr: Instr, operands: Operands, kind: Kind = Kind.TILE) -> Va
 
 
 def orders(instr: Instr, valued: bool) -> list[list[Operand]]:
-    """The sequences of operands that the written ones may stand for; ``valued``: what it writes is not among them."""
+    """The sequences of operands that the written ones may be; ``valued``: what it writes is not among them."""
     ins, destinations, stores = operand_groups(instr.name)
     if stores:
         also = instr.in_order(ALSO)
@@ -408,7 +408,7 @@ def orders(instr: Instr, valued: bool) -> list[list[Operand]]:
 def fit(
     instr: Instr, ordered: list[list[Operand]], types: Sequence[Type]
 ) -> tuple[list[Operand], list[int], bool] | None:
-    """The sequence that values of these types stand for, how many each operand takes, and whether the last two change
+    """The sequence that values of these types are, how many each operand takes, and whether the last two change
     places; None if there is none."""
     attempts = [(order, types) for order in ordered]
     if instr.form.syntax == "dps-either":
@@ -423,7 +423,7 @@ def fit(
 
 
 def _apart(order: Sequence[Operand], counts: Sequence[int], given: Sequence[Type]) -> bool:
-    """True if tiles stand for tiles and views for views: `align` takes both for both, as level 2 does."""
+    """True if tiles are for tiles and views for views: `align` takes both for both, as level 2 does."""
     position = 0
     for operand, count in zip(order, counts):
         for type in given[position : position + count]:

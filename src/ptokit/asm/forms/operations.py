@@ -279,7 +279,7 @@ def number_list(values: list[int], element: str = "i64") -> str:
 
 
 def _sizes(key: str, name: str) -> Key:
-    """Numbers and question marks of reinterpret_cast: ``[?, 4]`` is kept, a number stands for the question mark."""
+    """Numbers and question marks of reinterpret_cast: ``[?, 4]`` is kept, a number takes the place of the mark."""
 
     def show(op: Op, value: Any) -> str:
         items = [s.strip() for s in str(value)[1:-1].split(",") if s.strip()]

@@ -63,7 +63,7 @@ def _module(module: Module | Part, inside: list[str]) -> list[str]:
 
 
 def _properties(written: dict[str, str]) -> str:
-    """``<{key = value, ..}>`` with a blank behind it; empty if there are none."""
+    """``<{key = value, ..}>`` with a blank after it; empty if there are none."""
     return "<{" + ", ".join(f"{key} = {value}" for key, value in written.items()) + "}> " if written else ""
 
 
@@ -139,7 +139,7 @@ class _GenericPrinter:
         name = op.name if instr is None else f"pto.{instr.shown}"
         head = f"{quote(name)}({', '.join(map(self.names, values))}){to} {_properties(properties)}"
         place = len(self.lines)
-        self.lines.append("")  # the results are named behind the regions, where they come into sight
+        self.lines.append("")  # the results are named after the regions, where they come into sight
         control = shape.control if shape is not None else None
         for k, region in enumerate(regions):
             if k:

@@ -145,7 +145,7 @@ def attribute_dictionary(op: Op, instr: Instr | None, placed: set[str] | frozens
 
 
 def print_form(op: Op, instr: Instr, forms: tuple[str, ...], name: Callable[[Value], str]) -> str:
-    """The operation behind its name, with a blank in front unless it is empty.
+    """The operation after its name, with a blank in front unless it is empty.
 
     Of several forms the first is taken all of whose operands it has.
     """
@@ -155,7 +155,7 @@ def print_form(op: Op, instr: Instr, forms: tuple[str, ...], name: Callable[[Val
 
 
 def print_structure(op: Op, form: str, name: Callable[[Value], str]) -> str:
-    """An operation outside the instruction table behind its name, with a blank in front unless it is empty."""
+    """An operation outside the instruction table after its name, with a blank in front unless it is empty."""
     return _printed(op, None, compile_form(form), name)
 
 
@@ -189,7 +189,7 @@ def _order(op: Op, instr: Instr) -> list[Operand]:
 
 
 def print_micro(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
-    """The operation behind its name, with a blank in front."""
+    """The operation after its name, with a blank in front."""
     parts: list[str] = []
     groups: list[str] = []
     types: list[str] = []
@@ -231,7 +231,7 @@ def print_micro(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
 
 
 def print_dps(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
-    """A tile instruction behind its name."""
+    """A tile instruction after its name."""
     worded = [(o, v) for o in instr.ins if o.form.word for v in op.group(o.name)]
     ins = [v for o in instr.ins if not o.form.word for v in op.group(o.name)]
     outs = [v for o in instr.outs for v in op.group(o.name)]
@@ -313,7 +313,7 @@ def lacks_scratch(op: Op, instr: Instr) -> bool:
 def obstacle(op: Op, instr: Instr, *, destinations: bool) -> str:
     """Why reading the operation's statement would not give the same operation; empty if it would.
 
-    A statement has no place for what stands behind ``outs`` in level 2, and tells operands by their types: a view where
+    A statement has no place for what follows ``outs`` in level 2, and tells operands by their types: a view where
     a tile belongs would be taken for another operand.
     """
     if op.results:
@@ -350,7 +350,7 @@ def print_statement(
     results: Sequence[Value] | None = None,
     parts: Mapping[Value, tuple[Value, Sequence[Value]]] = NO_PARTS,
 ) -> str:
-    """The statement behind its name, with a blank in front.
+    """The statement after its name, with a blank in front.
 
     ``destinations``: the first operands are the tiles it writes, and it has no results. ``results``: other
     values than its own results. ``parts``: views that are written as a tensor and the place in it.

@@ -58,8 +58,8 @@ class _ToValues(Copier):
         self.start: dict[Value, Value] = {}  # the value of an allocated tile that nothing has written
         self.sizes: dict[Value, tuple[Size, Size]] = {}  # valid sizes of the new values
         self.records = _records(function)  # constants that are there to be written: results of level 1
-        self.after: set[Value] = set()  # tiles read behind the block being filled
-        self.live: dict[Op, set[Value]] = {}  # tiles read behind an operation with regions
+        self.after: set[Value] = set()  # tiles read after the block being filled
+        self.live: dict[Op, set[Value]] = {}  # tiles read after an operation with regions
 
     def error(self, rule: Rule, message: str, op: Op, about: Value | None = None, hint: str | None = None) -> None:
         notes = (Note(f"%{about.name} is defined here", about.location),) if about is not None else ()
@@ -336,13 +336,13 @@ class _ToValues(Copier):
         """Outside again: what some way through has changed under another name stays so."""
         self.now = {t: None if any(end.get(t) is None for end in ends) else value for t, value in before.items()}
 
-    def _turns(self, op: Op, before: dict[Value, Value | None], reads: set[Value]) -> None:
-        """A loop's next turn reads nothing that this one has changed under another name."""
+    def _iterations(self, op: Op, before: dict[Value, Value | None], reads: set[Value]) -> None:
+        """A loop's next iteration reads nothing that this one has changed under another name."""
         for tile in sorted(reads, key=self.flow.number.__getitem__):
             if before.get(tile) is not None and self.now.get(tile) is None:
                 self.error(
                     rules.ALIAS,
-                    f"a later turn reads %{tile.name}, whose memory this one writes under another name",
+                    f"a later iteration reads %{tile.name}, whose memory this one writes under another name",
                     op,
                     tile,
                 )
@@ -362,7 +362,7 @@ class _ToValues(Copier):
             blocks.append(self._begin(region, carried, after | reads))
             self._pass(blocks[-1], carried, op)
             at_ends.append(dict(self.now))
-        self._turns(op, before, reads)
+        self._iterations(op, before, reads)
         self._leave(before, at_ends)
         self._end(op, operands, blocks, carried)
 
@@ -374,7 +374,7 @@ class _ToValues(Copier):
         operands = self.operands(op)
         if carried and (is_loop(op) or not control_of(op).ends):
             for tile in carried:
-                message = f"{op.name} writes %{tile.name}, which is read behind it"
+                message = f"{op.name} writes %{tile.name}, which is read after it"
                 self.error(rules.PLACE, message, op, tile, "read it inside, or write it outside")
             carried = []
         before = dict(self.now)

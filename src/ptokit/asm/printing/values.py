@@ -24,7 +24,7 @@ _WRONG = re.compile(r"[^\w$.]", re.ASCII)
 
 
 class Names:
-    """Gives each value of a function its name; names of a region are free again behind it."""
+    """Gives each value of a function its name; names of a region are free again after it."""
 
     def __init__(self, function: Function) -> None:
         self._names: dict[int, str] = {}
@@ -329,7 +329,7 @@ PLACE = _rule(
 BRANCH = _rule(
     "CONVERT-BRANCH",
     "Level 1 is written without branches between blocks.",
-    why="What a tile holds behind a label depends on the way there; scf.for, scf.if and scf.while say which way.",
+    why="What a tile holds after a label depends on the way there; scf.for, scf.if and scf.while say which way.",
     example="""
         // ptokit convert --to ssa
         func.func @example(%c: i1) {

@@ -242,7 +242,7 @@ def read_ops(p: Parser, block: Block) -> None:
 
 
 def read_operation(p: Parser, names: Names) -> Op:
-    """Read one operation behind the names of its results; what belongs in front of it is left in ``p.expansion``."""
+    """Read one operation after the names of its results; what belongs in front of it is left in ``p.expansion``."""
     at, token = p.i, p.texts[p.i]
     p.i += 1
     reader = reader_of(token)
@@ -303,7 +303,7 @@ def _name_results(p: Parser, op: Op, names: Names) -> None:
 
 
 def _expand(p: Parser, op: Op, names: Names, ops: list[Op]) -> None:
-    """Put what a statement stands for in front of it, and give its results their names."""
+    """Put what a statement means in front of it, and give its results their names."""
     expansion, p.expansion = p.expansion, None
     assert expansion is not None
     for before in expansion.before:
@@ -323,7 +323,7 @@ def _expand(p: Parser, op: Op, names: Names, ops: list[Op]) -> None:
 
 
 def _table_operation(p: Parser, token: str, at: int, names: Names) -> Op:
-    """Read an operation of the instruction table behind its name; in the sync form that has no ``pto.``."""
+    """Read an operation of the instruction table after its name; in the sync form that has no ``pto.``."""
     if token[0] == '"':
         return READERS[QUOTED](p, token, at)
     instr = BY_TEXT.get(token.removeprefix("pto."))
@@ -478,7 +478,7 @@ class _Reading(Parser):
         super().match(value, type, index)
 
     def _type_of(self, type: Type) -> Location | None:
-        """Where the type of the next value that has this one is written; one may stand for several values."""
+        """Where the type of the next value that has this one is written; one may be for several values."""
         for k, (known, location) in enumerate(self.left):
             if known == type:
                 del self.left[k]

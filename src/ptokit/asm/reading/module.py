@@ -141,7 +141,7 @@ class _File:
             self._functions()
         if p.texts[p.i] is not EOF and not p.unclosed:
             notes = () if self.end is None else (Note("the module ends here", p.location(self.end)),)
-            p.error(rules.TOPLEVEL, f"{p.found()} stands behind the module", notes=notes)
+            p.error(rules.TOPLEVEL, f"{p.found()} follows the module", notes=notes)
             while p.texts[p.i] is not EOF:
                 self._read_on()
         self.module.ssa = p.ssa
@@ -208,7 +208,7 @@ class _File:
         p.skip_location()
 
     def _part(self) -> None:
-        """A module inside the file's module, behind the word that begins it."""
+        """A module inside the file's module, after the word that begins it."""
         if self.part is not None:
             self.p.fail(rules.TOPLEVEL, "modules stand in modules one deep", self.p.i - 1)
         self.part = Part()
@@ -269,7 +269,7 @@ class _File:
                     rules.TY_9,
                     f"value {name} is not defined, and no type list says what it is",
                     value.location,
-                    hint="write the types of the operands behind ':'",
+                    hint="write the types of the operands after ':'",
                 )
             value.owner = block
         function.params = block.args = list(free.values())

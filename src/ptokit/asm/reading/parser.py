@@ -30,10 +30,10 @@ from .scope import NO_LABELS, Definitions, Labels, Region, Scope
 
 @dataclass(slots=True)
 class Expansion:
-    """What a statement of level 1 or the sync form stands for beside its instruction."""
+    """What a statement of level 1 or the sync form means beside its instruction."""
 
     before: list[Op] = field(default_factory=list)  # operations in front of it
-    results: list[Value] = field(default_factory=list)  # what the names of its results stand for
+    results: list[Value] = field(default_factory=list)  # what the names of its results mean
 
 
 class Parser(Cursor):
@@ -130,7 +130,7 @@ class Parser(Cursor):
                 self.unexpected("a type")
             inside = max(0, fault.offset - shift)
             place = self.location(index)
-            if inside < len(token):  # else what is missing would stand behind it
+            if inside < len(token):  # else what is missing would follow it
                 place = self.place(self.tokens.start(index) + inside, fault.length)
             hint = suggest(token, [name for name in self.types if "<" not in name]) if token[0] == "!" else None
             self.error(fault.rule, str(fault), place, hint=hint or fault.hint)
@@ -340,7 +340,7 @@ class Parser(Cursor):
 
 
 Reader = Callable[[Parser, str, int], Op]
-"""``reader(parser, name, index)`` with the cursor behind the name, which is token `index`; returns the operation.
+"""``reader(parser, name, index)`` with the cursor after the name, which is token `index`; returns the operation.
 
 Its results have types; names and places are given afterwards.
 """

@@ -140,14 +140,14 @@ def read_flags(p: Parser, name: str) -> dict[str, Any]:
         p.i += 1
 
 
-# Types of results that text leaves out, by the word behind ``R=`` in a form (assembly 7.1, 10).
+# Types of results that text leaves out, by the word after ``R=`` in a form (assembly 7.1, 10).
 
 
 def _subset(p: Parser, operands: dict[str, Any], attrs: dict[str, Any]) -> Type:
     """Result of subset: the source's loc, element and layout, with the written size.
 
     The source's valid size is taken as a period (a wide tile that holds several short ones): what is left of it
-    behind the offset is valid. It is dynamic where the offset is no constant, or the source's is.
+    after the offset is valid. It is dynamic where the offset is no constant, or the source's is.
     """
     source: Value = operands["source"]
     offsets, sizes = operands["offsets"], attrs.get("sizes", [])

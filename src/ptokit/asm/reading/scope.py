@@ -49,7 +49,7 @@ class Scope:
         self._regions[min(1, len(self._regions) - 1)].append(name)
 
     def replace(self, name: str, value: Value) -> None:
-        """Let a visible name stand for another value until the region ends."""
+        """Let a visible name mean another value until the region ends."""
         self._replaced.append((len(self._regions), name, self.values[name]))
         self.values[name] = value
 
@@ -267,7 +267,7 @@ def _defined(p: Cursor, region: Region, labels: Labels) -> dict[str, int]:
 
 
 def _later(p: Cursor, name: str) -> int | None:
-    """The token behind the cursor that defines a value in this block or one around it."""
+    """The token after the cursor that defines a value in this block or one around it."""
     texts, stop = p.texts, p.i + _TOKENS
     depth = lowest = 0
     for i in range(p.i + 1, min(stop, len(texts))):

@@ -45,7 +45,7 @@ _WORDS = {  # (attribute, word) -> the assembler's word
 
 
 def manual_key(instr: Instr, key: str, word: str) -> Attr | None:
-    """The attribute a manual's key stands for; ``phase=relu`` is the relu mode of a store."""
+    """The attribute that a manual's key means; ``phase=relu`` is the relu mode of a store."""
     name = "relu" if (key, word) == ("phase", "relu") else _KEYS.get(key, key)
     return next((a for a in instr.text_attrs if name in (a.name, a.key)), None)
 
@@ -81,12 +81,12 @@ def hash_attribute(p: Parser, instr: Instr, key: str, word: str, place: int, att
 Infer = Callable[[Parser, dict[str, Any], dict[str, Any]], Type]
 
 INFERRED: dict[str, Infer] = {}
-"""Results whose types are not written, by the word behind ``R=``."""
+"""Results whose types are not written, by the word after ``R=``."""
 
 _LAUNCH = re.compile(r"<<<\s*(%[\w$.\-#]+)\s*,\s*(%[\w$.\-#]+)\s*,\s*(%[\w$.\-#]+)\s*>>>\Z", re.ASCII)
 IMPLIED: dict[str, Scalar] = {"index": INDEX, "i64": I64, "i1": I1}
 RESULTS: dict[str, tuple[type, ...]] = {"tile": (TileSpec, MemRef, Opaque), "group": (Group, Opaque)}
-"""Types of results by the word behind ``R:``; what is wrong, lowered or of another dialect is opaque."""
+"""Types of results by the word after ``R:``; what is wrong, lowered or of another dialect is opaque."""
 
 
 # -------------------------------------------------------------------- reading
@@ -119,7 +119,7 @@ def _plan(name: str, forms: tuple[str, ...]) -> _Plan:
 
 Read = Callable[[Any, Element], None]
 Steps = dict[int, list[tuple[Read | None, Element]]]
-"""The elements of a form with what reads each (None for words that stand for themselves), by the id of the form, which
+"""The elements of a form with what reads each (None for words as they are), by the id of the form, which
 `compile_form` keeps."""
 
 
@@ -389,7 +389,7 @@ def _declared(p: Parser, attr: Attr, written: Written) -> Any:
 
 
 def read_form(p: Parser, instr: Instr, forms: tuple[str, ...]) -> Op:
-    """Read an operation behind its name. Of several forms the first that fits the next token is taken."""
+    """Read an operation after its name. Of several forms the first that fits the next token is taken."""
     plan = _plan(instr.name, forms)
     chosen = plan.forms[-1]
     for form in plan.forms[:-1]:

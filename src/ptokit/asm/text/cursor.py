@@ -24,7 +24,7 @@ _INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)\Z")
 
 
 class OperationError(Exception):
-    """The operation being read is given up; reading goes on behind it."""
+    """The operation being read is given up; reading goes on after it."""
 
 
 class LimitError(Exception):
@@ -95,7 +95,7 @@ class Cursor:
         raise OperationError
 
     def stop(self, rule: str, message: str, where: int | None = None) -> NoReturn:
-        """Record an error behind which nothing sensible can be read, and give up the text."""
+        """Record an error after which nothing sensible can be read, and give up the text."""
         self.error(rule, message, where)
         raise LimitError
 
@@ -205,7 +205,7 @@ class Cursor:
         self.i = i
 
     def expand(self, text: str) -> str:
-        """Text of tokens with comments blanked and attribute aliases (``#name``) replaced by what they stand for."""
+        """Text of tokens with comments blanked and attribute aliases (``#name``) replaced by what they mean."""
         if "//" in text:
             text = _COMMENT.sub(lambda m: m[0] if m[0][0] == '"' else " " * len(m[0]), text)
         if not self.aliases or "#" not in text:

@@ -125,7 +125,7 @@ _SPACE = " \t\r\n\f\v"
 
 @dataclass(slots=True)
 class Gap:
-    """``trailing``: the comment behind the token before, or "". ``lines``: comments in lines of their own, `BLANK`
+    """``trailing``: the comment after the token before, or "". ``lines``: comments in lines of their own, `BLANK`
     for one or more blank lines."""
 
     trailing: str = ""
@@ -187,7 +187,7 @@ def join(tokens: Sequence[str], glued: Sequence[bool | None], *, header: bool) -
 
 
 def _result_list(tokens: Sequence[str]) -> int:
-    """Index of the ``=`` behind the results that the line starts with; 0 if there are none."""
+    """Index of the ``=`` after the results that the line starts with; 0 if there are none."""
     if tokens[0][0] != "%":
         return 0
     for i, token in enumerate(tokens):

@@ -89,7 +89,7 @@ def interval(w: Writer, operand: Operand, depth: int = _DEPTH) -> tuple[int, int
     loop = w.relations.around(operand)
     if loop is not None:
         return _of_loop(w, operand, loop, depth)
-    step = w.relations.giver.get(operand)
+    step = w.relations.maker.get(operand)
     if step is None or step.word != "compute" or step.name not in ("addi", "subi", "muli", "index_cast"):
         return None
     found = [interval(w, given, depth - 1) for given in step.operands]
@@ -108,7 +108,7 @@ def interval(w: Writer, operand: Operand, depth: int = _DEPTH) -> tuple[int, int
 
 
 def _of_loop(w: Writer, value: Value, loop: Step, depth: int) -> tuple[int, int] | None:
-    """Of the variable of a loop whose ends are known, or of a count of lanes that its turns take from."""
+    """Of the variable of a loop whose ends are known, or of a count of lanes that its iterations take from."""
     if loop.word != "for":
         return None
     args = loop.regions[0][0].args
@@ -126,8 +126,8 @@ def _of_loop(w: Writer, value: Value, loop: Step, depth: int) -> tuple[int, int]
     return low, high
 
 
-def turns(loop: Step) -> int | None:
-    """How often a loop turns, if its text says so."""
+def iterations(loop: Step) -> int | None:
+    """How many iterations a loop has, if its text says so."""
     lower, upper, step = map(constant, loop.operands[:3])
     if isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int) and step > 0:
         return max(0, -((lower - upper) // step))
@@ -135,13 +135,13 @@ def turns(loop: Step) -> int | None:
 
 
 def _counted(w: Writer, loop: Step, number: int, depth: int) -> tuple[int, int] | None:
-    """Of an argument of a loop's turns, where each takes a register's lanes off it."""
+    """Of an argument of a loop's iterations, where each takes a register's lanes off it."""
     (body, *more) = loop.regions[0]
-    first, count = interval(w, loop.operands[2 + number], depth - 1), turns(loop)
+    first, count = interval(w, loop.operands[2 + number], depth - 1), iterations(loop)
     last = body.steps[-1]
     if more or last.word != "yield" or first is None or count is None or first[0] < 0:
         return None
-    taker = w.relations.giver.get(last.operands[number - 1])
+    taker = w.relations.maker.get(last.operands[number - 1])
     instr = None if taker is None else taker.instr
     if taker is None or instr is None or not instr.counts or taker.get(instr.operands[0].name) is not body.args[number]:
         return None
@@ -277,7 +277,7 @@ class Relevant:
         self._waiting: list[Step | Value] = []
         for name, function in plan.functions.items():
             found = relations(function)
-            self._needed |= found.giver
+            self._needed |= found.maker
             self._needed |= {v: found.owners[block] for v, block in found.takes.items() if block in found.owners}
             for step in function.walk():
                 self._relations[step], self._functions[step] = found, name

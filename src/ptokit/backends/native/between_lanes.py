@@ -89,7 +89,7 @@ def _neighbours(w: Writer, x: Elements, groups: int, each: int) -> Elements:
 
 
 def front(w: Writer, lanes: int, count: int, values: list[Elements]) -> Elements:
-    """The first lanes of each value, one value behind the other, and 0 in the lanes behind them."""
+    """The first lanes of each value, one value after the other, and 0 in the lanes after them."""
     code, of = w.code, values[0].dtype
     assert of is not None
     kind = storage(of)
@@ -311,8 +311,8 @@ class Places:
             code.store(kind, code.load(kind, source, 1), to, 1)
         called(self.w, code, lanes, self.memory, self.places, *flags)
 
-    def _lane(self, code: Code, turn: Num, last_first: bool) -> Num:
-        return code.value(f"sub i64 {self.n - 1}, {turn}") if last_first else turn
+    def _lane(self, code: Code, number: Num, last_first: bool) -> Num:
+        return code.value(f"sub i64 {self.n - 1}, {number}") if last_first else number
 
     def loaded(self, lanes: int, of: DType) -> Elements:
         """The elements of all runs; 0 in lanes that take no part."""

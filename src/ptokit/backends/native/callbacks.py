@@ -44,7 +44,7 @@ class Packing:
     def __init__(self, w: Writer) -> None:
         self.w = w
         self.words: list[tuple[int, str, object]] = []
-        self.size = 0  # words, of which a register takes several
+        self.size = 0  # words; a register takes several of them
         self.operands: list[Decode] = []
         self.results: list[int] = []  # the first words that take results
         self.places: set[int] = set()  # words that say where something lies
@@ -171,7 +171,7 @@ def refuse(w: Writer, step: Step) -> None:
 
 
 def _carried_out(step: Step) -> Action:
-    if step.word == "for":  # of which only the bounds can be wrong
+    if step.word == "for":  # only its bounds can be wrong
         return lambda worker, operands, words: next(iter(worker.chunk.loop(*operands[:3])), None)
     return lambda worker, operands, words: worker.chunk.carry_out(step, *operands)
 

@@ -186,11 +186,11 @@ class _Product:
 
 
 Runs = tuple[list[tuple[int, int]], list[tuple[int, int]]]
-"""Rows and columns of a tile as axes, the last of which has its elements side by side."""
+"""Rows and columns of a tile as axes; the last one has its elements side by side."""
 
 
 def runs(tile: Tile, rows: int, cols: int) -> Runs | None:
-    """The axes of a tile of which some elements of a row lie side by side; None of others."""
+    """The axes of a tile with some elements of a row side by side; None of others."""
     axes = tile_axes(tile, rows, cols)
     if axes is None or axes[1][-1][1] != 1:
         return None
@@ -285,7 +285,7 @@ def _strides(axes: list[tuple[int, int]], unit: int) -> list[int]:
 
 
 def _nests(w: Writer, tile: Tile, rows: int, cols: int) -> tuple[Nest, Nest] | None:
-    """The loops that lay a region of a tile, or of what stands for it, out in rows."""
+    """The loops that lay a region of a tile, or of what is read instead, out in rows."""
     axes = source_axes(w, w.source(tile), rows, cols)
     if axes is None:
         return None

@@ -288,7 +288,7 @@ def _float(m: Maker, target: DType, rounding: RoundMode, saturate: bool, x: str)
     return m.narrow(target, m.value(f"select {c} {nan}, {t} {quiet}, {t} {near}"))
 
 
-# Expressions of elements as LLVM code: inner nodes are the same everywhere, leaves are the caller's.
+# Expressions of elements as LLVM code: inner nodes are common, leaves are the caller's.
 
 
 Types = Mapping[str, DType]

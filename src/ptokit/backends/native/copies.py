@@ -1,6 +1,6 @@
 """Copies of rows of bytes and from tile to tile, and those that need not be made.
 
-A copy of rows without gaps from global memory stands for its bytes if the text shows that nothing else is ever written
+A copy of rows without gaps from global memory is left out if the text shows that nothing else is ever written
 there, that all reads of them follow it in its region, and that nothing is stored to global memory in between.
 """
 
@@ -27,7 +27,7 @@ from .analyses import interval
 from .code import Num
 from .moves import Axis, Nest, address_of, copy, pads, source_axes, tile_axes, together
 from .tiles import element, meets
-from .values import REGISTER_BYTES, GmPointer, LocalPointer, Standing, Tile, View, stored_bytes
+from .values import REGISTER_BYTES, GmPointer, LocalPointer, Replacement, Tile, View, stored_bytes
 from .views import Checked
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ class UnknownError(Exception):
     """The text does not say what is touched."""
 
 
-def stands(w: Writer, step: Step) -> tuple[str, int, int] | None:
-    """The buffer and its bytes that a copy stands for; None if it has to be made."""
+def elided(w: Writer, step: Step) -> tuple[str, int, int] | None:
+    """The buffer and its bytes that are read instead of a copy; None if it has to be made."""
     accesses = w.accesses()
     if accesses is None:
         return None
@@ -166,14 +166,14 @@ def _known(w: Writer, step: Step, count: Count) -> int:
 def _pointer(w: Writer, pointer: Operand) -> tuple[str, int, int, int]:
     """Buffer, least and greatest address, and bytes of an element of a pointer to on-chip memory."""
     assert isinstance(pointer.type, Ptr)
-    size, giver = pointer.type.dtype.size, w.relations.giver.get(pointer)
-    if giver is not None and giver.word == "cast" and isinstance(giver["value"].type, Scalar):
-        limits = interval(w, giver["value"])
+    size, maker = pointer.type.dtype.size, w.relations.maker.get(pointer)
+    if maker is not None and maker.word == "cast" and isinstance(maker["value"].type, Scalar):
+        limits = interval(w, maker["value"])
         if limits is not None:
             return pointer.type.space or "gm", *limits, size
-    if giver is not None and giver.word == "advance":
-        space, low, high, _ = _pointer(w, giver["ptr"])
-        limits = interval(w, giver["offset"])
+    if maker is not None and maker.word == "advance":
+        space, low, high, _ = _pointer(w, maker["ptr"])
+        limits = interval(w, maker["offset"])
         if limits is not None:
             return space, low + limits[0] * size, high + limits[1] * size, size
     raise UnknownError
@@ -222,10 +222,10 @@ def write_bursts(w: Writer, step: Step, word: Bursts, operands: dict[str, Any]) 
     _reads(w, src, ends[1])
     if isinstance(dst, LocalPointer) and isinstance(src, GmPointer) and _dense(axes, length):
         same = all(n == 1 or to == frm for n, to, frm in axes)
-        found = stands(w, step) if same else None
+        found = elided(w, step) if same else None
         if found is not None:
             w.refuse_if(checked.any(), step)
-            w.standing.append((*found, places[1]))
+            w.replaced.append((*found, places[1]))
             return True
     with w.unless(checked.any(), step, reads=False):
         several = [axis for axis in axes if axis[0] != 1]
@@ -274,7 +274,7 @@ def axes_of(w: Writer, step: Step, word: Bursts) -> list[BurstAxis]:
 
 
 def span(checked: Checked, axes: list[tuple[Num, Num]], length: Num) -> Num:
-    """Bytes from the first one of a copy to behind its last one."""
+    """Bytes from the first one of a copy to the end of its last one."""
     end = length
     for n, stride in axes:
         if n != 1:
@@ -358,15 +358,15 @@ def copy_tiles(w: Writer, step: Step, site: Site, operands: dict[str, Any]) -> b
     w.pending.flush()
     w.check(step)
 
-    source = w.stands_for.get(src.start) or Standing(src, step[move.value.name], lambda: None)
+    source = w.replacements.get(src.start) or Replacement(src, step[move.value.name], lambda: None)
     if begin == start == (0, 0) and (nests := _nests(to, source_axes(w, source.what, rows, cols))) is not None:
 
         def made() -> None:
             _copy(w, dst, source.what, (begin, start), nests)
 
-        if w.stands(step, dst, source._replace(copy=made)):
+        if w.elided(step, dst, source._replace(copy=made)):
             return True
-    w.stands_for.pop(dst.start, None)
+    w.replacements.pop(dst.start, None)
     w.settle(src)
     with w.unless(checked.any(), step, reads=False):
         _copy(w, dst, src, (begin, start), own)

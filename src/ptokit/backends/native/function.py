@@ -22,13 +22,13 @@ from ptokit.types.rounding import FLOAT_TYPES
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Align, Scalar
 
-from . import callbacks, copies, scalars, standing_tiles, steps, tiles, views
+from . import callbacks, copies, elided_copies, scalars, steps, tiles, views
 from .analyses import Places
 from .code import Code, Num
 from .module import STATE_BLOCKS, STATE_CALLBACK, STATE_HANDLE, STATE_MEMORY, NativeModule
 from .moves import Nest
 from .tiles import Contents
-from .values import Compound, GmPointer, NotNativeError, Standing, Tile, View
+from .values import Compound, GmPointer, NotNativeError, Replacement, Tile, View
 
 MOST_STEPS = 20_000
 """Of a kernel with what it calls; more take longer to compile than they save."""
@@ -58,8 +58,8 @@ class Writer:
         self.everything = False
         self.pending = steps.Pending(self)
         self._accesses: tuple[list[copies.Access] | None] | None = None
-        self.stands_for: dict[Num, Standing] = {}  # what is read instead of tiles, by where those begin
-        self.standing: list[tuple[str, int, int, str]] = []  # bytes of buffers, and the address of what stands for them
+        self.replacements: dict[Num, Replacement] = {}  # what is read instead of tiles, by where those begin
+        self.replaced: list[tuple[str, int, int, str]] = []  # bytes of buffers, and the address of what is read instead
         self.sweeps: list[tuple[Step, list[tuple[int, int]]]] = []  # loops around, and bytes that they write
 
     # --- values --------------------------------------------------------------------------------------------------
@@ -93,14 +93,14 @@ class Writer:
         return ("true" if known & 1 else "false") if type.name == "i1" else str(known)
 
     def get(self, operand: Operand) -> Any:
-        """What stands for a value that is no scalar."""
+        """What is known of a value that is no scalar."""
         found = self.found(operand)
         if not isinstance(found, Compound):
             raise _unknown(operand)
         return found
 
     def found(self, operand: Operand | None) -> Any:
-        """What stands for a value; None for one that native code does not know, and for what is none."""
+        """What is known of a value; None for one that native code does not know, and for what is none."""
         value = without_form(operand)
         return self.values.get(value) if isinstance(value, Value) else None
 
@@ -108,7 +108,7 @@ class Writer:
         self.values[value] = what
 
     def either(self, operand: Operand) -> Any:
-        """A scalar's text, or what stands for another value."""
+        """A scalar's text, or what is known of another value."""
         return self.text(operand) if isinstance(without_form(operand).type, Scalar) else self.get(operand)
 
     def needs(self, value: Value) -> bool:
@@ -204,25 +204,25 @@ class Writer:
     @cached_property
     def simple_tiles(self) -> bool:
         """True if the steps of one function are all that touches its tiles."""
-        return standing_tiles.simple(self)
+        return elided_copies.simple(self)
 
     def source(self, tile: Tile) -> Tile | View:
-        """Where the bytes of a tile are read: those of what stands for it, or its own."""
-        standing = self.stands_for.get(tile.start)
-        return tile if standing is None else standing.what
+        """Where the bytes of a tile are read: those of what is read instead, or its own."""
+        replacement = self.replacements.get(tile.start)
+        return tile if replacement is None else replacement.what
 
-    def stands(self, step: Step, tile: Tile, source: Standing) -> bool:
+    def elided(self, step: Step, tile: Tile, source: Replacement) -> bool:
         """True if a copy into a tile need not be made. Others read the source from now on."""
-        if standing_tiles.stands(self, step, source):
-            self.stands_for[tile.start] = source
+        if elided_copies.elided(self, step, source):
+            self.replacements[tile.start] = source
             return True
         return False
 
     def settle(self, tile: Tile) -> None:
         """Make a copy that has been left out, for a step that reads the tile itself."""
-        standing = self.stands_for.get(tile.start)
-        if standing is not None:
-            standing.copy()
+        replacement = self.replacements.get(tile.start)
+        if replacement is not None:
+            replacement.copy()
 
     def settle_for(self, step: Step) -> None:
         """Before Python carries a step out, which reads and writes tiles themselves."""
@@ -232,11 +232,11 @@ class Writer:
                 if operand.role is not Role.OUT:
                     self.settle(tile)
                 if operand.role is not Role.IN:
-                    self.stands_for.pop(tile.start, None)
+                    self.replacements.pop(tile.start, None)
 
     def direct(self, step: Step, tile: Tile, rows: Nest, cols: Nest) -> int | None:
         """The elements from row to row of a view to which a store's results go at once; None if they do not."""
-        return standing_tiles.pitch(self, step, tile, rows, cols)
+        return elided_copies.pitch(self, step, tile, rows, cols)
 
     def settled(self, tile: Operand) -> TileSpec:
         """The type of a tile, with the valid region that it always has."""
@@ -266,7 +266,7 @@ class Writer:
         return any(isinstance(v.type, Align) for step in steps for v in (*step.values, *step.results))
 
     def element(self, pointer: GmPointer, start: Num, *, write: bool) -> bool:
-        """One element of global memory is met, `start` bytes behind its first one; false if that is not to happen."""
+        """One element of global memory is met, `start` bytes after its first one; false if that is not to happen."""
         return True
 
     # --- what memory holds ---------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def exp_function(n: int) -> str:
         return m.code.value(f"select {m.b} {beyond}, {m.f} {bound}, {m.f} {x}")
 
     x = m.wide(within("ogt", -200.0, within("olt", 200.0, "%x")))
-    magic = 1.5 * 2.0**52 + 1023  # behind the point of a sum with it is nothing: its last bits are k + 1023
+    magic = 1.5 * 2.0**52 + 1023  # after the point of a sum with it is nothing: its last bits are k + 1023
     shifted = m.fma(x, m.k(1 / log(2)), m.k(magic))
     whole = m.op("fsub", shifted, m.k(magic))
     rest = m.fma(whole, m.k(-_LN2_HIGH), x)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 ALIGN = 64
 STATE_MEMORY, STATE_CALLBACK, STATE_HANDLE, STATE_BLOCK, STATE_BLOCKS, STATE_SEEN, STATE_MODE, STATE_FREE = range(8)
-"""Words of the state of a thread; the mode of products is its place in `MODES`. Behind are those that code asks for."""
+"""Words of the state of a thread; the mode of products is its place in `MODES`. After are those that code asks for."""
 
 MODES = ("exact", "fast", "ref")
 
@@ -74,7 +74,7 @@ class NativeModule:
         self.helpers.setdefault(key, text)
 
     def function(self, body: str) -> str:
-        """The name of an internal function; the same text is written once. ``{name}`` stands for it."""
+        """The name of an internal function; the same text is written once. ``{name}`` is its place."""
         name = self.functions.get(body)
         if name is None:
             name = self.functions[body] = f"@part{len(self.functions)}"
@@ -96,7 +96,7 @@ class NativeModule:
 
     def _take(self, nbytes: int) -> int:
         start = self.memory
-        self.memory += -(-2 * nbytes // ALIGN) * ALIGN  # what `Arena` may look at has as much again behind it
+        self.memory += -(-2 * nbytes // ALIGN) * ALIGN  # what `Arena` may look at has as much again after it
         return start
 
     def related(self, function: FunctionPlan) -> Relations:
@@ -282,7 +282,7 @@ class Worker:
         return arena.window(spec, start - first)
 
     def settle(self, operands: list[Any]) -> None:
-        """Behind an instruction: the bytes are what counts."""
+        """After an instruction: the bytes are what counts."""
         for operand in operands:
             if isinstance(operand, Tile):
                 operand.storage.flush()

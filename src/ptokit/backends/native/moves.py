@@ -16,7 +16,7 @@ from ptokit.types.tensor import ROW_COL_AXES, ConvSpec
 
 from .code import Code, Num, many
 from .tiles import LARGE, copy_row, meets, valid
-from .values import Direct, Standing, Tile, View
+from .values import Direct, Replacement, Tile, View
 from .views import Checked, inside, reach
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def tile_axes(tile: Tile, rows: Num, cols: Num) -> tuple[list[Axis], list[Axis]]
 
 
 def source_axes(w: Writer, source: Tile | View, rows: int, cols: int) -> tuple[list[Axis], list[Axis]] | None:
-    """Rows and columns of what is read for a tile: its own, or those of the view that stands for it."""
+    """Rows and columns of what is read for a tile: its own, or those of the view that is read instead."""
     if isinstance(source, Tile):
         return tile_axes(source, rows, cols)
     layout = source.layout_for(True)
@@ -296,10 +296,10 @@ def _load(w: Writer, step: Step, site: Site, operands: dict[str, Any], move: Mov
         copy(w, address_of(w, tile), address_of(w, view), view.dtype.size, rows, cols)
 
     plain = layout is view.layout_for(True) and layout in (Layout.ND, Layout.DN)
-    if plain and w.stands(step, tile, Standing(view, step["src"], made)):
+    if plain and w.elided(step, tile, Replacement(view, step["src"], made)):
         w.refuse_if(checked.any(), step)
         return True
-    w.stands_for.pop(tile.start, None)
+    w.replacements.pop(tile.start, None)
     _extent(checked, w, view, layout, tile)
     with w.unless(checked.any(), step):
         made()
@@ -398,7 +398,7 @@ Copies = list[tuple[Tile, Tile]]
 
 
 def sources(w: Writer, word: Lane, operands: dict[str, Any]) -> tuple[dict[str, Any], Copies]:
-    """Operands of which none overlaps the destination with elements of another size, and what is to be copied."""
+    """Operands, none overlapping the destination with elements of another size, and what is to be copied."""
     dst, found = operands.get(word.over), dict(operands)
     copies: Copies = []
     names = {leaf.name for write in word.writes for leaf in leaves(write.value) if isinstance(leaf, Element)}

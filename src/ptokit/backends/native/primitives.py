@@ -78,7 +78,7 @@ class Maker:
         return Elements(self.code, self.n, None, exact=register)
 
     def apply(self, name: str, dtype: DType | None, args: list[Elements]) -> Elements:
-        """A primitive on elements of one type (behind the condition of ``select``), or on conditions."""
+        """A primitive on elements of one type (after the condition of ``select``), or on conditions."""
         if dtype is None:
             return self.condition(_OF_CONDITIONS[name](self, *(a.wide for a in args)))
         return _FORMS[name](self, dtype, *args)

@@ -312,7 +312,7 @@ class _Run:
         self.failures: list[Failure] = []
 
     def go(self, words: np.ndarray) -> None:
-        """Run them. Behind one that fails the next one begins, unless that was no fault of the program."""
+        """Run them. After one that fails the next one begins, unless that was no fault of the program."""
         worker, first = self.worker, self.first
         with np.errstate(all="ignore"):
             while first < self.last:

@@ -19,7 +19,7 @@ from ptokit.types.values import LogicalMask, Ptr, VReg
 from ptokit.types.values import Scalar as ScalarType
 
 from . import between_lanes
-from .analyses import interval, turns
+from .analyses import interval, iterations
 from .between_lanes import Places
 from .callbacks import VECTORS
 from .code import Num, many, spread, storage
@@ -183,21 +183,23 @@ class _Lanes(Values):
             checked.need("eq", low, 0)
         start = w.module.space(loc)
         if access.name not in {write.name for write in self.word.writes}:
-            stands = self._standing(pointer, given, unit, span)
-            if stands is not None:
-                address, first = stands
+            found = self._replacement(pointer, given, unit, span)
+            if found is not None:
+                address, first = found
                 self.memory[key] = code.at(address, code.sub(place, first)), span
                 return
             self._reads(pointer, given, unit, span, start)
         self.memory[key] = code.at(w.memory, code.add(start, place)), span
 
-    def _standing(self, pointer: LocalPointer, offset: Operand | None, unit: int, span: int) -> tuple[str, int] | None:
+    def _replacement(
+        self, pointer: LocalPointer, offset: Operand | None, unit: int, span: int
+    ) -> tuple[str, int] | None:
         """Where bytes are read that have not been copied: the address of the first, and its address in the buffer."""
         limits = (0, 0) if offset is None else interval(self.w, offset)
         if not isinstance(pointer.address, int) or limits is None:
             return None
         low, high = (pointer.address + n * unit for n in limits)
-        for space, first, end, address in self.w.standing:
+        for space, first, end, address in self.w.replaced:
             if space == pointer.space and first <= low and high + span <= end:
                 return address, first
         return None
@@ -256,7 +258,7 @@ class _Lanes(Values):
         code.store(f"i{self.lanes}", code.value(f"bitcast {kind} {bits} to i{self.lanes}"), address, 1)
 
     def _swept(self, write: Write) -> None:
-        """All bytes that the turns of the loop around store to side by side, where the text shows it."""
+        """All bytes that the iterations of the loop around store to side by side, where the text shows it."""
         pointer, given, span = self.operands[write.name], self.step.get(write.offset), self._span(write)
         if not self.w.sweeps or given is None or not isinstance(pointer.address, int):
             return
@@ -265,7 +267,7 @@ class _Lanes(Values):
         size = write.unit or pointer.dtype.size
         if given is not body.args[0] or self.step not in body.steps or limits is None:
             return
-        if turns(loop) and isinstance(step, int) and step * size == span:
+        if iterations(loop) and isinstance(step, int) and step * size == span:
             start = self.w.module.space(SPACES[pointer.space]) + pointer.address
             ranges.append((start + limits[0] * size, start + limits[1] * size + span))
 
@@ -315,7 +317,7 @@ class _Lanes(Values):
         return self.w.code.value(f"select {many(value.n, 'i1')} {on.wide}, {t} {value.narrow}, {t} {zero}")
 
     def _conditions(self, type: Any, value: Elements, on: Elements | None) -> Register:
-        """The predicate of conditions; bits of a register that stand for no lane are 0."""
+        """The predicate of conditions; bits of a register that belong to no lane are 0."""
         code, m = self.w.code, self.maker
         bits = value.wide
         full = lanes_of(None, self.lanes) if bits == self.always.wide and on is None else 0

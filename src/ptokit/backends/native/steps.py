@@ -48,7 +48,7 @@ class Carrier:
             return
         for what, like, type, slots in zip(found, self.like, self.types, self.slots):
             if self.regions is not None and not self.regions.issuperset(_regions(what)):
-                raise NotNativeError("yield", "a loop hands the tile to its next turn, which makes another one there")
+                raise NotNativeError("yield", "a loop hands the tile to its next iteration, which makes another one")
             if not isinstance(type, Scalar) and what.kind != like.kind:
                 raise NotNativeError("yield", f"two ways give values of different forms as {type}")
             carry(w, what, type, slots)
@@ -60,7 +60,7 @@ class Carrier:
             raise NotNativeError("yield", "no way gives a value")
         for target, like, type, slots in zip(wanted, self.like, self.types, self.slots or ()):
             w.set(target, carried(w, like, type, slots))
-        # What is stored from now on is for the next turn of a loop. It begins with the same memory for its own tiles.
+        # What is stored from now on is for the next iteration of a loop. Its own tiles begin with the same memory.
         if any(map(_regions, self.like)):
             self.regions = {region for what in w.values.values() for region in _regions(what)}
 
@@ -124,7 +124,7 @@ def loop(w: Writer, step: Step) -> None:
     carrier.store(w, init)
     slot = code.slot(kind)
     code.store(kind, lower, slot)
-    head, inside, done = code.label("for"), code.label("turn"), code.label("end")
+    head, inside, done = code.label("for"), code.label("body"), code.label("end")
     code.place(head)
     now = code.load(kind, slot)
     code.branch(code.value(f"icmp slt {kind} {now}, {upper}"), inside, done)
@@ -136,7 +136,7 @@ def loop(w: Writer, step: Step) -> None:
     w.sweeps.append((step, []))
     hand_on(w, region, carrier)
     swept = w.sweeps.pop()[1]
-    # The last turn may end where the type does.
+    # The last iteration may end where the type does.
     both = code.value(f"call {{{kind}, i1}} @llvm.sadd.with.overflow.{kind}({kind} {now}, {kind} {by})")
     code.store(kind, code.value(f"extractvalue {{{kind}, i1}} {both}, 0"), slot)
     code.branch(code.value(f"extractvalue {{{kind}, i1}} {both}, 1"), done, head)
@@ -261,7 +261,7 @@ def jump(w: Writer, step: Step, labels: list[str], carriers: list[Carrier]) -> N
 
 
 def call(w: Writer, step: Step) -> None:
-    """A call, in the place of which the function is written."""
+    """A call, in whose place the function is written."""
     w.pending.flush()
     callee = w.plan.functions.get(step.callee)
     if callee is None:

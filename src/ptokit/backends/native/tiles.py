@@ -152,7 +152,7 @@ def tile(w: Writer, step: Step) -> None:
     """A tile; where its address and valid region are known nothing is left to do at run time."""
     address = None if step.get("addr") is None else w.number(step["addr"])
     if address is None and step.get("site") is None:
-        raise NotNativeError(step.name, "a loop hands the tile to its next turn, which allocates another one")
+        raise NotNativeError(step.name, "a loop hands the tile to its next iteration, which allocates another one")
     w.set(step.result, _allocated(w, step, w.settled(step.result), address))
 
 
@@ -169,7 +169,7 @@ def _allocated(w: Writer, step: Step, spec: TileSpec, address: Num | None, slot:
 
 
 def multi_buffer(w: Writer, step: Step) -> None:
-    """Tiles of one type, one behind the other from an address on, or each in memory of its own."""
+    """Tiles of one type, one after the other from an address on, or each in memory of its own."""
     spec, sites = step["type"].value, step.group("site")
     tiles: list[Tile] = []
     for k in range(len(sites)):

@@ -66,7 +66,7 @@ class GmPointer:
 
     @property
     def kind(self) -> Any:
-        """What two values need to have in common to stand for one."""
+        """What two values need to have in common to be one."""
         return GmPointer, self.dtype
 
 
@@ -213,7 +213,7 @@ class Slots:
         return Slots, len(self.tiles), self.tiles[0].kind
 
 
-class Standing(NamedTuple):
+class Replacement(NamedTuple):
     """What is read instead of a tile, its value in the text, and how to make the copy that has been left out."""
 
     what: Tile | View
@@ -271,7 +271,7 @@ def register_kind(type: Any) -> str:
 
 
 def lanes_of(type: Any, width: int) -> int:
-    """How many lanes of `width` bytes a vector has, or a predicate stands for."""
+    """How many lanes of `width` bytes a vector has, or a predicate has."""
     match type:
         case LogicalMask(lanes):
             return lanes

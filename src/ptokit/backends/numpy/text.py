@@ -27,7 +27,7 @@ _ATTRIBUTES = frozenset(("block_idx", "total", "subblock", "subblocks"))
 
 
 class Text:
-    """Lines of code, the names they refer to, and the operation behind each line."""
+    """Lines of code, the names they refer to, and the operation of each line."""
 
     def __init__(self, plan: Plan, *, watch: bool, at_once: bool) -> None:
         self.plan, self.watch, self.at_once = plan, watch, at_once and not watch
@@ -164,7 +164,7 @@ class Writer:
         self.depth -= 1
 
     def blocks(self, region: Region, targets: Sequence[str], path: str) -> None:
-        """A region of several blocks: a Python loop in which each stands behind its number."""
+        """A region of several blocks: a Python loop in which each follows its number."""
         for block in region[1:]:
             for arg in block.args:
                 self.bind(arg)
@@ -270,14 +270,14 @@ class Writer:
         pace = bounds[2]
         counted = not any(map(self.varies, bounds)) and isinstance(pace, Data) and pace.value > 0
         taken = countdowns(step, self.plan.varying) if counted and self.out.at_once else None
-        turns = f"range({refs})" if counted else f"m.loop({refs})"
+        iterations = f"range({refs})" if counted else f"m.loop({refs})"
         if taken is not None:
-            turns = self._all_iterations(step, names, taken, refs)
+            iterations = self._all_iterations(step, names, taken, refs)
         name = self.bind(iv, "i")
         first = len(self.out.lines) + 1
         for arg, carrier in zip(carried, names):
             self.names[arg] = carrier
-        self.line(f"for {name} in {turns}:", op)
+        self.line(f"for {name} in {iterations}:", op)
         self.depth += 1
         self.level += 1
         self.watch(f"m.nest.iteration({self.level}, {iv.shown if iv.name else 'i'!r}, {name})")

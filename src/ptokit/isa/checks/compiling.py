@@ -37,7 +37,7 @@ _THAN = {ast.LtE: "more than", ast.Lt: "not fewer than", ast.GtE: "fewer than", 
 
 
 def seen(tree: ast.expr, text: str) -> str:
-    """A template of a message for a comparison, or several, of which it shows the first.
+    """A template of a message for a comparison, or several; it shows the first of them.
 
     Raises `ValueError` for what has no words here: the rule has to give its message.
     """
@@ -222,7 +222,7 @@ class Named(Protocol):
 class _Part(NamedTuple):
     """A condition that was read: what has to be known, and what breaks it; the names in both.
 
-    Operands must be there, but those of which the condition itself asks whether they are (``maybe``).
+    Operands must be there, but those whose presence the condition itself asks for (``maybe``).
     """
 
     need: Need | When
@@ -262,7 +262,7 @@ def _part(need: Need | When) -> _Part:
 
 
 def _expanded(text: str, need: Need | When) -> str:
-    """An expression with what its names stand for."""
+    """An expression with the values of its names."""
     for name, expression in reversed(need.where):
         if name in text:
             text = re.sub(rf"(?<![\w.'\"]){name}\b", f"({expression})", text)
@@ -270,7 +270,7 @@ def _expanded(text: str, need: Need | When) -> str:
 
 
 def clauses(condition: str) -> tuple[str, str, str]:
-    """What must hold, of which tiles, and what must be known to be so for that."""
+    """What must hold, for which tiles, and what must be known to be so for that."""
     must, _, asked = condition.rpartition(" if ")
     if not must or " else " in asked or asked.count("(") != asked.count(")"):
         must, asked = condition, ""  # no clause, but a choice, or inside of a call

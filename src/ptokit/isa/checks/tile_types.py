@@ -36,7 +36,7 @@ _NAMES = {
 
 
 SLOPES = 1 << 16
-"""Address in the fix-pipe buffer, behind its words, from which on slopes of ReLU lie (PTOAS e32488c9, drains)."""
+"""Address in the fix-pipe buffer, after its words, from which on slopes of ReLU lie (PTOAS e32488c9, drains)."""
 
 
 def buffer_name(loc: TileType) -> str:
@@ -75,7 +75,7 @@ define(
     severity=Severity.WARNING,
     targets=("a5",),
     source="vendor platform files of Ascend 950; planner of the reference assembler",
-    why="The buffer has 262144 bytes, of which the vendor's tools give 253952 to user code: what is in the rest may be "
+    why="The buffer has 262144 bytes; the vendor's tools give 253952 of them to user code: what is in the rest may be "
     "overwritten.",
     decision="A warning of the check, a note of the sanitizer: the library's own limit is 262144 bytes, and it "
     "compiles such tiles. Tiles without an address are the assembler's to place; its planner keeps to the 253952.",
@@ -125,7 +125,7 @@ def doubtful_placement(spec: TileSpec, address: Size, target: Target) -> str | N
     end = address + spec.nbytes
     if not address >= 0 or not limit < end <= target.capacity[spec.loc]:
         return None
-    return f"the tile ends at byte {end} of UB, of which user code has {limit} on {target.name}"
+    return f"the tile ends at byte {end} of UB; user code has {limit} bytes of it on {target.name}"
 
 
 # What makes a tile type legal, and whether it fits its buffer (types-and-layouts 2 and 3).
@@ -269,7 +269,7 @@ def TILE_D2(o: TileSite) -> Message:
 def TILE_D3(o: TileSite) -> Message:
     """The rows of a Zn, Zz or Nn tile are a multiple of its box's rows, in every buffer.
 
-    TILE-03 lets Vec and scale tiles pass, but the last box of rows would lie behind the tile's memory.
+    TILE-03 lets Vec and scale tiles pass, but the last box of rows would lie past the tile's memory.
     """
     s = o.spec
     contiguous = s.rows == 1 and s.slayout is SLayout.RowMajor

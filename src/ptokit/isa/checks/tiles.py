@@ -307,7 +307,7 @@ def absent(dtype: DType, target: Target) -> tuple[str, str] | None:
     on="kirin9030",
 )
 def TYPE_ABSENT(o: Site) -> Message:
-    """The target has the element type of a tile, of the register that an operation makes, or behind its pointers."""
+    """The target has the element type of a tile, of the register that an operation makes, or of its pointers."""
     made = [o.operands.get(result.name) for result in o.instr.produces]
     registers = any(isinstance(info, VregInfo | VectorInfo) for info in o.operands.values())
     pointers = () if registers or o.instr.pipe is Pipe.S else o.operands.values()

@@ -241,9 +241,9 @@ MX_RULES = (
         Decision: The executor counts missing elements as zeros and leaves src as it is.
         """,
         "src.dtype.size != 2 if grp_axis == 1 and known(src.vc) and src.vc % GROUP != 0",
-        "the operation writes zeros into {src}'s columns behind the valid ones",
+        "the operation writes zeros into {src}'s columns after the valid ones",
         "src.vc % GROUP == 0 if grp_axis == 1 and known(src.vc)",
-        "{src} has {src.vc} valid columns; the last group sees what lies behind them",
+        "{src} has {src.vc} valid columns; the last group sees what lies after them",
     ),
     _mx(
         "QMX-A5-03",

@@ -422,7 +422,7 @@ def vector(
 def computed(
     name: str, value: Value, operands: tuple[Operand, ...], types: Types, *rules: Rule, note: str = "", **more: Any
 ) -> Instr:
-    """``dst = value`` over the valid region of dst; `note` is said behind the formula.
+    """``dst = value`` over the valid region of dst; `note` is said after the formula.
 
     A function of the site in place of an expression chooses one; then `summary` has the sentence.
     """

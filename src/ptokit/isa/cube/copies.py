@@ -71,7 +71,7 @@ def _to_table(numbers: str) -> Meaning:
         else:
             value = Convert(value, wanted)
         dst = Matrix("dst", wanted, count, cols, length * BLOCK * wanted.size // source.size + dst_gap * BLOCK)
-        return Move(value, count, cols, behind=(src, dst))
+        return Move(value, count, cols, matrices=(src, dst))
 
     return meaning
 
@@ -85,7 +85,7 @@ def _filled(o: Site) -> Move | None:
     word = dtype(f"u{o.fill_word_bits or 16}")
     cols, row = blocks * BLOCK // word.size, (blocks + gap) * BLOCK
     return Move(
-        Scalar("value", word), repeats, cols, behind=(Matrix("dst", word, repeats, cols, row, first=offset or 0),)
+        Scalar("value", word), repeats, cols, matrices=(Matrix("dst", word, repeats, cols, row, first=offset or 0),)
     )
 
 
@@ -287,7 +287,7 @@ class Blocks:
 
 
 def _move(b: Blocks, dtype: DType, turned: Any) -> Move:
-    """Move fractals; whole ones, of which results depend on some rows and columns only."""
+    """Move fractals; whole ones, though results depend on some of their rows and columns only."""
     kind = element(dtype) if turned else _BYTE
     needed = b.needed if turned else (b.needed[0], element(dtype).nbytes(b.needed[1]))
     rows, cols = b.rows * ROWS, b.cols * kind.c0

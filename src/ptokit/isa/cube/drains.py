@@ -29,7 +29,7 @@ from ..machine import ATOMIC_CONTROL, OPERATION_SHIFT, OPERATIONS, TYPE_SHIFT, T
 from ..meaning.expressions import Const, Element, Expr, Held, Reinterpret, Scalar
 from ..meaning.fold import ROUNDING
 from ..meaning.matrices import FixPipe, Matrix
-from ..meaning.matrix_moves import Behind
+from ..meaning.matrix_moves import AtPointers
 from ..meaning.words import Keep, Lane, Meaning, Move, Write
 from ..site import ScalarInfo, Site, known
 from ..table import CALLED, Attr, Instr, Kind, Operand, OperandForm, Role, TextForm, grammar, instruction, listed
@@ -85,7 +85,7 @@ def cube(
     rules = merged((*(VERIFIED.get(text, ()) or DRAINS.get(text, ())), *unsigned(operands)))
     more = {"form": TextForm("micro"), "source": SOURCE, "typed": True, "rules": rules, **more}
     instr = Instr(text, text, summary, operands, attrs, pipe=pipe, meaning=meaning, **more)
-    return instruction(instr, Behind)
+    return instruction(instr, AtPointers)
 
 
 def ceil(value: int, unit: int) -> int:
@@ -118,7 +118,7 @@ def in_accumulator(name: str, dtype: DType, rows: int, cols: int, pitch: int, st
 
 def moved(src: Matrix, dst: Matrix, drain: FixPipe | None = None) -> Move:
     """One matrix becomes another."""
-    return Move(Element(src.name), dst.rows, dst.cols, behind=(src, dst), drain=drain)
+    return Move(Element(src.name), dst.rows, dst.cols, matrices=(src, dst), drain=drain)
 
 
 # The control register, and registers that copies and drains read (PTOAS e32488c9, lowering of the cube operations).

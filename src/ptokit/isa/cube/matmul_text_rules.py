@@ -60,7 +60,7 @@ def _product(o: Site, *, least: int = 0) -> Message:
 
 
 def _row_product(o: Site) -> Message:
-    """MM-1 of a product with one row, of which the assembler compares shapes on a5 only."""
+    """MM-1 of a product with one row, whose shapes the assembler compares on a5 only."""
     return _product(o) if o.target.is_a(A5) else _places(o)
 
 

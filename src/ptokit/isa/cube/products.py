@@ -1,4 +1,4 @@
-"""Products of operands in L0A and L0B into an accumulator: the meaning that products of tiles have, behind pointers.
+"""Products of operands in L0A and L0B into an accumulator: the meaning that products of tiles have, at pointers.
 
 The accumulator is written in whole fractals. What it holds beyond the rows and columns of the product is of no use.
 """
@@ -77,13 +77,13 @@ def _product(
     left = in_fractals("lhs", types[0], high, k, high, needed=(m, k))
     right = in_fractals("rhs", types[1], wide, k, wide, needed=(n, k), turned=True)
     dst = in_accumulator("dst", o.dst.dtype, 1 if vector else high, wide, high, needed=(m, wide))
-    behind = [Matrix("lhs", types[0], 1, k, 0) if vector else left, right, dst]
+    matrices = [Matrix("lhs", types[0], 1, k, 0) if vector else left, right, dst]
     if start == "bias":
-        behind.append(Matrix("bias", o.bias.dtype, 1, n, 0))
+        matrices.append(Matrix("bias", o.bias.dtype, 1, n, 0))
     scales = ("lhs scales", "rhs scales") if block_scaled else ("", "")
     if block_scaled:
         row = Matrix("lhs scales", _SCALE, 1, ceil(k, BLOCK), 0, scales=ADDRESS_SHIFT, pointer="lhs")
-        behind += [row if vector else _scales("lhs", m, k, turned=False), _scales("rhs", n, k, turned=True)]
+        matrices += [row if vector else _scales("lhs", m, k, turned=False), _scales("rhs", n, k, turned=True)]
     return Contract(
         "lhs",
         "rhs",
@@ -91,7 +91,7 @@ def _product(
         left_scale=scales[0],
         right_scale=scales[1],
         rounding=rounding,
-        behind=tuple(behind),
+        matrices=tuple(matrices),
         finite=finite,
     )
 

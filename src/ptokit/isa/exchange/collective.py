@@ -107,7 +107,7 @@ _collective(
 )
 _collective(
     "comm.tgather",
-    "Put the data of all devices of a group together, row behind row.",
+    "Put the data of all devices of a group together, row after row.",
     view("dst", Role.OUT),
     members=_READ,
     meaning=Transfer("dst", "members", rows=True),

@@ -54,7 +54,7 @@ class Setup(NamedTuple):
 class Pipes(Protocol):
     """The pipes of one core. ``key`` is the id of a pipe that has no value of its own, or that value.
 
-    ``split``: 0 none, 1 and 3 rows, 2 and 4 columns, of which vector core 0 has the first half; 3 and 4 halve odd
+    ``split``: 0 none, 1 and 3 rows, 2 and 4 columns; vector core 0 has the first half of them; 3 and 4 halve odd
     sizes. ``sub``: whose half it is, where that is not the running core's.
     """
 

@@ -333,7 +333,7 @@ PACK_RULES = (
 _ROW, _J = Axis(i=1), Coordinate("column", i32)
 
 
-def _by_turns(o: Site) -> Lane | None:
+def _interleaved(o: Site) -> Lane | None:
     """Both halves begin with src0, the second one at half of the columns, rounded down."""
     cols = o.src0.vc
     if not known(cols):
@@ -368,7 +368,7 @@ TINTERLEAVE = instruction(
         (dst("dst1"), dst("dst0"), src("src1"), src("src0")),
         form=TextForm(orders={LEVEL2: "src0 src1 -> dst0 dst1"}),
         rules=INTERLEAVE_RULES,
-        meaning=_by_turns,
+        meaning=_interleaved,
         source="compute-layout-irregular 1.8",
     )
 )

@@ -270,8 +270,8 @@ def _sort32(m: Machine, dst: TileOperand, src: TileOperand, idx: TileOperand, tm
     groups = padded.shape[2] // GROUP
     grouped = [a.reshape(*a.shape[:2], groups, GROUP) for a in (padded, numbers, codes)]
     end = padded.shape[2] if m.target.templates else columns  # what the library fills with comes last
-    behind = np.broadcast_to((np.arange(padded.shape[2]) >= end).reshape(1, 1, groups, GROUP), grouped[0].shape)
-    order = np.lexsort((grouped[1], grouped[0], behind), axis=3)
+    beyond = np.broadcast_to((np.arange(padded.shape[2]) >= end).reshape(1, 1, groups, GROUP), grouped[0].shape)
+    order = np.lexsort((grouped[1], grouped[0], beyond), axis=3)
     values, indices = (np.take_along_axis(a, order, axis=3).reshape(padded.shape) for a in (grouped[2], grouped[1]))
     records = values | indices << np.uint64(32)
     if on_cpu:

@@ -13,7 +13,7 @@ from ptokit.types.tile import DYNAMIC
 from ..checks.compiling import Message
 from ..checks.tiles import assembler_rule, differ, not_of, small, vec_rows
 from ..operands import BF16, I6, INT16_32, F, types_of
-from ..scratch import a2a3_turns_blocks
+from ..scratch import a2a3_transposes_blocks
 from ..site import Site, Size, TileInfo, known
 
 # What the reference assembler refuses of padding, quantisation, concatenation, sorting and others (assembly 13.9).
@@ -224,7 +224,7 @@ def TRANS_AS_01(o: Site) -> Message:
     if wrong := differ(o, "src", "dst", "tmp") or not_of(o, I6 | F | BF16, "src"):
         return wrong
     if o.target.is_a(A2A3):
-        uses = a2a3_turns_blocks(s, d)
+        uses = a2a3_transposes_blocks(s, d)
         wrong = None if s.row_major else f"{o:src} has blayout=col_major"
         return wrong or small(o, "tmp", s.spec.nbytes if uses else 32)
     for name, t in (("src", s), ("dst", d)):

@@ -22,7 +22,7 @@ from ..meaning.expressions import TURNED, Element, Extent
 from ..meaning.positions import kind
 from ..meaning.words import Keep, Move, Ordering, Python, Word
 from ..operands import BF16, FIRST_SOURCE, I6, F, types_of
-from ..scratch import of_turns
+from ..scratch import of_transposes
 from ..site import Site
 from ..table import Access, Attr, Instr, TextForm, agreed, dst, index, instruction, src, tmp
 from .text_rules import TRANS_AS_01
@@ -229,7 +229,7 @@ def _reorder(m: Machine, dst: TileOperand, src: TileOperand, tmp: Any = None) ->
     elif d.layout in (Layout.NCHW, Layout.GNCHW):  # C1 and C0 become C again
         x = np.moveaxis(x, -1, -3)
         x = x.reshape(*x.shape[:-4], -1, *x.shape[-2:])[..., : d.dims[-3], :, :]
-    else:  # to FRACTAL_Z: N moves behind W and is split
+    else:  # to FRACTAL_Z: N moves after W and is split
         x = _split(np.moveaxis(x, -5, -2), -2, d.dims[-2])
     count = int(np.prod(d.dims))
     dst.write(np.ascontiguousarray(x).reshape(len(x), 1, count), 1, count)
@@ -249,7 +249,7 @@ TTRANS = instruction(
         "TTRANS",
         "ttrans",
         "dst[c,r] = src[r,c]; of convolution tiles: the elements in the order of dst's layout.",
-        (dst(), src(), tmp(optional=True, like=FIRST_SOURCE, needed=of_turns)),
+        (dst(), src(), tmp(optional=True, like=FIRST_SOURCE, needed=of_transposes)),
         rules=(*RULES, TRANS_AS_01),
         meaning=_meaning,
         source="compute-layout-irregular 1.1",
@@ -394,7 +394,7 @@ def _parts(name: str, state: ConvState) -> tuple[Any, ...]:
 
 
 def _state(m: Machine, spec: ConvSpec, fmatrix: SetFmatrixMode) -> ConvState:
-    """What the conversion reads: the tile's parameters, of which registers hold some on the devices.
+    """What the conversion reads: the tile's parameters; on the devices registers hold some of them.
 
     In the automatic modes the instruction sets the registers itself. On cpu the feature map is the tile.
     """

@@ -6,7 +6,7 @@ element types (`Convert`). Nothing in it is code: the NumPy executor, a native b
 of the reference are written from the same tree.
 
 Types. Every node has one type, an element type or `BOOL`, given by `type_of`. All arguments of an `Apply` have the same
-element type (those of ``select`` behind its condition); nothing converts by itself. Each `Apply` rounds, or wraps, to
+element type (those of ``select`` after its condition); nothing converts by itself. Each `Apply` rounds, or wraps, to
 its type before the next node sees the value: ``a * b + c`` of f16 is rounded twice, and is never contracted.
 
 Elements of types without arithmetic (hif8, e2m1, e1m2, int4) are codes: they can be copied and converted only.
@@ -178,7 +178,7 @@ class Element(Expr):
 class Bit(Expr):
     """A condition of operand `name`: of a tile the bit j % 8 of byte j // 8 of row i, of a predicate the lane's bit.
 
-    ``width``: bytes of the lanes that a predicate stands for, where those are not the lanes of the domain.
+    ``width``: bytes of the lanes of a predicate, where those are not the lanes of the domain.
     """
 
     name: str
@@ -188,7 +188,7 @@ class Bit(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Stored(Expr):
-    """An element of on-chip memory: among those of type `dtype` behind a pointer and an offset the one at place `at`.
+    """An element of on-chip memory: among those of type `dtype` after a pointer and an offset the one at place `at`.
 
     `name` and `offset` are operands; the offset counts elements of the pointer's type, or `unit` bytes where that is
     not 0, and may be absent. A row of `at` has `pitch` elements. All `span` bytes have to lie in the memory, from a
@@ -324,7 +324,7 @@ class Coordinate(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Fetched(Expr):
-    """Elements of on-chip memory at computed places behind a pointer and an offset; 0 where `where` does not hold.
+    """Elements of on-chip memory at computed places after a pointer and an offset; 0 where `where` does not hold.
 
     ``place`` counts `unit` bytes, or where that is 0 elements. From each place on `run` elements are taken, so that
     the domain of `place` and `where` has as many lanes as there are places. Places are multiples of `alignment` bytes,
@@ -351,7 +351,7 @@ class Taken(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Front(Expr):
-    """The first `count` lanes of each value, one value behind the other, and 0 in the lanes behind them."""
+    """The first `count` lanes of each value, one value after the other, and 0 in the lanes after them."""
 
     values: tuple[Expr, ...]
     count: int = 1

@@ -41,11 +41,11 @@ _FRACTAL = 16
 def footprint(word: Word, site: Site) -> Iterator[Access] | None:
     """Reads first, then writes, each in the order of the operands; None where the word does not say.
 
-    Scratch tiles are written in their valid regions, packed masks in the columns of theirs. Of matrices behind pointers
+    Scratch tiles are written in their valid regions, packed masks in the columns of theirs. Of matrices at pointers
     the machine tells what is touched.
     """
     match word:
-        case Move(behind=behind) | Contract(behind=behind) if behind:
+        case Move(matrices=matrices) | Contract(matrices=matrices) if matrices:
             return None
         case Lane():
             return _lane(word, site)
@@ -179,7 +179,7 @@ def size_at(count: Count, site: Site) -> Any:
 
 
 def bytes_moved(word: Word | None, site: Site) -> Any:
-    """The bytes that a DMA copy moves in each turn of its outer loops; `UNKNOWN` of another word."""
+    """The bytes that a DMA copy moves in each iteration of its outer loops; `UNKNOWN` of another word."""
     if not isinstance(word, Bursts):
         return UNKNOWN
     return prod((size_at(count, site) for count, *_ in word.axes), start=size_at(word.length, site))

@@ -1,4 +1,4 @@
-"""Matrices behind pointers: where their elements lie, what a fix-pipe makes of them, reading and writing with NumPy."""
+"""Matrices at pointers: where their elements lie, what a fix-pipe makes of them, reading and writing with NumPy."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Reader = Callable[[Machine, Mapping[str, Any]], np.ndarray]
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A matrix in memory: `rows` by `cols` elements of type `dtype` behind pointer operand `pointer`, or `name`.
+    """A matrix in memory: `rows` by `cols` elements of type `dtype` at pointer operand `pointer`, or `name`.
 
-    Element (r, c) begins ``first + r // band * band_step + r % band * row + c // block * step`` bytes behind it, and
-    behind that come the ``c % block`` elements before it. A `block` or `band` of 0 is all columns or rows. So rows in
+    Element (r, c) begins ``first + r // band * band_step + r % band * row + c // block * step`` bytes after it, and
+    after that come the ``c % block`` elements before it. A `block` or `band` of 0 is all columns or rows. So rows in
     global memory have one block; fractals have blocks of 32 bytes in rows of 32 bytes; columns have blocks of one.
 
     ``turned``: words that name [i, j] mean row j and column i. ``needed``: the first rows and columns that results
@@ -70,7 +70,7 @@ class Matrix:
             if blocks and width:
                 yield first, blocks, width
 
-    def behind(self, col: int) -> int:
+    def offset(self, col: int) -> int:
         """Bytes from the pointer to the first row of a block."""
         return self.first + (col // self.block * self.step if self.block else 0)
 
@@ -108,7 +108,7 @@ def reader(matrix: Matrix) -> Reader:
     kind = dtype.value or dtype.storage
     parts: list[tuple[int, Any, int, Any, Any]] = []
     for first, blocks, width in matrix.parts(matrix.cols):
-        begin, outer = matrix.behind(first), ((bands, matrix.band_step), (blocks, matrix.step))
+        begin, outer = matrix.offset(first), ((bands, matrix.band_step), (blocks, matrix.step))
         if width == 1 and matrix.row == dtype.size:  # columns without gaps
             parts.append((begin, outer, rows * dtype.size, None, (0, 1, 3, 2)))
         else:
@@ -160,7 +160,7 @@ def write(
         else:
             part, outer = part.transpose(0, 1, 3, 2, 4), [*outer, (rows // bands, matrix.row)]
         part = pack_nibbles(np.ascontiguousarray(part)) if dtype.packed else part
-        _deposit(m, place, matrix.behind(first), outer, part, combine, sub)
+        _deposit(m, place, matrix.offset(first), outer, part, combine, sub)
 
 
 def _deposit(

@@ -1,4 +1,4 @@
-"""The NumPy executor's function of moves and products of matrices behind pointers, written from their meaning."""
+"""The NumPy executor's function of moves and products of matrices at pointers, written from their meaning."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _F32_MAX = float(np.finfo(np.float32).max)
 _LARGEST = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": _F32_MAX, "e4m3": 448.0, "e5m2": 57344.0}
 
 
-class Behind(Rows):
+class AtPointers(Rows):
     """The function of an instruction on pointers; numbers of operands and registers that only a run knows are given."""
 
     def infos(self, machine: Any, operands: tuple[Any, ...], attributes: dict[str, Any]) -> dict[str, Any]:
@@ -74,10 +74,10 @@ class Behind(Rows):
 def _moved(move: Move, names: tuple[str, ...]) -> Run:
     if move.rows <= 0 or move.cols <= 0:  # type: ignore[operator]
         return lambda *_, **__: None
-    *sources, dst = move.behind
+    *sources, dst = move.matrices
     read = [reader(src) for src in sources]
     tables = _tables(move.drain)
-    of = _values(move.value, names, tuple((matrix.name, matrix.dtype) for matrix in move.behind))
+    of = _values(move.value, names, tuple((matrix.name, matrix.dtype) for matrix in move.matrices))
 
     def run(m: Machine, *operands: Any, **_: Any) -> None:
         given = dict(zip(names, operands))
@@ -167,7 +167,7 @@ def _drained(
 
 
 def _contracted(c: Contract, names: tuple[str, ...]) -> Run:
-    at = {matrix.name: matrix for matrix in c.behind}
+    at = {matrix.name: matrix for matrix in c.matrices}
     read = {name: reader(matrix) for name, matrix in at.items()}
 
     def run(m: Machine, *operands: Any, **_: Any) -> None:

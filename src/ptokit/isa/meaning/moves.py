@@ -229,7 +229,7 @@ def transferred(
 
 
 def _of_part(m: Machine, whole: ViewOperand, part: ViewOperand, k: int = 0, count: int = 1) -> np.ndarray:
-    """The elements of `whole` that are those of part `k` of `count`: its rows, of which it has at least so many."""
+    """The elements of `whole` that are those of part `k` of `count`: its rows, at least so many."""
     if whole.dtype is not part.dtype:
         m.refuse("COMM-01", f"one part has element type {part.dtype}, the other {whole.dtype}")
     *outer, rows, cols = part.shape

@@ -1,4 +1,4 @@
-"""Expressions of places: elements by index, lanes by turns and by count."""
+"""Expressions of places: elements by index, lanes interleaved and by count."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def lanes_taken(meaning: Any) -> int:
     return 0
 
 
-# Expressions of the lanes of two operands by turns, and the way back.
+# Expressions of the interleaved lanes of two operands, and the way back.
 
 
 _COUNT = DTYPES["u16"]
 
 
-def by_turns(lanes: int, of: Callable[[str, Index], Expr], *names: str) -> tuple[Expr, Expr]:
-    """The lanes of two operands by turns: the lower and the upper half of them. ``of``: a lane of an operand."""
+def interleaved(lanes: int, of: Callable[[str, Index], Expr], *names: str) -> tuple[Expr, Expr]:
+    """The lanes of two operands, interleaved: the lower and the upper half of them. ``of``: a lane of an operand."""
     odd = equal(Place(_COUNT) & 1, 1)
     first, second = names
     lo, hi = (lane(over=2, plus=half * lanes) for half in (0, 1))

@@ -109,7 +109,7 @@ class Rows(Derived):
 
 
 def _from(pointer: str, offset: str, unit: int) -> str:
-    """A pointer, and how many of its elements behind it an access is."""
+    """A pointer, and how many of its elements after it an access is."""
     return f"{pointer}.as_bytes(), {offset} * {unit}" if unit and offset else f"{pointer}, {offset or None}"
 
 

@@ -216,7 +216,7 @@ def _bytes(mask: TileOperand, rows: int, cols: int) -> np.ndarray:
 
 
 def write_mask(mask: TileOperand, bits: np.ndarray) -> None:
-    """Store booleans (blocks, rows, cols); the bits behind the last column of a row's last byte become 0."""
+    """Store booleans (blocks, rows, cols); the bits after the last column of a row's last byte become 0."""
     packed = np.packbits(bits, axis=2, bitorder="little")
     _bytes(mask, *bits.shape[1:])[:, : packed.shape[1], : packed.shape[2]] = packed
 

@@ -35,7 +35,7 @@ class Write:
 
     A register has the values of its lanes as its bytes, whatever their type, and 0 in lanes that nothing is written to.
     A pointer gets them side by side in on-chip memory, from a multiple of `alignment` bytes on (rule `rule`), as many
-    elements behind it as operand `offset` says (where `unit` is not 0, as many times `unit` bytes), if it is there;
+    elements after it as operand `offset` says (where `unit` is not 0, as many times `unit` bytes), if it is there;
     lanes that the mask leaves out are not written. A scalar gets the value of lane 0.
 
     ``place``: memory and registers get lanes at computed places, which count `unit` bytes, or where that is 0 elements
@@ -189,7 +189,7 @@ class Move:
     one width. A view of global memory is the two-dimensional array of its layout (`ptokit.types.tensor`). With
     `combine` a view gets ``combine(old, value)``, a primitive; blocks one after the other. The rest of dst is kept.
 
-    ``behind``: where source and destination are pointers, the matrices that they mean. All of the destination is
+    ``matrices``: where source and destination are pointers, the matrices there. All of the destination is
     written, bands of rows with bands, and has 0 where the source has no element; its further columns are only read.
     ``drain``: what a fix-pipe does.
     """
@@ -201,7 +201,7 @@ class Move:
     to: Index = OWN
     fills: tuple[Fill, ...] = ()
     combine: str = ""
-    behind: tuple[Matrix, ...] = ()
+    matrices: tuple[Matrix, ...] = ()
     drain: FixPipe | None = None
 
 
@@ -276,7 +276,7 @@ class Bursts:
     """Rows of `length` bytes copied from pointer `src` to pointer `dst`, all read before one is written.
 
     ``axes`` are counts with the strides of destination and source in bytes, the outermost first; the first byte goes to
-    `before` bytes behind `dst`. Around them go the two loops that the registers of direction `loops` hold, or those of
+    `before` bytes after `dst`. Around them go the two loops that the registers of direction `loops` hold, or those of
     the numbers of operand `groups`, if one is named: count, source stride and destination stride, the innermost loop
     first. In the unified buffer rows begin at multiples of `alignment` bytes, where there are several. Stores to
     global memory are combined with it where the control register says so. ``unread``: bytes that nothing has written
@@ -337,7 +337,7 @@ class Contract:
     to f32 from binary64, and adds the start last. f32 factors are rounded first as `rounding` says: CAST_ROUND,
     CAST_RINT, not at all, or as register `contract.ROUNDING` has it ("held").
 
-    ``behind``: of pointers, the matrices that they mean, by the names of the factors, the start, the scales and `dst`.
+    ``matrices``: at pointers, by the names of the factors, the start, the scales and `dst`.
     ``finite``: an infinite factor is the largest number of its type, NaN is 0, and the result is bounded likewise.
     """
 
@@ -349,7 +349,7 @@ class Contract:
     right_scale: str = ""
     dst: str = "dst"
     rounding: str = "held"
-    behind: tuple[Matrix, ...] = ()
+    matrices: tuple[Matrix, ...] = ()
     finite: bool = False
 
 
@@ -359,7 +359,7 @@ class Transfer:
 
     Without a list it is one copy, combined with what is in `dst` by the primitive `combine`. From a view to a list each
     member gets the view, and from a list the view gets the fold of the members by the primitive `fold`: member `first`
-    and then the others, in their order. With ``rows`` member k belongs to its own rows of the view: those behind the
+    and then the others, in their order. With ``rows`` member k belongs to its own rows of the view: those after the
     rows of the members before it.
     """
 

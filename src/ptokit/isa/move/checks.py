@@ -92,7 +92,7 @@ def operand_layout(src: Any, dst: Any) -> str | None:
 
 
 def scratch(o: Site) -> TileInfo | None:
-    """The third tile of the X to ZZ form: any tile behind a Vec source that is not a Scaling tile (form F8)."""
+    """The third tile of the X to ZZ form: any tile after a Vec source that is not a Scaling tile (form F8)."""
     if o.src.loc is not Vec or not o.has_operand("tmp"):
         return None
     third = optional(o, "tmp") or optional(o, "fp")

@@ -84,7 +84,7 @@ def _extracted(o: Site) -> Word | None:
 
 
 def _drained(o: Site, words: str) -> Word | None:
-    """A dual mode splits what is valid in the source behind (row, col), whatever is valid in dst."""
+    """A dual mode splits what is valid in the source after (row, col), whatever is valid in dst."""
     rows: Any
     cols: Any
     rows, cols = size("dst")

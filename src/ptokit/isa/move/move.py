@@ -51,7 +51,7 @@ from .rules_a5 import ACC_TYPES
 def to_operand(dst: TileOperand, src: TileOperand, rows: int, cols: int) -> None:
     """``dst[r, c] = src[r, c]``, where the bytes of src count as Nz or Zn, whatever its type says.
 
-    What lies behind the tile is zero.
+    What lies after the tile is zero.
     """
     nz = operand_layout(src.spec, dst.spec) == "Nz"
     outer, inner = (BLayout.ColMajor, SLayout.RowMajor) if nz else (BLayout.RowMajor, SLayout.ColMajor)

@@ -296,7 +296,7 @@ LIBRARY = "TMovToLeft and TMovToRight of the library"
     evidence="device",
 )
 def TMOV_COM_19(o: Site) -> Message:
-    """A plain Mat tile goes to an operand buffer in squares, of which it has whole ones."""
+    """A plain Mat tile goes to an operand buffer in squares, all of them whole."""
     if pair(o) not in OPERAND_PAIRS or is_conv(o.src) or o.src.boxed or operand_layout(o.src, o.dst) is None:
         return None
     if o.target.is_a(A5) and (o.src.dtype.bits <= 8 or o.dst.compact is CompactMode.Normal):

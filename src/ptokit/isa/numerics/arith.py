@@ -278,12 +278,12 @@ def minimum(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
 
 
 def maximum_number(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
-    """`maximum` of floats of which one may be NaN: then it is the other one."""
+    """`maximum` of floats, where one may be NaN: then it is the other one."""
     return give(np.where(a != a, b, np.where(b != b, a, maximum(a, b))), out)
 
 
 def minimum_number(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
-    """`minimum` of floats of which one may be NaN: then it is the other one."""
+    """`minimum` of floats, where one may be NaN: then it is the other one."""
     return give(np.where(a != a, b, np.where(b != b, a, minimum(a, b))), out)
 
 

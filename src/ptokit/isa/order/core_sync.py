@@ -68,7 +68,7 @@ class Asked(Waiting):
 rule = family("compute-layout-irregular 4")
 
 CORE_KINDS = {SyncCoreType.AIVOnly: "vector", SyncCoreType.AICOnly: "cube", SyncCoreType.Mix: ""}
-"""Kind of the cores that a SYNCALL joins; "" stands for all."""
+"""Kind of the cores that a SYNCALL joins; "" means all."""
 
 COMPARE: dict[CmpMode, Callable[[Any, Any], Any]] = {
     CmpMode.EQ: np.equal,

@@ -57,7 +57,7 @@ _PIPES = {pipe.text: pipe for pipe in Pipe}
 
 
 def class_pipe(word: str | None, core: str = "") -> Pipe | None:
-    """The pipe a class (or a pipe's own name) stands for on a kind of core; None if it stands for none."""
+    """The pipe that a class (or a pipe's own name) means on a kind of core; None if it means none."""
     if word not in EVENT_CLASSES:
         return None if word is None else _PIPES.get(word)
     pipe = _NO_TAGS.get(word) or tag_pipe(word)
@@ -286,7 +286,7 @@ TS_1 = define(
 bad_token = shared(
     "Message of BF-1.",
     "class_pipe(o.attrs.get('op'), core) not in (None, Pipe.ALL, Pipe.UNASSIGNED)",
-    "{o.attrs.get('op')} stands for no single pipe",
+    "{o.attrs.get('op')} means no single pipe",
     "0 <= o.attrs.get('id') < BUFFER_IDS if o.attrs.get('id') is not None",
     "token {o.attrs.get('id')} is outside 0..{BUFFER_IDS - 1}",
     "o.attrs.get('mode') >= 0 if o.attrs.get('mode') is not None",

@@ -189,7 +189,7 @@ WHOLE: dict[str, Callable[[int, int], int]] = {
     "min": min,
     **{word: getattr(operator, word) for word in ("eq", "ne", "lt", "le", "gt", "ge")},
 }
-"""Primitives on integers of any size: exact results, of which a type has the low bits."""
+"""Primitives on integers of any size: exact results, whose low bits a type has."""
 
 
 def _quotient(a: float, b: float) -> float:

@@ -257,7 +257,7 @@ def _valid(tile: TileOperand, shown: str) -> Iterator[list[str]]:
 
 
 def _physical(tile: TileOperand, shown: str) -> Iterator[list[str]]:
-    """All elements, those that are not valid behind bars, as the device's library prints it."""
+    """All elements, those that are not valid after bars, as the device's library prints it."""
     spec, width = tile.spec, len(shown % 0)
     rule = ["-" * width] * tile.vc + ["|"] * (0 < tile.vc < spec.cols) + ["-" * width] * (spec.cols - tile.vc)
     for values in tile.read(spec.rows, spec.cols):

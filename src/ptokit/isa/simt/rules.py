@@ -254,7 +254,7 @@ def THR_10(o: Site) -> Message:
     evidence="ptokit",
 )
 def THR_11(o: Site) -> Message:
-    """Values are kept in slots from 0 to 122; those of 64 bits take two, of which the first is even."""
+    """Values are kept in slots from 0 to 122; those of 64 bits take two, the first of them even."""
     slot = o.attrs.get("slot")
     given = shown(o.operands.get("payload")) or shown(o.operands.get("result"))
     if slot is None or not given:

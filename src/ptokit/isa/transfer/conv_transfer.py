@@ -1,4 +1,4 @@
-"""Loads and stores of convolution tiles: which element of global memory each place of the tile stands for
+"""Loads and stores of convolution tiles: which element of global memory each place of the tile holds
 (load-store 3.7, types-and-layouts 8).
 
 A tile is a dense array of its dimensions. Each dimension (or part of one, where a dimension such as C1HW is a product)

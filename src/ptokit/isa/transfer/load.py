@@ -83,12 +83,12 @@ def _box_tail(spec: TileSpec, bits: int) -> Iterator[Fill]:
 
 
 def _right(spec: TileSpec, step: int, bits: int) -> Fill:
-    """The columns behind the valid ones, up to a multiple of `step`."""
+    """The columns after the valid ones, up to a multiple of `step`."""
     return Fill(0, VR, VC, Least((spec.cols, Up(VC, step))), bits)
 
 
 def _below(spec: TileSpec, step: int, bits: int) -> Fill:
-    """The rows behind the valid ones, up to a multiple of `step`."""
+    """The rows after the valid ones, up to a multiple of `step`."""
     return Fill(VR, Least((spec.rows, Up(VR, step))), 0, VC, bits)
 
 

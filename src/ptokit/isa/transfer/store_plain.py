@@ -302,7 +302,7 @@ A5 = (
 
         What is known: the manual has them on a5, and there from accumulators only; a device suite stores an accumulator
         with both at the micro level; the C++ library's TSTORE has neither. Copies from UB take the mode that
-        set_atomic_max and set_atomic_min set, of which no device result is published.
+        set_atomic_max and set_atomic_min set; no device result of it is published.
 
         Decision: They combine elements as from an accumulator.
         """,

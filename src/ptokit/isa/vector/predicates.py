@@ -32,7 +32,7 @@ from ..meaning.expressions import (
     less,
     select,
 )
-from ..meaning.positions import by_turns, rest, split
+from ..meaning.positions import interleaved, rest, split
 from ..meaning.words import Advance, Lane, Write
 from ..site import MaskInfo, PtrInfo, ScalarInfo, Site, known
 from ..table import Instr, Role
@@ -173,12 +173,12 @@ def _sized(width: int) -> None:
     )
     micro(
         f"pintlv_b{bits}",
-        f"lo, hi = the {bits}-bit lanes of src0 and src1 by turns",
+        f"lo, hi = the {bits}-bit lanes of src0 and src1, interleaved",
         pair,
         both,
         None,
         PRD_02,
-        meaning=_pair(by_turns, width),
+        meaning=_pair(interleaved, width),
         source="5",
     )
     micro(
@@ -316,9 +316,9 @@ PRD_03 = define(
     evidence="assembler ptokit",
 )
 def PRD_04(o: Site) -> Message:
-    """The offset of pldi and psti is a constant, behind a comma of at most 1023 units of 8 bytes.
+    """The offset of pldi and psti is a constant, after a comma of at most 1023 units of 8 bytes.
 
-    Decision: In brackets the offset counts 16 or 32 bytes, as the mode says, behind a comma units of 8 bytes.
+    Decision: In brackets the offset counts 16 or 32 bytes, as the mode says, after a comma units of 8 bytes.
     """
     units = o.operands.get("units")
     given = units if isinstance(units, ScalarInfo) else o.operands.get("offset")
@@ -345,7 +345,7 @@ _BYTE = DTYPES["u8"]
 
 
 def _place(o: Site, pointer: str, unit: int) -> tuple[str, int, tuple[Advance, ...]]:
-    """The operand that says where the predicate is, the bytes that it counts, and the pointer behind it."""
+    """The operand that says where the predicate is, the bytes that it counts, and the pointer after it."""
     unit = unit or IMMEDIATE[o.dist]
     advances = (Advance(UPDATED, pointer, "offset", unit),) if UPDATED in o.operands else ()
     if o.has("units"):
@@ -455,7 +455,7 @@ _POINTED = frozenset((DTYPES["u16"], DTYPES["u32"]))
 
 PSTU = micro(
     "pstu",
-    "Append a predicate to a stream at a pointer, one bit for each lane; the pointer behind it.",
+    "Append a predicate to a stream at a pointer, one bit for each lane; the pointer after it.",
     (align(), mask("value", optional=False), ub("base", Role.OUT)),
     (out_align(), out_ptr("end", like="base")),
     _append,

@@ -51,7 +51,7 @@ ALL = {width: table[-1:] for width, table in PREFIX.items()}
 
 
 def image(lanes: np.ndarray, width: int) -> np.ndarray:
-    """The predicate image of active lanes (blocks or 1, 256 / width): bits that stand for no lane are 0."""
+    """The predicate image of active lanes (blocks or 1, 256 / width): bits of no lane are 0."""
     out = np.zeros((lanes.shape[0], VREG_BYTES), bool)
     out[:, ::width] = lanes
     return out

@@ -261,7 +261,7 @@ def MIC_09(o: Site) -> Message:
     "pto.vscatter %v, %p, %o, %m : !pto.vreg<64xf32>, !pto.ptr<{f32|i32}, ub>, !pto.vreg<64xi32>, !pto.mask<b32>",
 )
 def MIC_10(o: Site) -> Message:
-    """Lanes of 32 bits are scattered at offsets of 32 bits, others at 16: bytes, of which every second goes, too."""
+    """Lanes of 32 bits are scattered at offsets of 32 bits, others at 16: bytes, too, every second of them."""
     value, memory, offsets = (o.operands.get(name) for name in ("value", "dst", "offsets"))
     if not isinstance(value, VregInfo) or not isinstance(offsets, VregInfo):
         return None

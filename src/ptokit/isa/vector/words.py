@@ -208,7 +208,7 @@ def gm(name: str = "src", role: Role = Role.IN) -> Operand:
 
 
 def at(name: str = "offset", *, listed: bool = False, type: str = "index", optional: bool = True) -> Operand:
-    """The offset in brackets behind the pointer before it, in elements of the pointer's type."""
+    """The offset in brackets after the pointer before it, in elements of the pointer's type."""
     return Operand(name, Role.IN, Kind.SCALAR, optional, type=type, form=OperandForm(offset=True, listed=listed))
 
 

@@ -246,7 +246,7 @@ VMI_20 = vmi_rule(
 
 
 def offsets(name: str, result: str = "") -> Rule:
-    """The vector `name` holds offsets, of which `result` is gathered."""
+    """The vector `name` holds the offsets from which `result` is gathered."""
 
     def check(o: Site) -> Message:
         for index in vectors(o, [name]):

@@ -41,7 +41,7 @@ def _result(value: Expr, o: Site) -> Lane:
 
 
 def _plain(of: DType, lanes: int, at: Index) -> Stored:
-    """`lanes` elements side by side behind the pointer and the offset; a lane takes the one at `at`."""
+    """`lanes` elements side by side after the pointer and the offset; a lane takes the one at `at`."""
     return Stored("source", of, lanes * of.size, of.size, at)
 
 
@@ -113,7 +113,7 @@ def _store(o: Site) -> Lane:
 
 
 def _pair_stored(o: Site, low: str = "low", high: str = "high") -> Lane:
-    """The lanes of two vectors by turns."""
+    """The lanes of two vectors, interleaved."""
     first, second = (_narrowed(o, name, lane(over=2)) for name in (low, high))
     info = o.operands[low]
     assert isinstance(info, VectorInfo)
@@ -229,7 +229,7 @@ vmi(
 vmi("store", "Store consecutive elements.", "value:v destination:p offset:o", meaning=_store)
 vmi(
     "interleave_store",
-    "Store the lanes of two vectors by turns.",
+    "Store the lanes of two vectors, interleaved.",
     "low:v high:v destination:p offset:o",
     meaning=_pair_stored,
 )
@@ -244,7 +244,7 @@ vmi(
 vmi("masked_store", "Store the active lanes.", "value:v destination:p offset:o mask:m", meaning=_store)
 vmi(
     "compress_store",
-    "Store the active lanes one behind the other.",
+    "Store the active lanes one after the other.",
     "value:v destination:p offset:o mask:m",
     meaning=lambda o: _scattered(o, Before(Bit("mask"), i64), "offset"),
 )

@@ -25,7 +25,7 @@ from ..meaning.expressions import (
     maximum,
 )
 from ..meaning.footprint import FOLDED
-from ..meaning.positions import by_turns, split
+from ..meaning.positions import interleaved, split
 from ..meaning.words import Lane, Write
 from ..site import LanesInfo, Site
 from ..table import BySite
@@ -52,7 +52,7 @@ _J = Place(i64)
 
 
 def _constant(o: Site) -> Lane | None:
-    """Known numbers; one stands for all lanes. Not every site has them: they belong to the generic form."""
+    """Known numbers; one holds for all lanes. Not every site has them: they belong to the generic form."""
     if "value" not in o.attrs:
         return None
     to, value = o.operands["result"], o.attrs["value"]
@@ -228,7 +228,7 @@ vmi(
 )
 vmi(
     "compress",
-    "The active lanes one behind the other.",
+    "The active lanes one after the other.",
     "source:v mask:m",
     "result:v",
     meaning=Lane((Write("result", Element("source"), place=Before(Bit("mask"), i64), where=Bit("mask")),)),
@@ -240,7 +240,7 @@ vmi(
     "result:v",
     meaning=lambda o: over(Taken(Element("source"), unsigned(o, "index"))),
 )
-for _name, _meaning in (("vintlv", _pair(by_turns)), ("vdintlv", _pair(split))):
+for _name, _meaning in (("vintlv", _pair(interleaved)), ("vdintlv", _pair(split))):
     vmi(_name, f"{_name[1:]} of two vectors.", "lhs:v rhs:v mask:m", "low:v high:v", PMODE, meaning=_meaning)
 vmi("shuffle", "Lanes of source by known numbers.", "source:v", "result:v", form=IN_GENERIC_FORM, meaning=_shuffled)
 vmi(
@@ -253,7 +253,7 @@ vmi(
 )
 vmi(
     "channel_merge",
-    "The lanes of several vectors by turns.",
+    "The lanes of several vectors, interleaved.",
     "inputs:v*",
     "result:v",
     form=IN_GENERIC_FORM,

@@ -7,11 +7,11 @@ An operand or result is a word: its name, a colon, and what it is.
 | ``v``, ``m`` | a logical vector, a logical predicate |
 | ``b`` | either of them |
 | ``p`` | a pointer |
-| ``o`` | the offset in brackets behind the pointer before it, in elements |
+| ``o`` | the offset in brackets after the pointer before it, in elements |
 | ``s``, ``i32`` | a number of any type, of this type; its type is written |
 | ``x``, ``y`` | an index, a number of 16 bits; its type is not written |
 
-A question mark behind it: it may be missing; a star: a list.
+A question mark after it: it may be missing; a star: a list.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ _LAYOUT = re.compile(r"layout<(\w+)(?: = (\d+))?(?:, slots = (\d+))?(?:, lane_st
 
 
 class Layout(NamedTuple):
-    """A layout: its kind, the number behind it (1 if there is none), and its fields (0 slots: not stated)."""
+    """A layout: its kind, the number after it (1 if there is none), and its fields (0 slots: not stated)."""
 
     kind: str
     factor: int
@@ -250,7 +250,7 @@ def numbers(written: Any, kind: DType | None = None) -> list[Any]:
 
 
 def _elements(data: bytes, kind: DType | None) -> list[Any]:
-    """The elements that bytes in memory stand for; none if the last one is cut off. Source: MLIR, DenseElementsAttr."""
+    """The elements that bytes in memory are; none if the last one is cut off. Source: MLIR, DenseElementsAttr."""
     if kind is None:
         bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
         return [bool(bits[0])] if data in (b"\x00", b"\xff") else [bool(bit) for bit in bits]
@@ -280,7 +280,7 @@ def channel_split(site: Site) -> Callable[..., tuple[Array, ...]]:
 
 
 def channel_merge(site: Site) -> Callable[..., Array]:
-    """The lanes of several vectors by turns."""
+    """The lanes of several vectors, interleaved."""
 
     def run(m: Any, inputs: Sequence[Array], **_: Any) -> Array:
         together = np.stack(np.broadcast_arrays(*inputs), axis=2)

@@ -2,7 +2,7 @@
 
 Statements without control flow are executed by Python itself while the kernel is traced. Loops, branches and jumps are
 compiled: `body` has the statements, `regions` the branches and loops of the kernel, `liveness` which variables matter
-behind them, `carry` how values go in and out, `expressions` what becomes of ``and``, ``or``, ``not``, ``if else`` and
+after them, `carry` how values go in and out, `expressions` what becomes of ``and``, ``or``, ``not``, ``if else`` and
 calls.
 """
 

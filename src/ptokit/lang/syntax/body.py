@@ -293,7 +293,7 @@ class Body(Loops):
         return None
 
     def look(self, node: ast.AST) -> None:
-        """Refuse variables of which nobody can tell what they are at this place (LANG-SCOPE)."""
+        """Refuse variables that nobody can tell at this place (LANG-SCOPE)."""
         for name in loaded(node):
             if name.id not in self.own:
                 renew(self.function, name.id, self.variables)
@@ -327,7 +327,7 @@ class Body(Loops):
                 type(manager).__exit__(manager, None, None, None)
 
     def _explicit_branch(self, statement: ast.With, rest: Sequence[ast.stmt]) -> int | None:
-        """``with pto.if_(c):``, and ``with pto.else_():`` behind it; how many statements of `rest` that took.
+        """``with pto.if_(c):``, and ``with pto.else_():`` after it; how many statements of `rest` that took.
 
         None for every other with-statement.
         """
@@ -406,7 +406,7 @@ class Body(Loops):
         last: ast.stmt,
         where: ast.stmt | None = None,
     ) -> None:
-        """Compile two ways, of which the run takes one; `last` is the statement behind which they meet again."""
+        """Compile two ways; the run takes one of them; `last` is the statement after which they meet again."""
         trace, place = current("if"), self.source.place(where or last)
         names = [*sorted(assigned(statements)), *FLAGS, VALUE]
         before_them = otherwise == self.where_left  # a jump before these statements has led here

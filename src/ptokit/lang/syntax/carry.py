@@ -1,7 +1,7 @@
 """Values that go into and out of branches and loops, and the variables that live there.
 
-Numbers, tiles, registers, predicates and pointers can differ from branch to branch and from turn to turn; tuples and
-lists of them, too, element by element. Everything else belongs to the time when the kernel is compiled.
+Numbers, tiles, registers, predicates and pointers can differ between branches and between iterations; tuples and lists
+of them, too, element by element. Everything else belongs to the time when the kernel is compiled.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def filler(like: Any) -> Any:
 
 
 def anything(like: Any) -> Any:
-    """A value in place of which any of its kind will do, so that the two merge: constants stay known."""
+    """A value that any of its kind may replace, so that the two merge: constants stay known."""
     return rebuilt(like, (filler(leaf) if isinstance(leaf, Scalar) else leaf for leaf in leaves(like)))
 
 
@@ -141,7 +141,7 @@ def handle(like: Any, value: Value) -> Any:
 
 
 def join(trace: Trace, op: Op, regions: Sequence[Region], values: Sequence[Sequence[Any]]) -> list[Any]:
-    """What several values are behind an ``scf.if``: ``values[r][k]`` is value k at the end of region r.
+    """What several values are after an ``scf.if``: ``values[r][k]`` is value k at the end of region r.
 
     The regions get their ``scf.yield`` and the operation its results. A value that cannot be told is `Unmerged`.
     """
@@ -155,7 +155,7 @@ def join(trace: Trace, op: Op, regions: Sequence[Region], values: Sequence[Seque
 
 @dataclass
 class _Pending:
-    """A value whose leaves come from results of the operation; an integer stands for the result with that number."""
+    """A value whose leaves come from results of the operation; an integer is the result with that number."""
 
     like: Any
     leaves: list[Any]
@@ -209,7 +209,7 @@ def _yielded(trace: Trace, op: Op, regions: Sequence[Region], pending: Sequence[
     return [handle(parts[0], trace.add_result(op, type, "")) for parts, type in pending]
 
 
-# Which variables are assigned by statements, and which are read behind them before they are assigned again.
+# Which variables are assigned by statements, and which are read after them before they are assigned again.
 
 
 Names = frozenset[str]
@@ -292,12 +292,12 @@ def falls_through(nodes: Sequence[ast.stmt]) -> bool:
 
 
 class Liveness:
-    """For each statement of a function the variables that may be read behind it before they are assigned."""
+    """For each statement of a function the variables that may be read after it before they are assigned."""
 
     def __init__(self, body: Sequence[ast.stmt]) -> None:
         self._after: dict[int, Names] = {}
         self._jumps: dict[int, Names] = {}  # where a jump leads to
-        self._heads: dict[int, Names] = {}  # of loops: what is live where the next turn begins
+        self._heads: dict[int, Names] = {}  # of loops: what is live where the next iteration begins
         self._always = frozenset(  # nested functions read variables whenever they are called
             name.id
             for statement in body
@@ -308,7 +308,7 @@ class Liveness:
         self._block(body, NONE, NONE, NONE)
 
     def after(self, node: ast.stmt) -> Names:
-        """What is live behind a statement."""
+        """What is live after a statement."""
         return self._after.get(id(node), NONE) | self._always
 
     def jumped(self, statements: Iterable[ast.stmt] | None) -> Names:
@@ -318,7 +318,7 @@ class Liveness:
         return self._always.union(*(self._jumps.get(id(jump), NONE) for jump in jumps(statements)))
 
     def head(self, loop: ast.stmt) -> Names:
-        """What is live where a turn of the loop begins."""
+        """What is live where a iteration of the loop begins."""
         return self._heads.get(id(loop), NONE) | self._always
 
     def _block(self, nodes: Sequence[ast.stmt], out: Names, on_break: Names, on_continue: Names) -> Names:
@@ -340,11 +340,11 @@ class Liveness:
                 either = self._block(body, out, on_break, on_continue) | self._block(orelse, out, on_break, on_continue)
                 return either | _reads(test)
             case ast.While(test, body, orelse):
-                behind = self._block(orelse, out, on_break, on_continue)
-                return self._loop(node, body, behind, out, _reads(test), NONE)
+                at_end = self._block(orelse, out, on_break, on_continue)
+                return self._loop(node, body, at_end, out, _reads(test), NONE)
             case ast.For(target, iterable, body, orelse):
-                behind = self._block(orelse, out, on_break, on_continue)
-                return self._loop(node, body, behind, out, NONE, assigned([target])) | _reads(iterable)
+                at_end = self._block(orelse, out, on_break, on_continue)
+                return self._loop(node, body, at_end, out, NONE, assigned([target])) | _reads(iterable)
             case ast.With(items, body):
                 live = self._block(body, out, on_break, on_continue) | out  # pto.if_ may skip it
                 for item in reversed(items):
@@ -357,10 +357,10 @@ class Liveness:
         return out | _reads(node)
 
     def _loop(
-        self, node: ast.stmt, body: list[ast.stmt], behind: Names, after: Names, test: Names, targets: Names
+        self, node: ast.stmt, body: list[ast.stmt], at_end: Names, after: Names, test: Names, targets: Names
     ) -> Names:
-        head = behind | test
-        while True:  # until what the next turn reads is known at the end of the body
+        head = at_end | test
+        while True:  # until what the next iteration reads is known at the end of the body
             live = (self._block(body, head, after, head) - targets) | head
             if live == head:
                 self._heads[id(node)] = head

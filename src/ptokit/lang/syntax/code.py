@@ -128,7 +128,7 @@ class Source:
                     raise refusal(rules.CONTROL, message, location=self.place(node), hint=hint)
             if isinstance(node, (ast.For, ast.While)) and node.orelse:
                 message = "else of a loop cannot be compiled in a kernel"
-                hint = "set a variable where the loop is left, and test it behind the loop"
+                hint = "set a variable where the loop is left, and test it after the loop"
                 raise refusal(rules.CONTROL, message, location=self.place(node.orelse[0]), hint=hint)
             for operand in perhaps(node):
                 for inner in ast.walk(operand):

@@ -250,8 +250,8 @@ def _kept(function: Any) -> list[Any]:
     """The results that a cached function keeps."""
     held = gc.get_referents(function)
     if any(type(x).__name__ == _LINK for table in held if type(table) is dict for x in table.values()):
-        behind = [n for n, x in enumerate(held) if isinstance(x, type) and x.__name__ == _LINK]
-        return [held[n - 1] for n in behind if type(held[n - 1]) is not object]
+        links = [n for n, x in enumerate(held) if isinstance(x, type) and x.__name__ == _LINK]
+        return [held[n - 1] for n in links if type(held[n - 1]) is not object]
     return [x for table in held if type(table) is dict and table is not function.__dict__ for x in table.values()]
 
 

@@ -29,10 +29,10 @@ from .effects import adopt, frozen, opened
 from .expressions import is_helper
 
 RETURN, BREAK, CONTINUE = "·return", "·break", "·continue"
-"""Variables that say whether control has left a function, a loop, or a turn of a loop: false, true, or traced."""
+"""Variables that say whether control has left a function, a loop, or a iteration of a loop: false, true, or traced."""
 
-MOST_TURNS = 100_000
-"""Turns of a loop that is unrolled; one of more would never be done."""
+MOST_ITERATIONS = 100_000
+"""Iterations of a loop that is unrolled; one of more would never be done."""
 
 MOST_LEFT = 200
 """Iterations of such a loop that the run may leave: each is compiled in a branch of the one before it."""
@@ -73,7 +73,7 @@ def static(value: Any) -> Any:
 
 
 class Carried:
-    """The variables that go from turn to turn of one loop, as SSA values."""
+    """The variables that go from iteration to iteration of one loop, as SSA values."""
 
     def __init__(self, variables: dict[str, Any], names: Sequence[str], place: Location) -> None:
         self.place = place
@@ -231,7 +231,7 @@ class Loops:
         assert isinstance(node.target, ast.Name)
         turned = not isinstance(step, Scalar) and step < 0
         lower, upper, by = start, stop, step
-        if turned:  # counted upwards; division rounds toward zero, and no turn is as good as a negative number of them
+        if turned:  # counted upwards; division rounds toward zero: no iterations are as good as fewer than none
             lower, upper, by = 0, (start - stop + (-step - 1)) // -step, 1
         place = self.source.place(node)
         early = [jump for jump in jumps(node.body) if not isinstance(jump, ast.Continue)]
@@ -255,11 +255,11 @@ class Loops:
         self.variables[node.target.id] = number(index)
         carried.take(args)
         with self.once("loop", place, node.body):
-            self._turn(node.body)
+            self._iteration(node.body)
         if carried.names:
             trace.add(yield_of(place, carried.values()))
         trace.leave(region)
-        self._behind(trace, op, node, carried, before, place)
+        self._after_loop(trace, op, node, carried, before, place)
 
     def _while_in_range(
         self, node: ast.For, place: Location, lower: Any, upper: Any, by: Any, number: Callable[[Scalar], Any]
@@ -275,49 +275,49 @@ class Loops:
         def more() -> Any:
             return self.variables[counter] < upper
 
-        def turn() -> None:
+        def iteration() -> None:
             i = self.variables[counter]
             assert isinstance(node.target, ast.Name)
             self.variables[node.target.id] = number(i)
-            self._turn(node.body)
+            self._iteration(node.body)
             self.variables[counter] = i + by
 
-        self._conditional(node, place, more, turn, [counter])
+        self._conditional(node, place, more, iteration, [counter])
         self.variables.pop(counter, None)
 
     def while_(self, node: ast.While) -> None:
-        """A while-statement: turns are unrolled as long as the condition is known while the kernel is compiled."""
+        """A while-statement: iterations are unrolled as long as the condition is known while the kernel is compiled."""
         if isinstance(node.test, ast.Constant) and node.test.value and not jumps(node.body):
             hint = "leave it with break, or write for i in range(n)"
             raise refusal(rules.CONTROL, "nothing ends this loop", location=self.source.place(node), hint=hint)
         self._while(node, 0)
         self.variables[BREAK] = False
 
-    def _while(self, node: ast.While, turns: int) -> None:
+    def _while(self, node: ast.While, iterations: int) -> None:
         place = self.source.place(node)
         while True:
             condition = self._probe(node.test)
             if isinstance(condition, Scalar) or (condition and self._leaves_by_run(node)):
-                more, turn = partial(self.holds, node.test), partial(self._turn, node.body)
-                self._conditional(node, place, more, turn, [])
+                more, iteration = partial(self.holds, node.test), partial(self._iteration, node.body)
+                self._conditional(node, place, more, iteration, [])
                 return
             if not condition:
                 return
-            turns += 1
-            if turns > MOST_TURNS:
-                message = f"the loop has not ended after {MOST_TURNS} iterations while the kernel is compiled"
+            iterations += 1
+            if iterations > MOST_ITERATIONS:
+                message = f"the loop has not ended after {MOST_ITERATIONS} iterations while the kernel is compiled"
                 hint = "let its condition depend on a number of the run, or end it"
                 raise refusal(rules.CONTROL, message, location=place, hint=hint)
-            self._turn(node.body)
+            self._iteration(node.body)
             left = self.left()
             if isinstance(left, Scalar):
-                self.fork(~left, partial(self._further, node, turns), self.where_left, [node], node)
+                self.fork(~left, partial(self._further, node, iterations), self.where_left, [node], node)
             if left is not False:
                 return
 
-    def _further(self, node: ast.While, turns: int) -> None:
+    def _further(self, node: ast.While, iterations: int) -> None:
         self.variables.update(dict.fromkeys((BREAK, RETURN), False))
-        self._while(node, turns)
+        self._while(node, iterations)
 
     def _leaves_by_run(self, node: ast.While) -> bool:
         """True for ``while True:`` with break or return: only the run knows when it ends."""
@@ -344,7 +344,7 @@ class Loops:
         node: ast.For | ast.While,
         place: Location,
         more: Callable[[], Any],
-        turn: Callable[[], None],
+        iteration: Callable[[], None],
         counters: Sequence[str],
     ) -> None:
         trace = current("while")
@@ -353,7 +353,7 @@ class Loops:
         for jump in jumps(node.body):
             if isinstance(jump, ast.Return) and jump.value is not None:
                 message = "a value is returned from inside a loop of the kernel"
-                hint = "assign it to a variable, leave the loop with break, and return behind it"
+                hint = "assign it to a variable, leave the loop with break, and return after it"
                 raise refusal(rules.CONTROL, message, location=self.source.place(jump), hint=hint)
         carried = self._carried(node, [*counters, *flags])
         op = trace.add(conditional(carried.values(), place))
@@ -378,10 +378,10 @@ class Loops:
         carried.take(args)
         self.variables.update(dict.fromkeys((BREAK, RETURN, CONTINUE), False))
         with self.once("loop", place, [node]):
-            turn()
+            iteration()
         trace.add(yield_of(place, carried.values()))
         trace.leave(body)
-        self._behind(trace, op, node, carried, before, place)
+        self._after_loop(trace, op, node, carried, before, place)
         self.variables[BREAK] = False
         if RETURN not in flags:
             self.variables[RETURN] = False
@@ -392,13 +392,13 @@ class Loops:
 
         return more() if left is False else and_(~left, more)
 
-    def _turn(self, body: Sequence[ast.stmt]) -> None:
+    def _iteration(self, body: Sequence[ast.stmt]) -> None:
         """One iteration of a loop."""
         self.block(body)
         self.variables[CONTINUE] = False
 
     def _carried(self, node: ast.For | ast.While, more: Sequence[str] = ()) -> Carried:
-        """The variables that the loop changes and that a later turn, or what follows the loop, reads."""
+        """The variables that the loop changes and that a later iteration, or what follows the loop, reads."""
         changed = assigned(node.body)
         if isinstance(node, ast.For):
             changed -= assigned([node.target])
@@ -410,10 +410,10 @@ class Loops:
         """The variables that the loop assigns, as they are before it."""
         return {name: self.variables[name] for name in assigned([node]) if name in self.variables}
 
-    def _behind(
+    def _after_loop(
         self, trace: Trace, op: Op, node: ast.For | ast.While, carried: Carried, before: dict[str, Any], place: Location
     ) -> None:
-        """The variables behind a loop of the kernel."""
+        """The variables after a loop of the kernel."""
         results = [trace.add_result(op, type, name) for name, type in carried.slots]
         live = self.source.liveness.after(node)
         for name in assigned([node]) - set(carried.names):
@@ -428,7 +428,7 @@ class Loops:
     # --- unrolled ------------------------------------------------------------------------------------------------
 
     def _unroll(self, node: ast.For, items: Any) -> None:
-        """Every turn for itself, while the kernel is compiled. Items are taken one at a time, as Python takes them."""
+        """Every iteration by itself, while the kernel is compiled. Items are taken one by one, as Python does."""
         adopt([("", items)])
         if isinstance(items, NoArithmetic):
             raise items.no_iteration(self.source.place(node.iter))
@@ -442,32 +442,32 @@ class Loops:
                 place = self.source.place(node.iter)
                 raise refusal(rules.CONTROL, message, location=place, hint="write range(n)") from None
         adopt([("", iterator)])
-        self._turns(node, iterator, 0, 0)
+        self._iterations(node, iterator, 0, 0)
         self.variables[BREAK] = False
 
-    def _turns(self, node: ast.For, iterator: Iterator[Any], turns: int, left_by: int) -> None:
+    def _iterations(self, node: ast.For, iterator: Iterator[Any], iterations: int, left_by: int) -> None:
         while True:
             with self.by_python(node.iter, iterator):
                 item = next(iterator, _NO_MORE)
             if item is _NO_MORE:
                 return
-            turns += 1
-            if turns > MOST_TURNS:
-                message = f"the loop has more than {MOST_TURNS} iterations, which would all be compiled"
+            iterations += 1
+            if iterations > MOST_ITERATIONS:
+                message = f"the loop has more than {MOST_ITERATIONS} iterations, which would all be compiled"
                 raise refusal(rules.CONTROL, message, location=self.source.place(node.iter), hint="write range(n)")
             self.assign(node.target, item)
-            self._turn(node.body)
+            self._iteration(node.body)
             left = self.left()
             if isinstance(left, Scalar):
-                further = partial(self._others, node, iterator, turns, left_by + 1)
+                further = partial(self._others, node, iterator, iterations, left_by + 1)
                 self.fork(~left, further, self.where_left, [node], node)
             if left is not False:
                 return
 
-    def _others(self, node: ast.For, iterator: Iterator[Any], turns: int, left_by: int) -> None:
+    def _others(self, node: ast.For, iterator: Iterator[Any], iterations: int, left_by: int) -> None:
         if left_by > MOST_LEFT:
             message = f"the loop is unrolled, and the run may leave more than {MOST_LEFT} of its iterations"
             raise refusal(rules.CONTROL, message, location=self.source.place(node.iter), hint="write range(n)")
         adopt([("", iterator)])  # the loop's own, unless a variable leads to it
         self.variables.update(dict.fromkeys((BREAK, RETURN), False))
-        self._turns(node, iterator, turns, left_by)
+        self._iterations(node, iterator, iterations, left_by)

@@ -26,7 +26,7 @@ from ..memory.gm import Located
 from ..memory.touches import tile_region
 from ..simulation.clocks import Touch, footprint
 from ..simulation.core import OWN_FLAG, Barrier, Meet, SetFlag, Submit, WaitFlag, WaitWork, Work
-from ..simulation.givers import Source
+from ..simulation.waits import Source
 from . import core, placement
 from .core import Moving, ObservedCore, Prefetch
 
@@ -120,7 +120,7 @@ def transfer(name: str, o: ObservedCore, op: Op, given: Given, attrs: Given, run
 
 
 def wait(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
-    """What the event stands for is over, and what came before it in its session."""
+    """What the event tells of is over, and what came before it in its session."""
     result = run()
     session, event = given["session"], given["event"].handle
     done = [m for m in o.moving if m.session is session and m.event <= event]
@@ -223,7 +223,7 @@ OPERATIONS = (
 def report_unwritten(
     module: Module, kernel: Function, blocks: int, outputs: Iterable[tuple[Buffer, Located]], found: Diagnostics
 ) -> None:
-    """Report the outputs of which some elements are written and some are not, when all blocks have ended.
+    """Report the outputs that are written in part, when all blocks have ended.
 
     ``outputs``: arguments that started uninitialised, with their memory.
     """
@@ -288,7 +288,7 @@ def twait(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
         if not over():
             return False
         touches = placement.touched(o, given["signal"], write=False, kind=SIGNAL)
-        wait.works, wait.sources = _behind(o, touches, given, attrs)
+        wait.works, wait.sources = _notified(o, touches, given, attrs)
         o.simulation.resume(o.core)
         o.push(Work(op, "TWAIT", Pipe.S, touches=touches))
         return True
@@ -303,7 +303,7 @@ def ttest(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
         result = bool(asked())
         touches = placement.touched(o, given["signal"], write=False, kind=SIGNAL)
         if result:
-            works, sources = _behind(o, touches, given, attrs)
+            works, sources = _notified(o, touches, given, attrs)
             o.push(WaitWork(op, "TTEST", Pipe.S, works=works, sources=sources))
         o.push(Work(op, "TTEST", Pipe.S, touches=touches))
         return result
@@ -320,14 +320,16 @@ def _values(signal: View) -> list[int]:
     return values
 
 
-def _behind(o: ObservedCore, touches: list[Touch], given: Given, attrs: Given) -> tuple[tuple[Work, ...], list[Source]]:
+def _notified(
+    o: ObservedCore, touches: list[Touch], given: Given, attrs: Given
+) -> tuple[tuple[Work, ...], list[Source]]:
     """The notifications that have been waited for, and what may have been."""
     compare, value = COMPARE[attrs["cmp"]], int(uniform(given["value"]))
     count = len(_values(given["signal"]))
     works: list[Work] = []
     sources: list[Source] = []
     for touch in touches:
-        found = o.simulation.signals.behind(touch, o.core.index, count, lambda now: bool(compare(now, value)))
+        found = o.simulation.signals.notifications(touch, o.core.index, count, lambda now: bool(compare(now, value)))
         works += found[0]
         sources += found[1]
     return tuple(works), sources

@@ -115,7 +115,7 @@ def _reach(dims: Ints, strides: Ints, inner: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def _scaled(dims: Ints, strides: Ints, inner: int, unit: int) -> tuple[tuple[int, int], ...]:
-    """Axes in granules, of which an element has `unit`."""
+    """Axes in granules; an element has `unit` of them."""
     scaled = [(n, s * unit) for n, s in _axes(dims, strides, inner) if n > 1]
     if unit > 1:
         scaled.append((unit, 1))

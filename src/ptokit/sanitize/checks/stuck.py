@@ -118,7 +118,7 @@ def _lane(core: Core, head: Item) -> str:
 
 
 def _head_of(core: Core, item: Item) -> Item:
-    """The blocked item that one stands behind."""
+    """The blocked item that one waits after."""
     return next((queue[0] for queue in core.queues.values() if item in queue), None) or core.stream[0]
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Note
-from ptokit.ir.control import givers
+from ptokit.ir.control import sources
 from ptokit.ir.core import Function, Op
 
 from ..findings.races import Draft
@@ -274,7 +274,7 @@ class Sources:
 
     def __init__(self, functions: list[Function]) -> None:
         self._ops = [op for function in functions if function.body is not None for op in function.body.walk()]
-        self._from = givers(iter(self._ops))
+        self._from = sources(iter(self._ops))
         self._known: dict[Op, tuple[Op, ...]] = {}
 
     def pops(self, tile: Group | None) -> list[Op]:

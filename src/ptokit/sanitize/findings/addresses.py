@@ -110,7 +110,7 @@ class Addresses:
     def candidates(
         self, rule: str, key: Hashable, lost: set[frozenset[Op]], *, meant: bool = False
     ) -> Iterator[Candidate]:
-        """Other addresses for tiles that a finding is about. ``lost``: pairs of tiles of which one has lost a value.
+        """Other addresses for tiles that a finding is about. ``lost``: pairs of tiles, one of them with a lost value.
         ``meant``: of those that begin at one address."""
         assert isinstance(key, tuple)
         if rule == "PIPE-RING":

@@ -83,7 +83,7 @@ class Insertion:
             lines = [outside[0], *lines[::-1], outside[1]]
         steps = tuple(Step(op, later, verb, key[:2], key[2]) for _, verb, op, later in lines)
         apart = set_at < wait_at if loop is None else before is after or self._last(before) < first_line(after)
-        if not apart or not all(map(self._free_standing, around)):
+        if not apart or not all(map(self._separate, around)):
             return Fix(text, steps=steps)
         edits = [self._edit(line, flag_code(verb, key, op), op) for line, verb, op, _ in lines]
         return Fix(text, tuple(edits), steps)
@@ -94,7 +94,7 @@ class Insertion:
         line = first_line(before)
         text = f"insert {barrier_code(pipe, before)} before line {line}"
         steps = (Step(before, False, "barrier", (pipe,)),)
-        if not self._free_standing(before):
+        if not self._separate(before):
             return Fix(text, steps=steps)
         return Fix(text, (self._edit(line, barrier_code(pipe, before), before),), steps)
 
@@ -105,7 +105,7 @@ class Insertion:
     def _last(self, op: Op) -> int:
         return last_line(op, self.structure.following(op))
 
-    def _free_standing(self, op: Op) -> bool:
+    def _separate(self, op: Op) -> bool:
         """True if lines can be inserted around an operation: nothing else comes from its lines."""
         statement = self.structure.statement(op)
         return statement is not None and statement.alone and statement.once
@@ -232,7 +232,7 @@ def _as(work: Work, original: dict[Op, Op]) -> Work:
 
 
 def _with(module: Module, fixes: list[Fix]) -> tuple[Module, dict[Op, Op]]:
-    """A copy of a program with synchronisations inserted, and the operation behind each of its operations."""
+    """A copy of a program with synchronisations inserted, and the operation that each of its operations comes from."""
     ops = [op for f in module.functions if f.body is not None for op in f.body.walk()]
     memo: dict[int, Any] = {}
     for op in ops:

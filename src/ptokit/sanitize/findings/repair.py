@@ -34,7 +34,7 @@ _TRIALS = 160  # changes that are tried for one finding
 _ITEMS = 80_000  # items that are ordered again, for all
 _MOVED = 100  # of them, those that move a flag, before new ones are tried
 _NEAR = 16  # places that a flag is moved to
-_RACES = 6  # races of which flags are proposed
+_RACES = 6  # races for which flags are proposed
 _TOGETHER = 8  # changes that make one
 _NEIGHBOURS = 4  # flags whose ids another one may be meant to have
 

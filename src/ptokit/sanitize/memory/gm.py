@@ -1,7 +1,7 @@
 """Who touched which elements of global memory, and which bytes by address (memory-model-and-sync 7, 8, 11.2).
 
-For every instruction of the text that touches a memory there is an array that holds, per granule, a number. It stands
-for a set of accesses: the last one of each core that something still to come may race with. Equal sets have one number.
+For every instruction of the text that touches a memory there is an array that holds, per granule, a number. It is
+that of a set of accesses: the last one of each core that something later may race with. Equal sets have one number.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Memory:
         stranger = not clock.far and record.core not in latest  # to all that came before
         latest[record.core] = record
 
-        def behind(number: int) -> Records:
+        def records_of(number: int) -> Records:
             """The set of a granule that this access joins. What it replaces comes before it, and before all that comes
             after it: those of its own core, and those of others that neither it nor their own core can race with."""
             if stranger:
@@ -140,7 +140,7 @@ class Memory:
         else:
             entries = touch.where.view(sets)
             numbers = _distinct(entries)
-            found = [behind(number) for number in numbers]
+            found = [records_of(number) for number in numbers]
             fresh = {records: self._number(records) for records in dict.fromkeys(found)}
             new = np.array([fresh[records] for records in found], np.int32)
             touch.where.set(sets, int(new[0]) if len(new) == 1 else new[np.searchsorted(numbers, entries)])
@@ -226,7 +226,7 @@ def needed_of(access: Access) -> Footprint | None:
 
 
 def in_global_memory(access: Rows, memory: Memory, origin: int) -> Scattered:
-    """The granules of global memory that rows behind a pointer touch; ``origin``: bytes to the pointer's buffer."""
+    """The granules of global memory that rows at a pointer touch; ``origin``: bytes to the pointer's buffer."""
     pointer = access.pointer
     found = rows(origin + pointer.offset * pointer.dtype.size + access.first, access.axes, access.nbytes)
     return Scattered(np.unique(_bytes(found) // memory.granule))

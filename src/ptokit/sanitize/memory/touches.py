@@ -109,7 +109,7 @@ def accesses(site: Site) -> Iterator[Access]:
 
 
 class Producers:
-    """Of one core. ``tiles``: groups of tiles by id; ``memories``: the argument behind a buffer, by id."""
+    """Of one core. ``tiles``: groups of tiles by id; ``memories``: the argument of a buffer, by id."""
 
     def __init__(self, tiles: Mapping[int, Group], memories: Mapping[int, Located]) -> None:
         self._tiles, self._memories = tiles, memories
@@ -127,7 +127,7 @@ class Producers:
         return tuple(dict.fromkeys(self._last[key] for key in known if key is not None and key in self._last))
 
     def _identity(self, operand: Any) -> Any:
-        """What TSYNC knows a tile or view by: the tile with its aliases, the argument behind a view."""
+        """What TSYNC knows a tile or view by: the tile with its aliases, the argument of a view."""
         if isinstance(operand, Tile):
             return self._tiles.get(id(operand))
         if isinstance(operand, View) and operand.buffer is not None:

@@ -1,7 +1,7 @@
 """Pictures of the page: the queues of a core, and the bytes of two accesses.
 
-Time runs to the right. Every item stands as far left as the order allows: behind its predecessor in the queue, behind
-the set it waits for, behind what stops the scalar unit. What nothing orders therefore stands side by side.
+Time runs to the right. Every item stands as far left as the order allows: after its predecessor in the queue, after
+the set it waits for, after what stops the scalar unit. What nothing orders therefore stands side by side.
 """
 
 from __future__ import annotations

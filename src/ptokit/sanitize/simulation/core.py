@@ -27,7 +27,7 @@ from .clocks import COMPONENTS, POSTED, WIDTH, Clock, Footprint, places_of
 
 if TYPE_CHECKING:
     from .clocks import Touch
-    from .givers import Source
+    from .waits import Source
 
 
 # What a core's scalar unit issues, in program order, as the order of pipes sees it.
@@ -100,7 +100,7 @@ class Barrier(Item):
 
 @dataclass(slots=True, eq=False)
 class WaitWork(Item):
-    """The scalar unit waits for instructions (TSYNC of what they wrote, TWAIT of notifications); None: of which is not
+    """The scalar unit waits for instructions (TSYNC of what they wrote, TWAIT of notifications); None: it is not
     known yet, because the signals do not have the value that ``reason`` tells."""
 
     works: tuple[Work, ...] | None = ()

@@ -29,8 +29,8 @@ from .core import (
     WaitWork,
     Work,
 )
-from .givers import Source, Waits
 from .signals import Hub, Signals
+from .waits import Source, Waits
 
 Execute = Callable[["Core", Work, Clock], None]
 Reuse = Callable[["Core", SetFlag, WaitFlag | None], None]
@@ -55,7 +55,7 @@ class Simulation:
         self.hub, self.execute, self.reuse = hub, execute, reuse
         self.signals, self.waits = Signals(), Waits() if waits is None else waits
         self.meetings: Rendezvous[Clock] = Rendezvous(list(self.cores))
-        self._engines: dict[tuple[int, object], Core] = {}  # by core and session; among the cores, behind those
+        self._engines: dict[tuple[int, object], Core] = {}  # by core and session; among the cores, after those
         self._joined: dict[tuple[int, tuple[str, int], int], Clock] = {}  # by rank
 
     def push(self, core: Core, item: Item) -> None:
@@ -167,8 +167,8 @@ class Simulation:
                     if corrected is None and work.done.core != core.index:
                         core.heard.setdefault(work.done.core, deque(maxlen=RECENT)).append(work)
                 if item.sources:
-                    givers = [(work.done.core, work) for work in item.works if work.done is not None]
-                    self._told(core, item, before, item.sources, givers)
+                    posts = [(work.done.core, work) for work in item.works if work.done is not None]
+                    self._told(core, item, before, item.sources, posts)
             case Meet():
                 return self._meet(core, item)
             case AwaitSignal():
@@ -178,7 +178,7 @@ class Simulation:
                 before = core.clocks[Pipe.S].copy()
                 core.learn(self.waits.corrected.get((core.index, item.seq), clock_or_none))
                 if self.hub.sources:
-                    self._told(core, item, before, self.hub.sources, self.hub.givers)
+                    self._told(core, item, before, self.hub.sources, self.hub.posts)
             case GetToken():
                 return self._get(core, item)
             case Submit():
@@ -188,12 +188,12 @@ class Simulation:
         return True
 
     def _told(
-        self, core: Core, item: Item, before: Clock, sources: list[Source], givers: Sequence[tuple[int, Item]]
+        self, core: Core, item: Item, before: Clock, sources: list[Source], posts: Sequence[tuple[int, Item]]
     ) -> None:
         """A wait that others may end is over. It counts as an access, so that those after it are known."""
-        for sender, giver in givers if (core.index, item.seq) in self.waits.corrected else ():
+        for sender, post in posts if (core.index, item.seq) in self.waits.corrected else ():
             if sender != core.index:
-                core.doubted.setdefault(sender, deque(maxlen=RECENT)).append((giver, item))
+                core.doubted.setdefault(sender, deque(maxlen=RECENT)).append((post, item))
         scalar = self._holds_scalar_unit(core, item)
         clock, component = core.clocks[Pipe.S if scalar else item.pipe], COMPONENTS[Pipe.S if scalar else item.pipe]
         told, number = clock.copy(), core.counts[component] + 1
@@ -204,7 +204,7 @@ class Simulation:
         self.waits.over(item.seq, component, number, before, told, sources)
 
     def _submit(self, core: Core, item: Submit) -> None:
-        """The session's engine begins a transfer, behind those that it has."""
+        """The session's engine begins a transfer, after those that it has."""
         work, engine = item.work, self._engine(core, item.session)
         assert work is not None
         work.seq, work.loops = item.seq, item.loops
@@ -316,7 +316,7 @@ class Simulation:
                 before = clock.copy()
                 clock.join(self.waits.corrected.get((core.index, item.seq), known_or_none))
                 if self.hub.sources:
-                    self._told(core, item, before, self.hub.sources, self.hub.givers)
+                    self._told(core, item, before, self.hub.sources, self.hub.posts)
             case _:
                 self._act(core, item)
         return True

@@ -1,4 +1,4 @@
-"""Flags between cores that carry what their senders know, and who stands behind signals in global memory
+"""Flags between cores that carry what their senders know, and who gave signals in global memory
 (memory-model-and-sync 5.5, 6 rule 8)."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ptokit.types.enums import SECOND_CORE, Pipe
 
 from .clocks import SCALAR, Clock, Touch
 from .core import AwaitSignal, AwaitSlot, Core, Posts, PostSlot, Signal, Work
-from .givers import Given, Giver, Source
+from .waits import Given, Post, Source
 
 Arrival = tuple[Clock, Signal]
 _Sender = tuple[int, int, int]
@@ -24,7 +24,7 @@ _Sender = tuple[int, int, int]
 class _Stream:
     """The flags that a core gives in one way, and who has waited for them: component and number, by receiver."""
 
-    givers: list[Giver] = field(default_factory=list)
+    posts: list[Post] = field(default_factory=list)
     taken: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
 
@@ -43,7 +43,7 @@ class Hub:
         self._unsure = unsure
         self._streams: dict[_Sender, _Stream] = {}
         self.sources: list[Source] = []  # of the last flag taken, if it is unsure; and who has given it
-        self.givers: list[tuple[int, Signal]] = []
+        self.posts: list[tuple[int, Signal]] = []
 
         def beyond(core: object, arrival: Arrival) -> None:
             overflow(core, arrival[1])  # type: ignore[arg-type]
@@ -65,7 +65,7 @@ class Hub:
             return
         if item.event % SECOND_CORE in self._unsure:
             stream = self._streams.setdefault((core.index, item.event, item.mode), _Stream())
-            stream.givers.append(Giver(core.index, clock))
+            stream.posts.append(Post(core.index, clock))
         self._semaphores.send(core, item.event, item.mode, (clock, item))
 
     def take(self, core: Core, item: AwaitSignal, component: int, number: int) -> Clock | None:
@@ -73,7 +73,7 @@ class Hub:
 
         ``component``, ``number``: the access that the wait counts as.
         """
-        self.sources, self.givers = [], []
+        self.sources, self.posts = [], []
         if isinstance(item, AwaitSlot):
             return self._posts.take(core, item)
         parts = self._semaphores.take(core.index, item.event)
@@ -86,8 +86,8 @@ class Hub:
                 taken = stream.taken.setdefault(core.index, [])
                 count = 1 + sum(before[c] >= n or c == component for c, n in taken)
                 taken.append((component, number))
-                self.givers.append((sender, signal))
-                self.sources.append(Source(partial(Given, [stream.givers], False, 1), 0, partial(le, count)))
+                self.posts.append((sender, signal))
+                self.sources.append(Source(partial(Given, [stream.posts], False, 1), 0, partial(le, count)))
         if parts.together is None:
             (joined, signal), *others = parts.values()
             joined = joined.copy()
@@ -114,33 +114,33 @@ class _History:
     seen: dict[int, tuple[int, dict[int, Work]]] = field(default_factory=dict)  # by core: what it has waited for
 
     def until(self, core: int, holds: Callable[[int], bool]) -> Iterable[Work]:
-        """The notifications behind the first value for which a condition holds, or the present one if none is.
+        """The notifications that led to the first value for which a condition holds, or the present one if none is.
 
         A core that has waited for a value before does not see an older one.
         """
-        at, behind = self.seen.get(core, (0, {}))
-        behind = dict(behind)
+        at, senders = self.seen.get(core, (0, {}))
+        senders = dict(senders)
         while at < len(self.given) and not holds(self.values[at]):
             sender, work, fresh = self.given[at]
             if fresh:
-                behind.clear()
-            behind[sender] = work
+                senders.clear()
+            senders[sender] = work
             at += 1
-        self.seen[core] = at, behind
-        return behind.values()
+        self.seen[core] = at, senders
+        return senders.values()
 
     def all(self) -> Given:
         """The notifications that have happened, when the launch is over."""
         if self._all is None:
-            by_core: dict[int, list[Giver]] = {}
+            by_core: dict[int, list[Post]] = {}
             amounts: set[int | None] = set()
             changes = zip(self.given, self.values, self.values[1:])
             for order, ((sender, work, fresh), before, now) in enumerate(changes):
                 if work.done is not None:
                     amount = now if fresh else now - before
                     amounts.add(None if fresh else amount)
-                    giver = Giver(sender, work.done, amount, fresh, order)
-                    by_core.setdefault(sender, []).append(giver)
+                    post = Post(sender, work.done, amount, fresh, order)
+                    by_core.setdefault(sender, []).append(post)
             self._all = Given(list(by_core.values()), True, amounts.pop() if len(amounts) == 1 else None)
         return self._all
 
@@ -160,7 +160,7 @@ class Signals:
             history.given.append((core, work, fresh))
             history.values.append(new)
 
-    def behind(
+    def notifications(
         self, touch: Touch, core: int, count: int, holds: Callable[[int], bool]
     ) -> tuple[list[Work], list[Source]]:
         """The notifications that a core has waited for when it sees that a condition holds for all `count` signals, and

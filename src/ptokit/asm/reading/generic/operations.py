@@ -48,7 +48,7 @@ from .structure import Statement, structure
 
 
 def read_generic(p: Parser, token: str, at: int) -> Op:
-    """Read an operation behind its quoted name, token `at`."""
+    """Read an operation after its quoted name, token `at`."""
     p.check_string(at)
     name = unquote(token)
     instr = BY_TEXT.get(name[4:]) if name.startswith("pto.") else None
@@ -71,7 +71,7 @@ def read_generic(p: Parser, token: str, at: int) -> Op:
 
 
 def read_statement(p: Parser, name: str, at: int) -> Statement:
-    """What stands behind the quoted name of an operation, token `at`."""
+    """What follows the quoted name of an operation, token `at`."""
     s = Statement(name, at)
     p.expect("(")
     first = p.i
@@ -133,7 +133,7 @@ def _entries(p: Parser, text: str, index: int) -> list[tuple[str, str]]:
         read_dictionary(inner, inside)
     found = list(inner.diagnostics)
     if found or inner.texts[inner.i] is not EOF:
-        message = found[0].message if found else f"{inner.found()} stands behind the properties"
+        message = found[0].message if found else f"{inner.found()} follows the properties"
         p.fail(rules.ATTRIBUTE, message, index)
     return [(key, value.text) for key, value in inside.items()]
 
@@ -285,7 +285,7 @@ MODULE_WORD = '"builtin.module"'
 
 
 def read_function(p: Parser, at: int) -> tuple[Function, int]:
-    """Read a function behind its quoted name, token `at`. Also returns the token to blame for its name."""
+    """Read a function after its quoted name, token `at`. Also returns the token to blame for its name."""
     p.expect("(")
     p.expect(")")
     place = p.i
@@ -334,7 +334,7 @@ def closing(p: Parser) -> None:
 def module_attributes(p: Parser) -> tuple[str, dict[str, Any]]:
     """Name and attributes of the module whose quoted name stands before the cursor, which stays where it is.
 
-    They stand behind its region but decide how types in it are read.
+    They follow its region but decide how types in it are read.
     """
     start = p.i
     written: Dictionary = {}

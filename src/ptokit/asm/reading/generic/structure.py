@@ -36,7 +36,7 @@ from ..result_types import (
 
 @dataclass(slots=True)
 class Statement:
-    """What stands behind a quoted name; token ``at`` is the name."""
+    """What follows a quoted name; token ``at`` is the name."""
 
     name: str
     at: int

@@ -1,1 +1,1 @@
-"""Operations of level 2 behind their names."""
+"""Operations of level 2 after their names."""

@@ -61,7 +61,7 @@ ReadOps = Callable[[Parser, Block], None]
 
 
 def read_blocks(p: Parser, region: Region, read_ops: ReadOps) -> None:
-    """Read the blocks of a region behind its brace; the cursor is then behind the last."""
+    """Read the blocks of a region after its brace; the cursor is then after the last."""
     starts = p.labels.regions[region.opening]
     first = region.opening + 1
     starts = starts if starts[0] == first else [first, *starts]
@@ -177,7 +177,7 @@ def _values(block: Block) -> Iterator[Value]:
 
 
 def _repeated(p: Parser, blocks: Sequence[Block]) -> None:
-    """A name that two blocks define, neither of which sees the other's, is TY-9 as any other."""
+    """A name that two blocks define, neither in sight of the other, is TY-9 as any other."""
     known: dict[str, Value] = {}
     for block in blocks:
         for value in _values(block):
@@ -433,7 +433,7 @@ def _plan(name: str) -> _Plan:
 
 
 def read_structure(p: Parser, name: str, at: int) -> Op:
-    """Read an operation behind its name."""
+    """Read an operation after its name."""
     plan = _plan(name)
     reading = StructureReading(p, name)
     reading.read(plan.form)

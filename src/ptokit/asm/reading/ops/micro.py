@@ -49,7 +49,7 @@ _KINDS: dict[Kind, Any] = {
 
 @dataclass(slots=True)
 class _Item:
-    """A value or a number at token `index`, with what stands in brackets behind it."""
+    """A value or a number at token `index`, with what stands in brackets after it."""
 
     index: int
     value: Value | None
@@ -75,7 +75,7 @@ class _Statement:
 
 
 def read_micro(p: Parser, instr: Instr, at: int, named: int) -> Op:
-    """Read an operation behind its name, token `at`; `named` results stand in front of it."""
+    """Read an operation after its name, token `at`; `named` results stand in front of it."""
     return _Reader(p, instr, at, named).read()
 
 
@@ -311,10 +311,10 @@ class _Reader:
                 got[operand.name] = self._value(item, operand)
                 if item.offset is None:
                     continue
-                behind = self.instr.operands[names.index(operand.name) + 1 :][:1]
-                if not behind or not behind[0].form.offset:
-                    self.misfit(f"takes no offset behind '{operand.name}'", item.offset.index)
-                got[behind[0].name] = self._value(item.offset, behind[0])
+                following = self.instr.operands[names.index(operand.name) + 1 :][:1]
+                if not following or not following[0].form.offset:
+                    self.misfit(f"takes no offset after '{operand.name}'", item.offset.index)
+                got[following[0].name] = self._value(item.offset, following[0])
             place += count
         return got
 
@@ -330,7 +330,7 @@ class _Reader:
                     rules.TY_9,
                     f"value %{item.value.name} is not defined, and no type list says what it is",
                     item.index,
-                    hint="write the types of the operands behind ':'",
+                    hint="write the types of the operands after ':'",
                 )
         return item.value
 
@@ -418,7 +418,7 @@ class _Reader:
                     rules.RESULTS,
                     f"pto.{self.instr.text} does not say what register it makes",
                     self.at,
-                    hint="write '->' and the type of the result behind the types of the operands",
+                    hint="write '->' and the type of the result after the types of the operands",
                 )
             return POISON
         return Scalar(result.type) if result.kind is Kind.SCALAR else self._default(result)

@@ -6,7 +6,7 @@ The reference assembler reads both and makes nothing of them (assembly 6.1, 6.3)
 |---|---|
 | ``dps`` | all operands of a group, then all their types |
 | ``dps-attrs-in`` | the attributes stand inside ``ins``, before the colon |
-| ``dps-comma`` | the same behind a comma; with two destinations the attributes stand behind ``outs`` |
+| ``dps-comma`` | the same after a comma; with two destinations the attributes follow ``outs`` |
 | ``dps-typed`` | each operand is followed by its type |
 | ``dps-either`` | a tile and a scalar in either order; the attribute ``scalar_first`` keeps it |
 """
@@ -43,7 +43,7 @@ from ...types.parse import POISON
 from ..parser import Parser
 from ..written import dictionary_attrs
 
-# What stands behind the operands and attributes of level 2: ``key = value`` in a fixed order, a tensor as result.
+# What follows the operands and attributes of level 2: ``key = value`` in a fixed order, a tensor as result.
 
 
 _TENSOR = re.compile(r"tensor<(?!\s*\*)")
@@ -57,7 +57,7 @@ def read_trailing(p: Parser, instr: Instr, operands: Operands, attrs: dict[str, 
         place = list(keys).index(key)
         if place <= last or keys[key].name in attrs:
             again = keys[key].name in attrs or keys[key].name in operands
-            found = "is written twice" if again else f"stands behind '{list(keys)[last]}'"
+            found = "is written twice" if again else f"follows '{list(keys)[last]}'"
             p.fail(rules.UNEXPECTED, f"'{key}' {found}", hint=f"the order is {', '.join(keys)}, each at most once")
         last = place
         p.i += 2
@@ -97,7 +97,7 @@ def _attribute(p: Parser, entry: Attr, attrs: dict[str, Any]) -> None:
 
 
 def read_result(p: Parser, instr: Instr, at: int) -> list[Value]:
-    """The result behind ``->``, if there is one; token `at` is the name of the instruction."""
+    """The result after ``->``, if there is one; token `at` is the name of the instruction."""
     if not p.accept("->"):
         return []
     if not instr.form.tensor:
@@ -118,7 +118,7 @@ def check_result(p: Parser, instr: Instr, type: Type, index: int) -> None:
 
 
 def read_dps(p: Parser, instr: Instr, name: int) -> Op:
-    """Read a tile instruction behind its name; token `name` is the name."""
+    """Read a tile instruction after its name; token `name` is the name."""
     written: Dictionary = {}
     named: Operands = {}
     words = beside_values(instr.name)
@@ -214,8 +214,8 @@ def _in_no_form(p: Parser, instr: Instr, ins: list[Value], name: int) -> NoRetur
     raise OperationError
 
 
-def _behind(p: Parser, words: Beside, attrs: Dictionary | None, named: Operands) -> None:
-    """What stands behind the types of ``ins``: ``fp %x : T``, ``, "row"``."""
+def _after_types(p: Parser, words: Beside, attrs: Dictionary | None, named: Operands) -> None:
+    """What follows the types of ``ins``: ``fp %x : T``, ``, "row"``."""
     while (operand := words.operands.get(p.texts[p.i])) is not None and operand.name not in named:
         p.i += 1
         at = p.i
@@ -266,7 +266,7 @@ def _group(
             if extra:
                 p.expect(")")
             if named is not None and typed == len(values):
-                _behind(p, words, attrs, named)
+                _after_types(p, words, attrs, named)
             token = texts[p.i]
         if token == ",":
             p.i += 1

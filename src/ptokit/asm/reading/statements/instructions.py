@@ -11,7 +11,7 @@
 | ``tassign %t, %addr`` | ``pto.tassign``; %t names its result from then on |
 | ``tsync %a, %b`` | ``pto.tsync``: the result of a load is its tile, that of a store the memory it wrote |
 
-Operands stand in the order of ``ins``, views that are written behind them. A scratch tile that level 2 needs and the
+Operands stand in the order of ``ins``, views that are written after them. A scratch tile that level 2 needs and the
 text omits is allocated with the type of the source (rule 5).
 """
 
@@ -39,9 +39,9 @@ from .sync import Item, Statement, constant, is_event, read_statement
 
 
 def read_ssa(p: Parser, instr: Instr, at: int, named: int) -> Op:
-    """Read a tile instruction behind its name, which is token `at`; `named` results stand in front of it.
+    """Read a tile instruction after its name, which is token `at`; `named` results stand in front of it.
 
-    What belongs before it, and what its result names stand for, is left in ``p.expansion``.
+    What belongs before it, and what its result names mean, is left in ``p.expansion``.
     """
     p.ssa = True
     s = read_statement(p)
@@ -90,7 +90,7 @@ class _Reader:
     # ------------------------------------------------------------------ types
 
     def split(self, s: Statement) -> None:
-        """Find the result's type in a list without ``->``: behind those of all operands, or that of all tiles."""
+        """Find the result's type in a list without ``->``: after those of all operands, or that of all tiles."""
         if s.results is not None or s.types is None or self.named != 1:
             return
         if len(s.types) == len(s.items) + 1:
@@ -132,7 +132,7 @@ class _Reader:
                     rules.TY_9,
                     f"value {p.texts[item.index]} is not defined, and no type list says what it is",
                     item.index,
-                    hint="write the types of the operands behind ':'",
+                    hint="write the types of the operands after ':'",
                 )
                 type = POISON
                 if item.value is not None:

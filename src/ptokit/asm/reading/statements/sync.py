@@ -49,7 +49,7 @@ class Item:
 
 @dataclass(slots=True)
 class Statement:
-    """What stands behind the name of an instruction. No list of types or results: None."""
+    """What follows the name of an instruction. No list of types or results: None."""
 
     items: list[Item] = field(default_factory=list)
     written: Dictionary = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Statement:
 
 
 def read_statement(p: Parser) -> Statement:
-    """``item, .. {attributes} #key=word : types -> types``; the cursor is behind the name."""
+    """``item, .. {attributes} #key=word : types -> types``; the cursor is after the name."""
     s = Statement()
     texts = p.texts
     while True:
@@ -208,7 +208,7 @@ def _statement(p: Parser) -> Statement:
 
 
 def _renamed(p: Parser, index: int, old: Value) -> Value:
-    """A value of the same type that the name at token `index` stands for from now on."""
+    """A value of the same type that the name at token `index` means from now on."""
     name, _, last = old.name.partition(".")
     k = int(last) + 1 if last.isdecimal() and len(last) < 9 else 1
     while f"%{name}.{k}" in p.scope.values:
@@ -343,4 +343,4 @@ STATEMENTS: dict[str, Callable[[Parser, bool], Reader | None]] = {
     "treshape": lambda p, named: read_alias if p.texts[p.i] == "ins" else None,
     "barrier": lambda p, named: read_barrier_of if p.texts[p.i] == "(" else None,
 }
-"""By text name: the reader of the statement behind the name, if the operation's own form does not stand there."""
+"""By text name: the reader of the statement after the name, if the operation's own form does not stand there."""

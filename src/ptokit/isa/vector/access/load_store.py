@@ -56,7 +56,7 @@ def updated(like: str, space: str = "ub") -> Operand:
 
 
 def placed(o: Site, pointer: str) -> tuple[str, tuple[Advance, ...]]:
-    """The operand that says how far behind the pointer an access is, and the pointer behind it where that is wanted."""
+    """The operand that says how far after the pointer an access is, and the pointer after it where that is wanted."""
     if UPDATED in o.operands:
         return "", (Advance(UPDATED, pointer, "offset"),)
     return "offset", ()
@@ -183,7 +183,7 @@ def stored(mode: LoadMode, offset: str) -> Expr:
 
 
 def loaded(offset: str, advances: tuple[Advance, ...], **modes: LoadMode) -> Lane:
-    """Registers loaded from one place, by the names of the results; operand `offset` says how far behind a pointer."""
+    """Registers loaded from one place, by the names of the results; operand `offset` says how far after a pointer."""
     (lanes,) = {VREG_BYTES // (mode.lane or mode.width) for mode in modes.values()}
     writes = tuple(Write(name, stored(mode, offset)) for name, mode in modes.items())
     return Lane(writes, lanes=lanes, advances=advances)
@@ -224,7 +224,7 @@ class StoreMode:
     width: int
     kept: int
     single: bool = False
-    merge: tuple[int, int] | None = None  # channels, and bytes of an element, that take turns in each block
+    merge: tuple[int, int] | None = None  # channels, and bytes of an element, that alternate in each block
 
     @property
     def what(self) -> str:
@@ -405,7 +405,7 @@ VSTSX2 = micro(
 
 VLDS_POST = micro(
     "vlds_post",
-    "Load as vlds from the pointer itself; the second result is the pointer behind the step in brackets.",
+    "Load as vlds from the pointer itself; the second result is the pointer after the step in brackets.",
     (ub(), at("step", optional=False)),
     (out_vreg(like="src"), out_ptr(like="src")),
     None,
@@ -416,7 +416,7 @@ VLDS_POST = micro(
 )
 VSTS_POST = micro(
     "vsts_post",
-    "Store as vsts at the pointer itself; the result is the pointer behind the step in brackets.",
+    "Store as vsts at the pointer itself; the result is the pointer after the step in brackets.",
     (vreg("value"), ub("dst", Role.OUT), at("step", optional=False), mask()),
     (out_ptr(like="dst"),),
     None,

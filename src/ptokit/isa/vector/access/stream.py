@@ -37,7 +37,7 @@ class LoadStream:
 
 @dataclass(frozen=True, eq=False)
 class StoreStream:
-    """A stream of stores: the byte address behind the last byte; None before the first store."""
+    """A stream of stores: the byte address after the last byte; None before the first store."""
 
     end: Any = None
 
@@ -130,7 +130,7 @@ def _load(
 
 VLDUS = micro(
     "vldus",
-    "Load 256 bytes from any element's address; the third result is the pointer behind them, or increment elements on.",
+    "Load 256 bytes from any element's address; the third result is the pointer after them, or increment elements on.",
     (ub(), align(), number("increment", "index", optional=True)),
     (out_vreg(like="src"), out_align("next"), out_ptr("end", optional=True)),
     _load,
@@ -150,7 +150,7 @@ INIT_ALIGN = micro(
 
 
 def append(m: Machine, state: Any, pointer: Any, first: Any, lanes: np.ndarray, count: Any) -> StoreStream:
-    """Store the first `count` of the elements ``lanes`` (blocks or 1, n, bytes) `first` bytes behind the pointer."""
+    """Store the first `count` of the elements ``lanes`` (blocks or 1, n, bytes) `first` bytes after the pointer."""
     if not isinstance(state, StoreStream):
         m.refuse("VEC-A5-13", "the align state is one of loads", hint="begin with init_align")
     number_of, size = lanes.shape[1:]

@@ -112,7 +112,7 @@ def _blocks_stored(o: Site) -> Lane:
 _STRIDES = (number("block_stride", "i16"), number("repeat_stride", "i16", optional=True))
 VSLDB = micro(
     "vsldb",
-    "Load 8 blocks of 32 bytes at a stride: block b from 32 (repeat stride + b block stride) bytes behind the pointer.",
+    "Load 8 blocks of 32 bytes at a stride: block b from 32 (repeat stride + b block stride) bytes after the pointer.",
     (ub(), *_STRIDES, mask()),
     (out_vreg(like="src"), updated("src")),
     None,

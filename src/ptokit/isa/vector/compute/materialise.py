@@ -109,7 +109,7 @@ def kept(values: np.ndarray, on: np.ndarray | None) -> np.ndarray:
 
 
 def splat(value: Any, dtype: DType, *, bits: bool = False) -> np.ndarray:
-    """vbr: every lane holds `value`, of which integers keep the low bits; ``bits``: an integer that is a code."""
+    """vbr: every lane holds `value`, whose low bits integers keep; ``bits``: an integer that is a code."""
     if bits or dtype.is_integer:
         codes = as_values(np.asarray(value).astype(np.int64).astype(dtype.storage), dtype)
     else:

@@ -28,7 +28,7 @@ from ...meaning.expressions import (
     less,
     select,
 )
-from ...meaning.positions import by_turns, split
+from ...meaning.positions import interleaved, split
 from ...meaning.words import Keep, Lane, Meaning, Python, Word, Write
 from ...site import ScalarInfo, Site, known
 from ...table import Instr
@@ -49,7 +49,7 @@ Pair = Callable[..., tuple[Expr, Expr]]
 
 
 def _unit(info: Any) -> DType:
-    """Lanes as bits, whatever they stand for."""
+    """Lanes as bits, whatever they mean."""
     return dtype(f"u{8 * info.dtype.size}")
 
 
@@ -95,7 +95,7 @@ def _pair(text: str, fn: Pair, summary: str) -> Instr:
     )
 
 
-VINTLV = _pair("vintlv", by_turns, "lo, hi = the lanes of src0 and src1 by turns")
+VINTLV = _pair("vintlv", interleaved, "lo, hi = the lanes of src0 and src1, interleaved")
 VDINTLV = _pair("vdintlv", split, "lo, hi = the even and the odd lanes of src0 followed by src1")
 
 
@@ -146,7 +146,7 @@ VUSQZ = micro(
 
 
 def _packed(o: Site) -> Lane:
-    """The low halves of lanes: those of one register in one half, those of two one behind the other."""
+    """The low halves of lanes: those of one register in one half, those of two one after the other."""
     wide, to = _unit(o.src0), _unit(o.dst)
     n = VREG_BYTES // to.size
     if o.operands.get("src1") is None:

@@ -303,13 +303,13 @@ def _merge(machine: Machine, dst: Any, *operands: Any, types: Mapping[str, Any])
     dtype, total = types["src0"].dtype, sum(lengths)
     step = RECORD // dtype.size * total  # elements from one repeat to the next
     consumed = np.zeros((1, 4), np.int64)
-    for turn in range(config & 0xFF if total else 0):
-        lists = [machine.load(src, turn * step, n * RECORD, RECORD) for src, n in zip(sources, lengths) if n]
+    for k in range(config & 0xFF if total else 0):
+        lists = [machine.load(src, k * step, n * RECORD, RECORD) for src, n in zip(sources, lengths) if n]
         merged, origin = merge(lists, dtype.value)
         keep = None
         if config & _EXHAUSTED:
             keep = np.arange(total) < until_exhausted(origin, [n for n in lengths if n])[:, None]
-        machine.store(dst, turn * step, merged, keep, RECORD)
+        machine.store(dst, k * step, merged, keep, RECORD)
         consumed = np.zeros((len(origin), 4), np.int64)
         for place, k in enumerate(k for k in range(4) if lengths[k]):
             consumed[:, k] = ((origin == place) & (True if keep is None else keep)).sum(axis=1)

@@ -111,7 +111,7 @@ FITS = replace(VEC_06, check=_fits)
 
 
 def follows(table: str, result: str = "dst") -> Rule:
-    """VEC-A5-06 of a result type that follows from the source: pairs of source and result by turns.
+    """VEC-A5-06 of a result type that follows from the source: source and result in pairs.
 
     Sources that the table does not name give their own type.
     """
@@ -249,7 +249,7 @@ def with_scalar(text: str, value: Expr, types: Types, *rules: Rule, note: str = 
 
 
 def said(value: Value, note: str) -> str:
-    """The sentence of an expression, and what is to be said behind it."""
+    """The sentence of an expression, and what is to be said after it."""
     assert isinstance(value, Expr)
     return sentence(lane(value)) + (f"; {note}" if note else "")
 

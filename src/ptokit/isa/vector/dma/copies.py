@@ -64,7 +64,7 @@ def _into_ub(
     pad: bytes | None,
     size: int,
 ) -> None:
-    """Rows from global memory, each with `left` elements of padding before it and padding up to the next row behind.
+    """Rows from global memory, each with `left` elements of padding before it and padding up to the next row after.
 
     ``axes`` end with the axis of rows; ``pad``: one element, None for no padding.
     """

@@ -106,7 +106,7 @@ def strides(*, into_ub: bool) -> Rule:
 
 
 def unpacked(word: Any) -> tuple[Any, Any]:
-    """The counts of the inner and the outer loop in the one operand that stands for both (3.2)."""
+    """The counts of the inner and the outer loop in the one operand that holds both (3.2)."""
     low = (1 << FIELDS["loops"]) - 1
     return word & low, word >> FIELDS["loops"] & low
 

@@ -66,7 +66,7 @@ BODIES = {
     "plain": [LOAD_A, LOAD_B, MOVE, PRODUCT, STORE],
     "memory changes before the product": [LOAD_A, LOAD_B, MOVE, OVERWRITE, PRODUCT, STORE],
     "memory changes before the move": [LOAD_A, LOAD_B, OVERWRITE, MOVE, PRODUCT, STORE],
-    "memory changes behind the product": [LOAD_A, LOAD_B, MOVE, PRODUCT, OVERWRITE, STORE],
+    "memory changes after the product": [LOAD_A, LOAD_B, MOVE, PRODUCT, OVERWRITE, STORE],
     "the tile is loaded again before the product": [LOAD_A, LOAD_B, MOVE, AGAIN, PRODUCT, STORE],
     "two products of one factor": [LOAD_A, LOAD_B, MOVE, PRODUCT, MORE, STORE],
     "another factor for the second product": [LOAD_A, LOAD_B, LOAD_C, MOVE, PRODUCT, MOVE_C, MORE, STORE],
@@ -98,7 +98,7 @@ LEFT_OUT = {
     "plain": 4,
     "two products of one factor": 4,
     "products in branches": 5,
-    "memory changes behind the product": 5,
+    "memory changes after the product": 5,
     "another factor for the second product": 6,
     "overwritten by what is no load": 3,
     "moved twice after it was overwritten": 4,
@@ -228,7 +228,7 @@ COPIES = {
     "two stores": [LOAD, STORE_Y, STORE_Z],
     "a sum, too": [LOAD, ADD, STORE_Z],
     "an exchange": [LOAD, STORE_Z, LOAD_Y, STORE_X],
-    "stored behind a store": [LOAD, f"pto.tload ins(%yp : {FPART}) outs(%u : {TILE})", ADD, STORE_Z],
+    "stored after a store": [LOAD, f"pto.tload ins(%yp : {FPART}) outs(%u : {TILE})", ADD, STORE_Z],
     "stored before it is loaded": [STORE_Z, LOAD, STORE_Y],
 }
 
@@ -236,7 +236,7 @@ COPIES = {
 @pytest.mark.parametrize("shift", [None, 0, 5, 40])
 @pytest.mark.parametrize("name", COPIES)
 def test_copies_of_tiles(name: str, shift: int | None) -> None:
-    """``shift``: y lies so many elements behind x in the same memory."""
+    """``shift``: y lies so many elements after x in the same memory."""
     view = "!pto.tensor_view<?x?xf32>"
     lines = ["func.func @k(%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %z: !pto.ptr<f32>) {"]
     lines += [f"%k{n} = arith.constant {n} : index" for n in (0, 1, 8, 16, 32)]

@@ -1,11 +1,11 @@
 """Copies of tiles that need not be made, and stores of tiles that the loop before them computes.
 
-A copy into a tile stands for its bytes until the next one if the text shows that the tile is written by such copies
-only and read by products only, or by further copies that stand for theirs, or by one store, all of them in one region
+A copy into a tile need not be made until the next one if the text shows that the tile is written by such copies
+only and read by products only, or by further copies of that kind, or by one store, all of them in one region
 and after it, that no other tile ever lies there, and that nothing writes what was copied in between.
 
 That is so if the text shows that the tile holds them for nobody else: no other tile ever lies there, all that happens
-to it stands in one block, the first of which writes all of it, and the store comes last.
+to it is in one block, where the first write is of all of it, and the store comes last.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ptokit.types.values import PartitionView, Ptr
 
 from . import contracts
 from .copies import with_inner
-from .values import Standing, Tile
+from .values import Replacement, Tile
 
 if TYPE_CHECKING:
     from .function import Writer
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # Copies of tiles that need not be made: a product lays its factors out from where they come from, a store copies on.
 
 
-def stands(w: Writer, step: Step, source: Standing) -> bool:
+def elided(w: Writer, step: Step, source: Replacement) -> bool:
     """True if a copy of a source into a tile need not be made."""
     last = _last_use(w, step)
     if last is None:
@@ -44,7 +44,7 @@ def stands(w: Writer, step: Step, source: Standing) -> bool:
 
 
 def _last_use(w: Writer, step: Step) -> int | None:
-    """After which place in its region nothing reads what a copy stands for; None if the copy has to be made."""
+    """After which place in its region nothing reads what a copy would hold; None if the copy has to be made."""
     if not w.simple_tiles or not w.places.alone(step["dst"]):
         return None
     dst: Value = step["dst"]

@@ -26,7 +26,7 @@ _ORDERS = 20_000  # states of counters that are tried
 
 
 @dataclass(slots=True, eq=False)
-class Giver:
+class Post:
     """A signal that has been given: ``clock``, what has completed by then. ``amount``: what it adds, or with ``fresh``
     the value that it sets. ``order``: its place among all, in the order of the launch."""
 
@@ -42,7 +42,7 @@ class Given:
     """All that have been given of a signal: those of each core. ``ordered``: each core gives one after the other.
     ``amount``: what each of them adds, None if that differs or some are set."""
 
-    by_core: list[list[Giver]]
+    by_core: list[list[Post]]
     ordered: bool
     amount: int | None
 
@@ -76,8 +76,8 @@ class Taken:
         for source in self.sources:
             choices = self._choices(source)
             if choices.all_needed():
-                for giver in choices.free:
-                    out.join(giver.clock)
+                for post in choices.free:
+                    out.join(post.clock)
                 continue
             for number, part in _common(choices).items():
                 if number == core:
@@ -90,24 +90,24 @@ class Taken:
         """The signals that may end the wait, without those that come after it, and apart from those seen before."""
         given, before = source.given(), self.before
 
-        def late(giver: Giver) -> bool:
-            return giver.clock.knows(before.core, self.component, self.number)
+        def late(post: Post) -> bool:
+            return post.clock.knows(before.core, self.component, self.number)
 
-        def unseen(giver: Giver) -> bool:
-            return not before.knows(giver.core, POSTED, giver.clock.own[POSTED])
+        def unseen(post: Post) -> bool:
+            return not before.knows(post.core, POSTED, post.clock.own[POSTED])
 
-        free: list[Giver] = []
-        seen: list[Giver] = []
-        sets = given.amount is None and any(giver.fresh for givers in given.by_core for giver in givers)
-        for givers in given.by_core:
+        free: list[Post] = []
+        seen: list[Post] = []
+        sets = given.amount is None and any(post.fresh for posts in given.by_core for post in posts)
+        for posts in given.by_core:
             if given.ordered:
-                end = bisect_left(givers, True, key=late)
+                end = bisect_left(posts, True, key=late)
                 # What has been seen may be seen by a wait that tells too much: additions are counted anew.
-                first = bisect_left(givers, True, hi=end, key=unseen) if sets else 0
-                seen += givers[:first]
-                free += givers[first:end]
+                first = bisect_left(posts, True, hi=end, key=unseen) if sets else 0
+                seen += posts[:first]
+                free += posts[first:end]
             else:
-                free += [giver for giver in givers if not late(giver)]
+                free += [post for post in posts if not late(post)]
         return _Choices(free, seen, source, given.amount)
 
 
@@ -123,13 +123,13 @@ def _less(before: Clock, known: Clock, told: Clock) -> bool:
 class _Choices:
     """Those that may end a wait."""
 
-    def __init__(self, free: list[Giver], seen: list[Giver], source: Source, amount: int | None) -> None:
+    def __init__(self, free: list[Post], seen: list[Post], source: Source, amount: int | None) -> None:
         self.holds, self.value = source.holds, source.start
         self.free, self._seen = free, seen
         self._known: dict[frozenset[int], bool] = {}
         if amount is None:
-            for giver in sorted(seen, key=lambda giver: giver.order):
-                self.value = giver.amount if giver.fresh else self.value + giver.amount
+            for post in sorted(seen, key=lambda post: post.order):
+                self.value = post.amount if post.fresh else self.value + post.amount
             self.enough = -1  # it is not that simple
         else:  # so many of them end it, whichever
             self.value += amount * len(seen)
@@ -149,10 +149,10 @@ class _Choices:
             found = self._known[chosen] = self._possible([self.free[n] for n in sorted(chosen)])
         return found
 
-    def _possible(self, chosen: list[Giver]) -> bool:
-        adding = [giver for giver in chosen if not giver.fresh]
+    def _possible(self, chosen: list[Post]) -> bool:
+        adding = [post for post in chosen if not post.fresh]
         values = _sums(self.value, adding)
-        for setting in (giver for giver in chosen if giver.fresh):
+        for setting in (post for post in chosen if post.fresh):
             if values is None or any(g.fresh and _after(g, setting) for g in self._seen):
                 continue
             others = [g for g in (*adding, *self._seen) if not g.fresh and not _after(setting, g)]
@@ -161,16 +161,16 @@ class _Choices:
         return values is None or any(self.holds(value) for value in values)
 
 
-def _after(giver: Giver, other: Giver) -> bool:
+def _after(post: Post, other: Post) -> bool:
     """True if one signal is given after another one."""
-    return giver.clock.knows(other.core, POSTED, other.clock.own[POSTED])
+    return post.clock.knows(other.core, POSTED, other.clock.own[POSTED])
 
 
-def _sums(start: int, givers: list[Giver]) -> set[int] | None:
+def _sums(start: int, posts: list[Post]) -> set[int] | None:
     """The values that some of them can add up to; None if they are too many."""
     values = {start}
-    for giver in givers:
-        values |= {value + giver.amount for value in values}
+    for post in posts:
+        values |= {value + post.amount for value in values}
         if len(values) > _VALUES:
             return None
     return values
@@ -183,8 +183,8 @@ def _common(choices: _Choices) -> dict[int, Part]:
     if not free or choices.enough == 0:
         return {}
     out = {}
-    for core in sorted({core for giver in free for core in (giver.clock.core, *giver.clock.far)}):
-        parts = [giver.clock.own if giver.clock.core == core else giver.clock.far.get(core, ()) for giver in free]
+    for core in sorted({core for post in free for core in (post.clock.core, *post.clock.far)}):
+        parts = [post.clock.own if post.clock.core == core else post.clock.far.get(core, ()) for post in free]
         width = max(map(len, parts))
         table = np.array([(*part, *(0,) * (width - len(part))) for part in parts])
         if choices.enough > 0:
@@ -207,7 +207,7 @@ def _least(choices: _Choices, column: np.ndarray) -> int:
     return int(numbers[-1])
 
 
-_Step = tuple[int, Giver | None, Source | None, Taken | None]
+_Step = tuple[int, Post | None, Source | None, Taken | None]
 """Of a core: the signal, and who gives it, or what is waited for, with the wait where that is the last of it."""
 
 
@@ -230,7 +230,7 @@ def _in_all_orders(taken: list[Taken]) -> dict[int, Clock]:
         if id(wait) in least and any(id(source.given()) in mixed for source in wait.sources):
             clock = out[id(wait)] = Clock(wait.before.core, [0] * len(wait.before.own))
             for (core, own), end in zip(steps.items(), least[id(wait)]):
-                last = next((giver for _, giver, *_ in reversed(own[:end]) if giver is not None), None)
+                last = next((post for _, post, *_ in reversed(own[:end]) if post is not None), None)
                 if core != wait.before.core and last is not None:
                     clock.join(last.clock)
     return out
@@ -248,10 +248,10 @@ def _steps(waits: list[Taken], given: dict[int, Given]) -> dict[int, list[_Step]
             step = signals[id(source.given())], None, source, wait if n == len(wait.sources) - 1 else None
             places.setdefault(wait.before.core, []).append(((len(before), 0), step))
     for key, g in given.items():
-        for giver in (giver for part in g.by_core for giver in part):
-            after = sum(giver.clock.own[wait.component] >= wait.number for wait in own.get(giver.core, ()))
-            place = after, giver.clock.own[POSTED]
-            places.setdefault(giver.core, []).append((place, (signals[key], giver, None, None)))
+        for post in (post for part in g.by_core for post in part):
+            after = sum(post.clock.own[wait.component] >= wait.number for wait in own.get(post.core, ()))
+            place = after, post.clock.own[POSTED]
+            places.setdefault(post.core, []).append((place, (signals[key], post, None, None)))
     return {core: [step for _, step in sorted(of, key=lambda one: one[0])] for core, of in places.items()}
 
 
@@ -265,10 +265,10 @@ def _least_steps(cores: list[list[_Step]], values: tuple[int, ...]) -> dict[int,
         for n, steps in enumerate(cores):
             if at[n] == len(steps):
                 continue
-            signal, giver, source, wait = steps[at[n]]
+            signal, post, source, wait = steps[at[n]]
             new = values
-            if giver is not None:
-                value = giver.amount + (0 if giver.fresh else values[signal])
+            if post is not None:
+                value = post.amount + (0 if post.fresh else values[signal])
                 new = (*values[:signal], value, *values[signal + 1 :])
             elif source is not None and not source.holds(values[signal]):
                 continue
