@@ -18,10 +18,10 @@ from ptokit.diagnostics import Doubt, Rule, family
 from ptokit.diagnostics.rules import first, need, shared
 from ptokit.targets import A2A3, A5, Target
 from ptokit.types.dtypes import DType, dtype, is_dtype
-from ptokit.types.enums import BLayout, SLayout, TileType
+from ptokit.types.enums import BLayout, SLayout, TileType  # noqa: F401
 
 from ..checks.compiling import DEVICES, Message, all_tiles
-from ..checks.tiles import assembler_rule, in_asm_types, in_types, typed
+from ..checks.tiles import assembler_rule, in_asm_types, in_types, typed  # noqa: F401
 from ..meaning.expressions import Element, Expr, Scalar, apply, greater, maximum, select
 from ..meaning.footprint import sentence
 from ..meaning.words import Lane, lane

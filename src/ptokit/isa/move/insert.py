@@ -41,9 +41,9 @@ from .checks import (
     Vec,
     arrow,
     bad_index,
-    dual,
+    dual,  # noqa: F401
     is_line,
-    listed,
+    listed,  # noqa: F401
     nz_pitch,
     optional,
     outside,

@@ -6,15 +6,15 @@ from ptokit.diagnostics import Doubt, define, family
 from ptokit.diagnostics.finding import Change
 from ptokit.diagnostics.rules import need, shared
 from ptokit.targets import A5
-from ptokit.types.enums import BLayout, CompactMode, SLayout
+from ptokit.types.enums import BLayout, CompactMode, SLayout  # noqa: F401
 
 from ..meaning.moves import first_part
-from ..numerics.quant import QuantMode, move_mode
+from ..numerics.quant import QuantMode, move_mode  # noqa: F401
 from ..site import Site, TileInfo
 from .checks import (
     OPERAND_PAIRS,
-    PAIRS,
-    SIXTY_FOUR_BITS,
+    PAIRS,  # noqa: F401
+    SIXTY_FOUR_BITS,  # noqa: F401
     Acc,
     Bias,
     Mat,
@@ -23,14 +23,14 @@ from .checks import (
     Vec,
     acc_layouts,
     acc_types,
-    arrow,
+    arrow,  # noqa: F401
     blocks_overflow,
     columns_of_words,
     copies_bits,
     dual,
-    form,
+    form,  # noqa: F401
     is_conv,
-    listed,
+    listed,  # noqa: F401
     operand_layout,
     optional,
     pair,

@@ -21,13 +21,13 @@ from .checks import (
     acc_layouts,
     acc_types,
     arrow,
-    dual,
-    form,
+    dual,  # noqa: F401
+    form,  # noqa: F401
     home,
-    is_conv,
+    is_conv,  # noqa: F401
     listed,
     nz_pitch,
-    optional,
+    optional,  # noqa: F401
     pair,
     scratch,
     types,

@@ -22,7 +22,7 @@ from .checks import (
     Scaling,
     Vec,
     arrow,
-    dual,
+    dual,  # noqa: F401
     optional,
     outside,
     pair,

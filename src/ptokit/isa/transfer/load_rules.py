@@ -7,8 +7,8 @@ from ptokit.types.enums import Layout, TileType
 from ..site import Site, TileInfo, product
 from .conv_rules import assumed_conv
 from .rules import (
-    BASE,
-    MX,
+    BASE,  # noqa: F401
+    MX,  # noqa: F401
     PLAIN,
     Message,
     broken_block,
@@ -16,7 +16,7 @@ from .rules import (
     disagrees,
     is_conv,
     mismatch,
-    names,
+    names,  # noqa: F401
     not_2d,
     nz_strides,
     other_rule,

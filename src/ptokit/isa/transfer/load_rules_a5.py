@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ptokit.diagnostics.rules import need
 from ptokit.types.dtypes import hif4
-from ptokit.types.enums import Layout, PadValue, TileType
+from ptokit.types.enums import Layout, PadValue, TileType  # noqa: F401
 from ptokit.types.tensor import HIF4_PAIRS, SCALE_GROUPS, is_custom
 
 from ..site import Site, known
 from .conv_rules import assumed_conv
-from .load_rules import assumed_strides, pair_text, path
+from .load_rules import assumed_strides, pair_text, path  # noqa: F401
 from .rules import (
     MX,
     MX_A,

@@ -18,7 +18,7 @@ from .rules import (
     differs_by_lines,
     disagrees,
     is_conv,
-    names,
+    names,  # noqa: F401
     nz_strides,
     other_rule,
     overlapping,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import prod
+from math import prod  # noqa: F401
 from typing import Any
 
 from ptokit.diagnostics import RuleDecorator, Scope, define

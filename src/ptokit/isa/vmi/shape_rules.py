@@ -9,7 +9,7 @@ from ptokit.diagnostics import Rule
 from ptokit.diagnostics.rules import first
 
 from ..checks.compiling import Message
-from ..checks.tiles import bound, element, kinds
+from ..checks.tiles import bound, element, kinds  # noqa: F401
 from ..site import Info, LanesInfo, MaskInfo, ScalarInfo, Site, VectorInfo, VregInfo
 from .rules import (
     DENSE,
