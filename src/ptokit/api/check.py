@@ -180,9 +180,6 @@ def converted(program: Program, form: str, target: str | Target | None = None) -
     return Rewritten(source.file, source.text, result.text, found)
 
 
-# `check`: everything that a target, or each of several, would refuse in a program.
-
-
 # Several targets at once: a result for each, and findings that name their targets.
 
 

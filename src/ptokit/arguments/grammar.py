@@ -173,9 +173,6 @@ def _encode(values: np.ndarray, element: DType) -> np.ndarray:
     return pack_nibbles(codes.reshape(-1)) if element.packed else codes
 
 
-# Arrays in .npy files, which have no names for bf16 and the 8-bit and 4-bit types, and those that stay there.
-
-
 # The rule of files with arguments.
 
 

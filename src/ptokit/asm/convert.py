@@ -240,9 +240,6 @@ def _shown(token: str) -> str:
     return _squeezed(token) if token[0] == "!" or token.startswith("memref<") else token
 
 
-# One module in another form of `.pto` text, and kernels of Python as text (assembly 5).
-
-
 # One module in another form of `.pto` text (assembly 5).
 
 

@@ -28,9 +28,6 @@ from ptokit.types.choices import Action as Action
 
 from .sources import ABSENT, digest, digest_of_file, digest_of_function
 
-# Programs of a campaign: files of text and kernels in Python, and the rules of campaigns.
-
-
 # Programs of a campaign: files of text, and kernels in Python, which are compiled here.
 
 

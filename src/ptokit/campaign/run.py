@@ -29,9 +29,6 @@ from .sources import forget, remembered
 from .spec import Spec
 from .store import Row, Store
 
-# What to tell about a run of a campaign, on the terminal and as one HTML page.
-
-
 # What to tell about a run of a campaign: counts, what changed since the run before, the slowest cases.
 
 

@@ -23,9 +23,6 @@ from ptokit.api.parts import Part, Table, plain_lines
 from ptokit.diagnostics import Diagnostic
 from ptokit.diagnostics.render import render, visible, visible_name
 
-# The terminal: where text goes, colour, width, tables, exit statuses.
-
-
 # The terminal: where text goes, colour, width, tables.
 
 

@@ -54,9 +54,6 @@ from .page_commands import (
     targets,
 )
 
-# How every command reads its options.
-
-
 # Values of options that are right as they are: text, and what is absent.
 
 

@@ -115,9 +115,6 @@ FIXED_FILE = define(
 )
 
 
-# Files that the command line writes, whole or not at all, arrays among them.
-
-
 # Results: the arrays a run leaves, as .npy files.
 
 

@@ -30,9 +30,6 @@ from ptokit.types.tile import CUSTOM_PAD, TileSpec
 
 from .compare import Bounds, Tolerance, tolerance
 
-# Reading a folder of cases, and data of program arguments made from the few numbers of a manifest.
-
-
 # Reading a folder of cases: whatever is wrong with its files becomes a diagnostic.
 
 

@@ -25,9 +25,6 @@ from ptokit.targets import TARGETS
 from ptokit.types.codecs import decode, decode_table, unpack_nibbles
 from ptokit.types.dtypes import DType
 
-# The comparison rules of the cases: buffers against what they must hold, and arguments of programs.
-
-
 # The comparison rules of the conformance cases: buffers against what they must hold.
 
 
@@ -297,9 +294,6 @@ def _bits(dtype: DType, stored: np.ndarray) -> np.ndarray:
 def _number(value: np.generic) -> str:
     number = value.item()
     return f"{number:.9g}" if isinstance(number, float) and math.isfinite(number) else str(number)
-
-
-# How one case went, what to tell about all, and results as JUnit XML.
 
 
 # How one case went on one target.

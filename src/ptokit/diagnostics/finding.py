@@ -17,9 +17,6 @@ from typing import Any, NamedTuple
 
 from ptokit.records import dataclass
 
-# Places in source texts and in Python source, and the lines there.
-
-
 # Places in source texts.
 
 
@@ -173,9 +170,6 @@ def _argument(call: ast.Call, argument: Argument) -> ast.expr | None:
 
 def _place(file: str, node: ast.expr) -> Location:
     return place_of(file, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset))
-
-
-# Errors as values: a finding, where it is, what else it points at, and the change of the text that mends it.
 
 
 # Errors as values: a finding, where it is, what else it points at, and how to mend it.

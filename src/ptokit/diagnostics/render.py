@@ -30,9 +30,6 @@ from ptokit.records import dataclass
 from .finding import Diagnostic, Edit, Location, Note, Severity, _split, end_column, file_lines, replacement
 from .rules import CATALOGUE, Rule
 
-# Diagnostics as text for people: compiler style, with the source line, a caret, and the page of the rule.
-
-
 # Diagnostics as text for people: compiler style, with the source line and a caret.
 
 

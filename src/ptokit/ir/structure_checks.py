@@ -31,9 +31,6 @@ from .core import Function, Module, Op, Value
 from .facts import Facts, instr_of
 from .views import Breach, Breaches
 
-# The operations of a function, gone through once for all checks, and where their findings are.
-
-
 # The operations of a function, gone through once for all checks.
 
 
@@ -203,9 +200,6 @@ def _known(info: Info) -> tuple[Any, ...] | None:
     if isinstance(info, LoweredInfo):
         return None
     return type(info), info.dtype, info.shape, info.stride, info.layout, info.dims, info.whole
-
-
-# Checks of loops, sections of threads, lifetimes of values, and tsync.
 
 
 # Checks of loops and of sections of SIMT threads that the reference assembler makes of the whole text.

@@ -21,9 +21,6 @@ from ptokit.types.values import Scalar as ScalarType
 from . import rules
 from .rules import refusal
 
-# Values of an eager session, and numbers that compute as the kernel's own numbers.
-
-
 # Values of an eager session: they carry their contents.
 
 

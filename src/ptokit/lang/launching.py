@@ -182,9 +182,6 @@ class _Core:
             raise failed[0]
 
 
-# What a kernel is launched as: compiled for a state of what it reads, on several devices, watched.
-
-
 # What a kernel has been compiled to, for each state of what it reads from outside of its parameters.
 
 

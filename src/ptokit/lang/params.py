@@ -77,9 +77,6 @@ def refuses(function: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
-# Arguments of a launch as NumPy arrays that share the caller's memory, and element types of DLPack.
-
-
 # Element types of DLPack that NumPy cannot take: bfloat16 and 8-bit floats, as torch exports them.
 
 

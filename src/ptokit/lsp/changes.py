@@ -139,9 +139,6 @@ def _place(entry: dict[str, Any]) -> Location:
     return Location(entry["file"], line, column, max(1, end - column))
 
 
-# What an editor offers: changes of the text, completions, and the form of an instruction being written.
-
-
 # Changes of the text that an editor offers: new names, and what findings propose.
 
 

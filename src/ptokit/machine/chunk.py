@@ -34,9 +34,6 @@ from .threads import ThreadLaunches, ThreadListener
 from .tiles import Tile, carry_out
 from .words import TileWords, ValueWords
 
-# The blocks that run together: their tiles, buffers and indices, and their memory from launch to launch.
-
-
 # The blocks that run together: their tiles, buffers and indices. Compiled programs call its methods.
 
 

@@ -26,9 +26,6 @@ from ptokit.types.enums import SECOND_CORE, BLayout, ReluPreMode, SLayout
 
 from .global_memory import Pointer, View
 
-# Flags that cores raise and wait for, and where all of them meet.
-
-
 # Flags between cores as counting semaphores (memory-model-and-sync 5.5).
 
 
@@ -256,9 +253,6 @@ class Rendezvous(Generic[T]):
         """Cores that have not arrived for that time, of those that `core` meets."""
         arrived = self._arrived[self.cores[core].rank, key, times]
         return [other for other in self.members(core, key) if other not in arrived]
-
-
-# Rings of entries between cores: who has written and read how many, and who waits.
 
 
 # The rings of slots between the cores of a cluster: who has pushed, popped and freed how much (compute-layout-

@@ -30,9 +30,6 @@ from .lanes import Fault, Line, lanes, plain, settled
 from .local_memory import LocalPointer
 from .storage import Storage
 
-# Tiles, and windows of tiles.
-
-
 # A tile at run time: a type, a valid region, and its storage.
 
 
@@ -198,9 +195,6 @@ class Window(Tile):
         super().__init__(storage, windowed(spec, type), vr, vc, name, address)
         self.home, self.type = parent.home, type
         self.row, self.col = parent.row + row, parent.col + col
-
-
-# What a machine of blocks calls for a step of a plan, and the rules that a launch asks before it.
 
 
 # Rules that a launch asks: those that the text leaves open, once for each combination of what they look at.

@@ -26,9 +26,6 @@ from ptokit.types.values import EventIdArray, LocalArray, Ptr, Scalar, Struct, T
 
 from .steps import Step
 
-# What a program does with blocks and memory, found by analyses before it runs.
-
-
 # What operations and steps write and read of global memory.
 
 

@@ -33,9 +33,6 @@ from ptokit.types.values import (
 
 from .steps import Data, Form, Operand, Plan, Step
 
-# Operands of steps: what is known of the values of one function while it is planned.
-
-
 # Casts: of pointers, and those that a compiler leaves between its stages, which change types only.
 
 

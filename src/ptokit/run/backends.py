@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from ptokit.plan.effects import Work
 
 
-# What comes of a launch: what blocks print, and their faults.
-
-
 # What kernels print: block by block, lower blocks first, each text once, however the blocks run.
 
 

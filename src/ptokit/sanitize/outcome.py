@@ -147,9 +147,6 @@ def listed(words: tuple[str, ...]) -> str:
     return " and ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else words[0]
 
 
-# What a run under observation found, as data, and what starts uninitialised.
-
-
 # What a run under observation found, as data.
 
 

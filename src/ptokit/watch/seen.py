@@ -26,9 +26,6 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
 from ptokit.types.values import Mask, Scalar
 
-# What operands held at moments of a run: chosen, kept, handed on, or written into a folder.
-
-
 # `Seen`: what an operand held at one moment of a run, with where and when that was.
 
 

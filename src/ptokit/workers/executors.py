@@ -27,9 +27,6 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Scope, Severity, def
 from .minder import Crew, StartError, join, work_batch
 from .task import Answer, How, Task, read_answer
 
-# Where work is done: processes of this machine, a Dask cluster, Ray, or any executor of `concurrent.futures`.
-
-
 # Rules of work on other processes.
 
 

@@ -87,9 +87,6 @@ from ptokit.types.values import (
 
 from ..types.parse import POISON
 
-# The notation of written forms, and the forms of operations outside of the instruction table (assembly 10, 11).
-
-
 # The notation of written forms, and its parts.
 
 
@@ -217,9 +214,6 @@ FORMS: dict[str, str] = {
 """By full name; `ptokit.ir.control` has those of control flow."""
 
 PREDICATES = {"arith.cmpi": tuple(INTEGER_PREDICATES), "arith.cmpf": tuple(FLOAT_PREDICATES)}
-
-
-# How many operands an instruction has, in which order they are written, and what each is (assembly 5).
 
 
 # How many operands an instruction has, and which of the written values is which.

@@ -34,9 +34,6 @@ from .statements.instructions import read_ssa
 from .statements.sync import STATEMENTS
 from .written import read_form
 
-# Sequences of operations: results, dispatch by name, and going on after an error.
-
-
 # Going on after an operation that could not be read: where the next one starts.
 
 

@@ -199,9 +199,6 @@ _KNOWN = {
 }
 
 
-# Elements of memory as numbers and back, and products and sums that a later rounding makes exact, as LLVM code.
-
-
 # Elements of memory as numbers and back, one or several at a time, as LLVM code.
 
 

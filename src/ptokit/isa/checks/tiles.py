@@ -153,9 +153,6 @@ def worded(**allowed: str) -> Callable[[Site], Message]:
     return check
 
 
-# Checks of tiles and pipes that the rules of several families share; each gives a message, or None.
-
-
 # Checks of tiles that the rules of several packages share; each gives a message, or None.
 
 

@@ -24,9 +24,6 @@ from ..table import LEVEL2, Attr, Instr, TextForm, Together, dst, scalar, src, t
 from .scratch import EW_10_APART_A3, EW_11_SUMS
 from .vector_unit import COMMON, EW_06, EW_07, SRC, SRC0, SRC1, computed, relu, vector
 
-# TCVT: conversion between element types (compute-elementwise 8; values in `numerics.unary`).
-
-
 # What the reference assembler refuses of tcvt.
 
 

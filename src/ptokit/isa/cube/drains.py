@@ -35,9 +35,6 @@ from ..site import ScalarInfo, Site, known
 from ..table import CALLED, Attr, Instr, Kind, Operand, OperandForm, Role, TextForm, grammar, instruction, listed
 from .verifier_rules import DRAINS, RELU_WORDS, VERIFIED, unsigned
 
-# Operations of the cube unit on pointers: words to define them with, and registers that they read.
-
-
 # Words to define operations of the cube unit on pointers with (assembly 12; PTOAS e32488c9, micro-isa 16).
 
 

@@ -19,9 +19,6 @@ from ..table import TENSOR, Instr, Operand, TextForm, Together, dst, instruction
 from . import matmul_text_rules
 from .matmul_text_rules import GEMV, ROW_ACCUMULATE, ROW_BIAS
 
-# TMATMUL, TMATMUL_ACC and TMATMUL_BIAS (compute-reduce-matrix 9).
-
-
 # Rules of the matrix product (compute-reduce-matrix 9).
 
 
@@ -307,9 +304,6 @@ TMATMUL_BIAS = instruction(
         source="compute-reduce-matrix 9",
     )
 )
-
-
-# TGEMV and its relatives: the product of a row and a matrix (compute-reduce-matrix 10).
 
 
 # Rules of TGEMV and its relatives (compute-reduce-matrix 10).

@@ -263,9 +263,6 @@ BLOCK_RULES = (
 )
 
 
-# Rules of TSCATTER and THISTOGRAM (compute-layout-irregular 2.4, 2.9).
-
-
 # Rules of TSCATTER (compute-layout-irregular 2.4).
 
 

@@ -221,9 +221,6 @@ def _index_of_words(o: Site, byte: int) -> Message:
     return None
 
 
-# TGATHER, TGATHERB, TSCATTER and THISTOGRAM: elements of a tile by index, by mask, by comparison, and counted.
-
-
 # TGATHER and TGATHERB: elements of a tile by index, by mask, by comparison (compute-layout-irregular 2.1 to 2.3).
 
 

@@ -38,9 +38,6 @@ from ..site import Site, known
 from ..table import Access, Attr, Instr, TextForm, dst, instruction, scalar, src, tmp
 from .text_rules import CI_AS_01, FP_1, RN_1
 
-# TCI, TTRI and TRANDOM: tiles made of numbers (compute-layout-irregular 2.7, 2.8, 2.10).
-
-
 # Rules of TCI, TTRI and TRANDOM (compute-layout-irregular 2.7, 2.8, 2.10; compute-reduce-matrix 8).
 
 
@@ -245,9 +242,6 @@ TRANDOM = _generator(
     rules=(*RANDOM_RULES, A5_ONLY, RN_1),
     source="compute-layout-irregular 2.10",
 )
-
-
-# TFILLPAD and its relatives: copy, and fill what lies outside the valid region (compute-layout-irregular 1.6).
 
 
 # Rules of TFILLPAD, TFILLPAD_INPLACE and TFILLPAD_EXPAND (compute-layout-irregular 1.6).

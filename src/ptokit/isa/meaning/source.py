@@ -46,9 +46,6 @@ from .moves import as_kind, fill, lines, put, store
 from .positions import flat
 from .primitives import PRIMITIVES
 
-# NumPy forms of what happens between lanes, of packed masks and of bits.
-
-
 # NumPy forms of what happens between lanes, by the names that the text of functions has for them (`rows`).
 
 

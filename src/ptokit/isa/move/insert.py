@@ -196,9 +196,6 @@ TEXTRACT2 = instruction(
 )
 
 
-# TINSERT and TINSERT_FP: a tile into a window of another (compute-layout-irregular 1.4).
-
-
 # Rules of TINSERT (compute-layout-irregular 1.4).
 
 

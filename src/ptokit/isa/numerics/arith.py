@@ -24,9 +24,6 @@ from ptokit.types.rounding import round_to_integral
 __all__ = ["LETTERS", "as_values", "narrow", "round_to_integral"]
 
 
-# Rounding as instructions see it, and sums and products that it makes correctly rounded.
-
-
 # Rounding as instructions see it: to integral values and to a narrower float type.
 
 

@@ -215,9 +215,6 @@ def _convert(numbers: np.ndarray, src: DType, dst: DType, rounding: RoundMode, s
     return as_values(encode(dst, numbers, rounding=rounding, saturate=saturate), dst)
 
 
-# Unary functions, rounded once: tables for 16-bit types, f64 for f32 (compute-elementwise 4.6).
-
-
 # The f32 arguments for which the last bit of a binary64 exp or log can decide how the result is rounded to f32.
 
 

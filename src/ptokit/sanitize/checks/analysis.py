@@ -32,9 +32,6 @@ from ..simulation.core import ENGINE, Core, Work
 from .core import ObservedCore
 from .registers import Gap
 
-# What is looked at when an instruction runs: races, uninitialised data, the scalar unit's cache.
-
-
 # The scalar unit's cache of global memory: 64-byte lines that nobody else sees or refreshes (memory-model-and-sync
 # 6.2, 11.9).
 

@@ -17,9 +17,6 @@ from ptokit.types.enums import Pipe
 from ..simulation.clocks import Touch
 from ..simulation.core import Barrier, FlagKey, Item, Loops, SetFlag, Timeline, WaitFlag, Work
 
-# Changes of a program, as they show in what its cores issue and in its text.
-
-
 # Changes of a program, as they show in what its cores issue.
 
 
@@ -202,9 +199,6 @@ class Fix(finding.Fix):
     def paired(self) -> list[tuple[Step, finding.Edit]]:
         """Each step with its line."""
         return list(zip(self.steps, self.edits))
-
-
-# A race: two accesses that nothing orders, and what another legal order of them changes.
 
 
 # What another legal order of the same launch changes: the values, element by element.
