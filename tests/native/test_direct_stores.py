@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from ptokit.asm import parse_module
-from ptokit.backends.native import standing_tiles
+from ptokit.backends.native import elided_copies
 from ptokit.backends.native.program import NativeProgram
 from ptokit.diagnostics import DiagnosticError
 from ptokit.run import Program, compile_program
@@ -129,8 +129,8 @@ def test_backends_agree(name: str, cols: int) -> None:
 
 @pytest.mark.parametrize("name", [*AT_ONCE, *BY_TILE])
 def test_what_nobody_reads_again_is_not_kept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    found, real = [], standing_tiles.pitch
-    monkeypatch.setattr(standing_tiles, "pitch", lambda *args: found.append(real(*args)) or found[-1])
+    found, real = [], elided_copies.pitch
+    monkeypatch.setattr(elided_copies, "pitch", lambda *args: found.append(real(*args)) or found[-1])
     NativeProgram(program({**AT_ONCE, **BY_TILE}[name]))
     assert (WIDTH in found) == (name in AT_ONCE)
 

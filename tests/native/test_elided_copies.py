@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from ptokit.asm import parse_module
-from ptokit.backends.native import standing_tiles
+from ptokit.backends.native import elided_copies
 from ptokit.backends.native.program import NativeProgram
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
@@ -143,8 +143,8 @@ def test_products(name: str, matmul: str) -> None:
 
 @pytest.mark.parametrize("name", LEFT_OUT)
 def test_copies_are_left_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    decided, real = [], standing_tiles.stands
-    monkeypatch.setattr(standing_tiles, "stands", lambda *args: decided.append(real(*args)) or decided[-1])
+    decided, real = [], elided_copies.elided
+    monkeypatch.setattr(elided_copies, "elided", lambda *args: decided.append(real(*args)) or decided[-1])
     program = compiled(kernel(BODIES[name]))
     NativeProgram(program)
     assert decided.count(True) == LEFT_OUT[name]
@@ -152,8 +152,8 @@ def test_copies_are_left_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_copies_for_a_product_that_is_not_native_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python would make them for each product."""
-    decided, real = [], standing_tiles.stands
-    monkeypatch.setattr(standing_tiles, "stands", lambda *args: decided.append(real(*args)) or decided[-1])
+    decided, real = [], elided_copies.elided
+    monkeypatch.setattr(elided_copies, "elided", lambda *args: decided.append(real(*args)) or decided[-1])
     NativeProgram(compiled(kernel(BODIES["plain"]).replace("f16", "hif8")))
     assert decided == [False] * 4
 

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from ptokit.asm import parse_module
-from ptokit.backends.native import standing_tiles
+from ptokit.backends.native import elided_copies
 from ptokit.backends.native.analyses import Places
 from ptokit.backends.native.program import NativeProgram
 from ptokit.diagnostics import DiagnosticError
@@ -377,8 +377,8 @@ def test_what_reads_the_tile(name: str) -> None:
 
 def test_a_tile_that_is_loaded_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """What follows the second load concerns the second one only."""
-    decided, real = [], standing_tiles.stands
-    monkeypatch.setattr(standing_tiles, "stands", lambda *args: decided.append(real(*args)) or decided[-1])
+    decided, real = [], elided_copies.elided
+    monkeypatch.setattr(elided_copies, "elided", lambda *args: decided.append(real(*args)) or decided[-1])
     pointer = "%p = pto.addptr %x, %k1 : !pto.ptr<f32> -> !pto.ptr<f32>"  # to global memory, where no tiles are
     NativeProgram(kernel(pointer, LOAD, STORE, load("t", "z"), store("t", "x")))
     assert decided == [True, True]
@@ -386,8 +386,8 @@ def test_a_tile_that_is_loaded_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_load_that_only_a_copy_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     """The store copies from view to view: neither the load nor the copy is made."""
-    decided, real = [], standing_tiles.stands
-    monkeypatch.setattr(standing_tiles, "stands", lambda *args: decided.append(real(*args)) or decided[-1])
+    decided, real = [], elided_copies.elided
+    monkeypatch.setattr(elided_copies, "elided", lambda *args: decided.append(real(*args)) or decided[-1])
     program = kernel(NEW, LOAD, COPY, store("u", "y"))
     NativeProgram(program)
     assert decided == [True, True]
