@@ -99,7 +99,7 @@ def test_a_list_that_may_be_one_of_several_is_not_changed(body: str, tmp_path: P
 def test_loops_that_nothing_ends_are_refused(
     text: str, body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ptokit.lang.syntax.loops.MOST_TURNS", 50)
+    monkeypatch.setattr("ptokit.lang.syntax.loops.MOST_ITERATIONS", 50)
     function, _, whole = module(tmp_path, text, body)
     finding = finding_of(lambda: pto.kernel(target="a5")(function).trace())
     assert finding.rule == "LANG-CONTROL"
@@ -109,7 +109,7 @@ def test_loops_that_nothing_ends_are_refused(
 
 @pytest.mark.parametrize("count", [3, 4])
 def test_as_many_turns_as_may_be_are_unrolled(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ptokit.lang.syntax.loops.MOST_TURNS", 3)
+    monkeypatch.setattr("ptokit.lang.syntax.loops.MOST_ITERATIONS", 3)
     function, _, _ = module(tmp_path, "", f"for v in iter(range({count})):\n    y[v] = 1")
     kernel = pto.kernel(target="a5")(function)
     if count > 3:
