@@ -156,7 +156,7 @@ class Told:
         return [_converted(arg, wanted[id(arg)]) if id(arg) in wanted else arg for arg in args]
 
     def _scratch_alone_is_overfull(self, instr: Instr, operands: Mapping[str, Any]) -> None:
-        """Refuse a valid region larger than its tile, but of scratch, of which nobody asks what is valid."""
+        """Refuse a valid region larger than its tile, but of scratch, where nobody asks what is valid."""
         for operand in instr.operands:
             given = operands.get(operand.name)
             if isinstance(given, Tile) and given.value in self._overfull and operand.role is not Role.SCRATCH:
