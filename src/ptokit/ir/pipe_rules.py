@@ -111,7 +111,7 @@ _rule(
 )
 _rule(
     "PI-6",
-    "tpush, tpop and tfree stand in a section or a kernel_kind function, behind the op that initializes their pipe.",
+    "tpush, tpop and tfree stand in a section or a kernel_kind function, after the op that initializes their pipe.",
     """
         func.func @v(%n: index) attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
           {|pto.tfree_from_aic {split = 0}

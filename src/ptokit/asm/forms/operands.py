@@ -32,7 +32,7 @@
 
 Operations of control flow (`ptokit.ir.control`) have these, too:
 
-| notation | stands for |
+| notation | means |
 |---|---|
 | ``G`` | the next region; ``G^`` if its label names its arguments; ``G<``: it is the first of the operation |
 | ``X(x)`` | the names of arguments of the next region, with commas between: those that are not carried |

@@ -14,7 +14,7 @@ further ones stand in the dictionary. Terminators that own forms leave out are w
 Operations with a text of their own keep it. An instruction that writes something other than tiles and memory is
 written with ``ins`` and ``outs``, and so is one whose statement would be read as something else.
 
-They are made by the printers. ``!tile``, ``!view`` and so on stand for types, as aliases in a text do. What may be
+They are made by the printers. ``!tile``, ``!view`` and so on name types, as aliases in a text do. What may be
 missing is left out, but for attributes of a dictionary.
 """
 
@@ -393,7 +393,7 @@ PLACEHOLDERS = {
     Kind.LOGICAL: "!vector",
     Kind.PART: "!register",
 }
-"""What stands for the type of an operand; a number has the element type f32 where the table tells no other."""
+"""The type that an operand is shown with; a number has the element type f32 where the table tells no other."""
 
 
 def text_forms(instr: Instr) -> dict[str, str]:

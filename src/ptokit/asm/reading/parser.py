@@ -355,5 +355,5 @@ QUOTED, FLOW = '"', "control flow"
 
 
 def reader_of(name: str) -> Reader | None:
-    """What reads an operation behind its name; None for instructions of the table, and what is none."""
+    """What reads an operation after its name; None for instructions of the table, and what is none."""
     return READERS.get(name) or (READERS[FLOW] if name in CONTROL else None)
