@@ -396,7 +396,8 @@ def _wrong_call(said: str) -> tuple[str, str | None] | None:
     owner, name, _ = found.groups()
     home = getattr(lang, owner, None) if owner in dir(lang) else None if owner else lang
     function: Any = getattr(home, name, None)
-    if function is None or not getattr(function, "__module__", "").startswith("ptokit"):
+    made = home if name == "__init__" else function  # what a dataclass is made with names no module
+    if function is None or not (getattr(made, "__module__", None) or "").startswith("ptokit"):
         return None
     called = owner if name == "__init__" else name
     parameters = [p for p in inspect.signature(function).parameters.values() if p.name != "self"]
