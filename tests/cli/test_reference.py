@@ -171,8 +171,7 @@ def test_decisions_are_on_the_page(ptokit: Run) -> None:
 def test_what_is_checked_is_explained(rule: Rule) -> None:
     assert rule.what
     assert rule.source
-    assert rule.accepted
-    assert rule.refused
+    assert (rule.accepted and rule.refused) or rule.unrun or rule.reported_as
 
 
 @pytest.mark.parametrize("rule", catalogue(), ids=lambda r: r.id)

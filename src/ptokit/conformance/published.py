@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ptokit.records import dataclass
+from ptokit.targets import A2A3, A5, TARGETS
 
 
 class Row(NamedTuple):
@@ -163,7 +164,7 @@ class Cycles(NamedTuple):
     @property
     def fitted(self) -> bool:
         """True if rows of this instruction may have been used to find the form of a cost."""
-        return self.target == "a2a3" or self.name in ("TADD", "TEXP", "TMINS")
+        return TARGETS[self.target].is_a(A2A3) or self.name in ("TADD", "TEXP", "TMINS")
 
 
 @cache
@@ -198,13 +199,13 @@ FOLDS = frozenset(("TROWMAX", "TROWSUM"))
 
 def reason(row: Cycles) -> str:
     """Why a row is not compared, "" if it is."""
-    if row.target == "a5" and "high_precision" in row.variant:
+    if TARGETS[row.target].is_a(A5) and "high_precision" in row.variant:
         return "a5: high precision has no published form"
     if row.name == "TDIVS" and row.types[0].startswith("int"):
         return "4 cycles, which upstream itself calls unmodelled"
     if row.name in FOLDS and row.sizes == (16, 256):
         return "far below any cost of 16 rows"
-    if row.name == "TCVT" and row.target == "a2a3":
+    if row.name == "TCVT" and TARGETS[row.target].is_a(A2A3):
         return ""
     if row.name == "TLOAD" and row.sizes[3:5] == (255, 60):
         return "rows in a layout that the test does not tell"

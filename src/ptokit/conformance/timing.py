@@ -13,6 +13,7 @@ import numpy as np
 
 from ptokit import lang
 from ptokit.records import dataclass
+from ptokit.targets import A2A3, TARGETS
 from ptokit.timing.report import Timing
 
 from .published import (
@@ -393,7 +394,7 @@ def instruction(row: Cycles) -> Any:
 
 def cycles(row: Cycles) -> float:
     """What the model says of a row, for a core that has the memory for itself."""
-    part = "910B1" if row.target == "a2a3" else "950DT_958x"
+    part = "910B1" if TARGETS[row.target].is_a(A2A3) else "950DT_958x"
     arguments: list[Any] = []
     if row.name == "TLOAD":
         dtype = _TYPES[row.types[0]]

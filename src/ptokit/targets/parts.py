@@ -64,6 +64,7 @@ class Part:
     fix_rate: Figure
     fix_odd: Figure  # for each row, where the columns are an odd multiple of 8
     vector_cores: int = 2  # beside each cube core
+    vector_loops: bool = False  # vector instructions are loops over registers, not streams of repeats
     ub_write: Figure = Figure(128, CONFIGURED, "runtime platform_config, ub_to_l1_rate")
     gm_share: Figure = Figure(0.78, DEVICE, "pto-dsl#50: torch.add, 1082 GB/s")  # of `gm` that all cores together reach
     gm_alone: Figure = Figure(3, FITTED, "GEMM 1536 and 6144 of 910B1")  # times `gm`: what one core can reach
@@ -146,6 +147,7 @@ PR_9599 = replace(
     fix_row=Figure(4.59, SIMULATED, _FIXPIPE),
     fix_rate=Figure(118, ASSUMED, "that of 910B1: the simulator is known to be four times too slow"),
     fix_odd=Figure(0.26, SIMULATED, _FIXPIPE),
+    vector_loops=True,
 )
 PR_9589 = replace(PR_9599, name="950PR_9589", cores=32, clock=_configured(1.65))
 DT_9591 = replace(PR_9599, name="950DT_9591", gm=_configured(80))

@@ -223,7 +223,7 @@ class Costs:
     def _vector(self, pipe: Pipe, name: str, meaning: object, source: Tile, into: Tile, *, high: bool) -> Cost:
         big = max((source, into), key=lambda tile: (tile.vr * tile.vc, tile is into))
         rows, cols, size = big.vr, big.vc, ceil(max(_size(source), _size(into)))
-        if self.part.target == "a2a3":
+        if not self.part.vector_loops:
             whole = cols == big.spec.cols and name not in _BY_ROWS
             found = stream_cycles(name, rows, cols, size, whole=whole)
         else:
@@ -232,7 +232,7 @@ class Costs:
             return Cost(pipe, float(found), found.evidence)
         repeats = rows * ceil(cols * size / REPEAT)
         each = 7 if isinstance(meaning, Fold) else 1 if isinstance(meaning, Move) else 2
-        start = 20 if self.part.target == "a2a3" else LOOP_START + (7 if isinstance(meaning, Lane) else 20)
+        start = LOOP_START + (7 if isinstance(meaning, Lane) else 20) if self.part.vector_loops else 20
         return Cost(pipe, start + each * repeats, ASSUMED)
 
 
