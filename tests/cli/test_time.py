@@ -111,3 +111,17 @@ def test_a_number_from_a_tile_has_values_computed() -> None:
     assert timing.part.name == "950DT_958x"
     with pytest.raises(pto.DiagnosticError, match="is no part of a5"):
         chosen.time(x, part="910B1")
+
+
+def test_ranks_and_kernels_in_cpp_are_timed(ptokit: Run) -> None:
+    box = ("-a", "zeros:f32:4x4x512", "-a", "peer:box:+1", "-a", "zeros:i32:4x4x2", "-a", "peer:arrived:+1")
+    launch = ("-t", "a2a3", "--ranks", 4, "--blocks", 2)
+    ran = ptokit("time", KERNELS / "ring_all_reduce.pto", *launch, *box, "-a", "zeros:f32:4x512", "-a", "ranks")
+    assert ran.status == 0
+    assert "on 8 cores" in ran.out
+    assert "not followed: TWAIT" in ran.out
+    source = Path(__file__).parents[2] / "examples" / "cpp" / "add_rows.cpp"
+    ran = ptokit(
+        "time", source, "-t", "a2a3", "--entry", "add_rows<float, 64>", *("-a", "zeros:f32:128x64") * 3, "-a", 8
+    )
+    assert (ran.status, ran.out.count("TADD")) == (0, 1)

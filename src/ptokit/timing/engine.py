@@ -135,9 +135,19 @@ class Run:
     cores: list[Core]
     works: Works
     waits: dict[tuple[int, int, int], float]
-    memory: Memory
+    memories: list[Memory]  # of each device
     end: float
     stuck: list[tuple[int, Item]]
+
+    @property
+    def hit(self) -> int:
+        """Bytes that L2 had."""
+        return sum(memory.hit for memory in self.memories)
+
+    @property
+    def missed(self) -> int:
+        """Bytes that it had not."""
+        return sum(memory.missed for memory in self.memories)
 
 
 class Engine:
@@ -153,7 +163,7 @@ class Engine:
         self.meetings: Rendezvous[tuple[float, int]] = Rendezvous(sorted(places, key=lambda p: p.index))
         self.holds = target.waits_hold_core
         self.posts: dict[Hashable, tuple[float, int]] = {}
-        self.memory = Memory(part)
+        self.memories = {place.rank: Memory(part) for place in places}
         self.works = Works()
         self.waits: dict[tuple[int, int, int], float] = {}
         self._heap: list[tuple[float, int, int, Any, float]] = []  # what begins a transfer: time, core, pipe
@@ -181,7 +191,7 @@ class Engine:
             item, _, place, done = entry
             cost = item.cost
             key = (item.memory, place) if item.place else ("", item.number, core.index, len(self.works))
-            end = self.memory.transfer(begun, cost.nbytes, cost.rate, key, cost.write)
+            end = self.memories[core.issued.core.rank].transfer(begun, cost.nbytes, cost.rate, key, cost.write)
             core.moving[pipe] = False
             self._finish(core, pipe, item, start, end, done)
             self._advance(core)
@@ -192,7 +202,7 @@ class Engine:
                 heads.insert(0, self.items[core.issued.items[core.at]])
             stuck += [(core.index, item) for item in heads[:1]]
         end = max((max(core.clock, *core.free) for core in self.cores), default=0.0)
-        return Run(self.cores, self.works, self.waits, self.memory, end, stuck)
+        return Run(self.cores, self.works, self.waits, list(self.memories.values()), end, stuck)
 
     def _wake(self) -> None:
         """Cores that signals, slots and meetings may let go on."""

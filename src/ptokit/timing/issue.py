@@ -364,7 +364,7 @@ class Follower(Observer):
         self._push(machine, item, k)
 
 
-ORDERLESS = CORE_PIPES | {"mem_bar", "fence", "dsb", "dcci", "cacheinvalid"}
+ORDERLESS = CORE_PIPES | {"mem_bar", "fence", "fence.barrier_all", "dsb", "dcci", "cacheinvalid"}
 """Instructions whose own order no time depends on; what pipes between cores wait for is told otherwise."""
 
 

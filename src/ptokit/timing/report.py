@@ -142,7 +142,7 @@ class Timing:
             texts.append(f"{self.flops / seconds / 1e12:.1f} TFLOP/s")
         if self.nbytes:
             rate, most = self.nbytes / seconds / 1e9, self.part.l2_read * self.part.cores * self.part.clock
-            hits = self.run.memory.hit / max(1, self.run.memory.hit + self.run.memory.missed)
+            hits = self.run.hit / max(1, self.run.hit + self.run.missed)
             texts.append(f"{rate:.0f} GB/s ({rate / most:.0%} of what L2 reads), {hits:.0%} found in L2")
         return "; ".join(texts)
 
@@ -228,8 +228,8 @@ class Timing:
             "instructions": len(self.run.works),
             "flops": self.flops,
             "bytes": self.nbytes,
-            "l2_hits": self.run.memory.hit,
-            "l2_misses": self.run.memory.missed,
+            "l2_hits": self.run.hit,
+            "l2_misses": self.run.missed,
             "assumed": round(self.assumed, 4),
             "complete": not self.run.stuck,
             "pipes": [
