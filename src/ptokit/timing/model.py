@@ -106,8 +106,8 @@ LOOPS: Mapping[str, Loop] = {
     "TSQRT": _loop(17, 2, 22, 2),
     "TRSQRT": _loop(34, 4, 39, 2),
 }
-"""Source: PTO micro instruction specification, latencies; pto-isa a5/VfSim, intervals. TRSQRT: no source; assumed to be a
-square root and a division one after the other."""
+"""Source: PTO micro instruction specification, latencies; pto-isa a5/VfSim, intervals. TRSQRT: no source; assumed to be
+a square root and a division one after the other."""
 _STREAMED = frozenset(("TADD", "TSUB", "TMUL"))  # on one row their loads and stores share an issue slot
 LOOP_START = 44.0
 """Cycles of a vector function outside of its loop: start 23, drain 12, first load 9. Source: pto-isa a5/VfSim."""
