@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import ptokit
-from ptokit.diagnostics import DiagnosticError
+from ptokit.cpp.lift.numbers import Lifting
+from ptokit.diagnostics import DiagnosticError, Location
+from ptokit.ir.control import return_of
+from ptokit.targets import A5
 
 pytestmark = pytest.mark.usefixtures("compiler")
 TARGETS = ("a2a3", "a5")
@@ -35,6 +38,12 @@ def test_control_flow(kernels: Path, x: np.ndarray, name: str, target: str, back
     y = np.zeros_like(x)
     ptokit.cpp(kernels / "features.cpp", target=target)[name](x, y, 4, backend=backend)
     assert y.tobytes() == expected(name, x).tobytes()
+
+
+def test_what_control_flow_makes_is_of_cpp() -> None:
+    """Findings and fixes are written in the language of the program, which an operation's class does not know."""
+    place = Location("k.cpp", 3, 1)
+    assert Lifting("k", A5, place).add(return_of(place)).in_cpp
 
 
 def test_data_decides(kernels: Path, x: np.ndarray) -> None:

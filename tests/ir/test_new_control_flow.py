@@ -13,7 +13,6 @@ import pytest
 import ptokit.plan.planner as planner
 from ptokit.arguments.derive import derive
 from ptokit.asm import parse_module, print_generic, print_module
-from ptokit.diagnostics import Location
 from ptokit.ir import Block, Module, Op, Value, control
 from ptokit.ir.control import Control, Edge, Induction
 from ptokit.ir.verify import verify
@@ -47,11 +46,6 @@ class ForAll(Control):
 
     def inductions(self, op: Op) -> list[Induction]:
         return [Induction(*each) for each in zip(op.regions[0].args, *map(op.group, BOUNDS))]
-
-
-def forall_of(bounds: Sequence[Sequence[Value]], location: Location) -> Op:
-    """The loop without its region; ``bounds``: lower ones, upper ones and steps."""
-    return Op(NAME, {name: list(values) for name, values in zip(BOUNDS, bounds)}, location=location)
 
 
 def plan(p: planner.Planner, op: Op) -> list[steps.Step]:

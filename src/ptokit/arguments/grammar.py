@@ -15,9 +15,9 @@ from 0 .. 15, and e8m0 scales from the powers of two 2^-3 .. 2^3. The generator 
 | ``zeros:DTYPE:SHAPE``, ``ones:DTYPE:SHAPE`` | constant array |
 | ``full:VALUE:DTYPE:SHAPE`` | array of VALUE |
 | ``arange:DTYPE:SHAPE`` | 0, 1, 2, …, wrapping around where the type ends |
-| ``random:DTYPE:SHAPE[:seed=N]`` | see `ptokit.arguments.grammar`; the default seed is the position |
+| ``random:DTYPE:SHAPE[:seed=N]`` | random numbers as said above; the default seed is the position |
 | ``uninit:DTYPE:SHAPE`` | array for output only: the sanitizer reports reads of what the kernel has not written |
-| ``mmap:PATH.npy`` … | the array stays in its file: see `ptokit.arguments.grammar` |
+| ``mmap:PATH.npy`` … | the array stays in its file, as said above |
 | ``block_idx``, ``block_num``, ``subblock_idx``, ``subblock_num`` | the number that each core has of its own |
 | ``rank``, ``ranks``, ``comm`` | on several devices: the rank, how many there are, the communication context |
 | ``peer:NAME:+1``, ``peer:NAME:0`` | the array that the next rank, or rank 0, has as the argument NAME |

@@ -207,15 +207,14 @@ class Case:
     """All that decides the result of a case, besides ptokit itself and the contents of files and functions it names.
 
     ``id`` is its name within the campaign; ``program`` the file, as shown, and ``text`` what is in it: of a kernel in
-    Python, which is ``compiled``, the whole program (`ptokit.campaign.case`). ``target`` is by
-    default the one that the text states, or ``default_target`` where it states none. ``args`` are in
-    the grammar of ``--arg``; None: made from the text (`ptokit.arguments.derive`). ``ranks``: devices of the launch;
-    0 means one, without a leading axis for them. ``expected`` are files with the
-    arrays that the kernel must leave, one for each argument, "" where nothing is expected; ``function`` is
-    ``module:name``, which gets copies of the arguments and returns the expected arrays. ``other`` is the text of
-    another version of the program, whose results must be the same, and ``against`` another backend. ``tolerance``:
-    ``{"ulp": n}`` or ``{"rtol": a, "atol": b}``; empty: equal bits. ``seconds`` and ``memory`` (bytes) are limits; 0
-    means none.
+    Python, which is ``compiled``, the whole program. ``target`` is by default the one that the text states, or
+    ``default_target`` where it states none. ``args`` are in the grammar of ``--arg``; None: made from the text
+    (`ptokit.arguments.derive`). ``ranks``: devices of the launch; 0 means one, without a leading axis for them.
+    ``expected`` are files with the arrays that the kernel must leave, one for each argument, "" where nothing is
+    expected; ``function`` is ``module:name``, which gets copies of the arguments and returns the expected arrays.
+    ``other`` is the text of another version of the program, whose results must be the same, and ``against`` another
+    backend. ``tolerance``: ``{"ulp": n}`` or ``{"rtol": a, "atol": b}``; empty: equal bits. ``seconds`` and
+    ``memory`` (bytes) are limits; 0 means none.
     """
 
     id: str

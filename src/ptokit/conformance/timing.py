@@ -66,7 +66,7 @@ def product(t: Tiling, k: int) -> Any:
     wide, dtype, target = bk * t.step, t.dtype, t.target
     part_a, part_b = ceil((t.window * 16 if t.window else bm * wide) * t.size), ceil(wide * bn * t.size)
     some = min(k, wide * max(1, t.scales))  # of k, for which scales are loaded at once
-    scale_a, scale_b = bm * some // 32, bn * some // 32
+    scale_a = bm * some // 32
     after = 2 * (part_a + part_b)  # in L1, where scales begin
 
     def kernel(a: Any, b: Any, c: Any, sa: Any, sb: Any, m: Any, n: Any, sm: Any, sn: Any) -> None:
@@ -83,15 +83,12 @@ def product(t: Tiling, k: int) -> Any:
                 l0.append(pto.TileLeftScale(pto.e8m0, bm, bk // 32, addr=i * L0 // 16))
                 l0.append(pto.TileRightScale(pto.e8m0, bk // 32, bn, addr=i * L0 // 16))
             in_l0.append(l0)
-        scaled = []
+        of_a = of_b = None
         if t.scales:
-            for i in pto.static_range(2):
-                at = after + i * (scale_a + scale_b)
-                rows = {"blayout": pto.BLayout.RowMajor, "slayout": pto.SLayout.RowMajor, "fractal": 32}
-                cols = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.ColMajor, "fractal": 32}
-                of_a = pto.Tile(pto.TileType.Mat, pto.e8m0, bm, some // 32, addr=at, **rows)
-                of_b = pto.Tile(pto.TileType.Mat, pto.e8m0, some // 32, bn, addr=at + scale_a, **cols)
-                scaled.append((of_a, of_b))
+            rows = {"blayout": pto.BLayout.RowMajor, "slayout": pto.SLayout.RowMajor, "fractal": 32}
+            cols = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.ColMajor, "fractal": 32}
+            of_a = pto.Tile(pto.TileType.Mat, pto.e8m0, bm, some // 32, addr=after, **rows)
+            of_b = pto.Tile(pto.TileType.Mat, pto.e8m0, some // 32, bn, addr=after + scale_a, **cols)
         acc = pto.TileAcc(pto.f32, bm, bn, addr=0)
         for i in pto.static_range(2):
             pto.set_flag(MTE1, MTE2, i)
@@ -118,7 +115,7 @@ def product(t: Tiling, k: int) -> Any:
                                 zz = pto.GlobalTensor(
                                     sa + begin, (1, bm // 16, some // 64, 16, 2), layout=pto.Layout.MX_A_ZZ
                                 )
-                                pto.TLOAD(scaled[0][0], zz)
+                                pto.TLOAD(of_a, zz)
                         pto.set_flag(MTE2, MTE1, 0)
                         pto.TLOAD(right, gb[at : at + wide, col : col + bn])
                         if t.scales:  # noqa: SIM102
@@ -127,7 +124,7 @@ def product(t: Tiling, k: int) -> Any:
                                 nn = pto.GlobalTensor(
                                     sb + begin, (1, bn // 16, some // 64, 16, 2), layout=pto.Layout.MX_B_NN
                                 )
-                                pto.TLOAD(scaled[0][1], nn)
+                                pto.TLOAD(of_b, nn)
                         pto.set_flag(MTE2, MTE1, 1)
                         for j in pto.static_range(t.step):
                             half = (i * t.step + j) % 2
@@ -137,12 +134,12 @@ def product(t: Tiling, k: int) -> Any:
                                 pto.wait_flag(MTE2, MTE1, 0)
                             pto.TEXTRACT(tiles[0], left, 0, j * bk)
                             if t.scales:
-                                pto.TEXTRACT(tiles[2], scaled[0][0], 0, (i * t.step + j) * bk // 32 % (some // 32))
+                                pto.TEXTRACT(tiles[2], of_a, 0, (i * t.step + j) * bk // 32 % (some // 32))
                             if j == 0:
                                 pto.wait_flag(MTE2, MTE1, 1)
                             pto.TEXTRACT(tiles[1], right, j * bk, 0)
                             if t.scales:
-                                pto.TEXTRACT(tiles[3], scaled[0][1], (i * t.step + j) * bk // 32 % (some // 32), 0)
+                                pto.TEXTRACT(tiles[3], of_b, (i * t.step + j) * bk // 32 % (some // 32), 0)
                             if j == t.step - 1:
                                 pto.set_flag(MTE1, MTE2, i)
                             pto.set_flag(MTE1, M, half)
@@ -185,7 +182,7 @@ def _launched(t: Tiling, part: str, m: int, k: int, n: int, grid: tuple[int, int
 def gemm(row: Row) -> Timing:
     m, k, n = row.sizes
     tiling = Tiling("a2a3", pto.f16, pto.f32, (128, 64, 256), 4, 2)
-    return _launched(tiling, "910B1", m, k, n, (4, 6), (np.float16, np.float32))
+    return _launched(tiling, GEMM.part, m, k, n, (4, 6), (np.float16, np.float32))
 
 
 def convolution(row: Row) -> Timing:
@@ -194,7 +191,7 @@ def convolution(row: Row) -> Timing:
     window = (ceil(128 / width) + 2) * width
     tiling = Tiling("a2a3", pto.f16, pto.f16, (128, 48, 256), 3, 2, window=window)
     m, k, n = batch * height * width, channels * 144, columns * 16
-    return _launched(tiling, "910B1", m, k, n, (4, 6), (np.float16, np.float16))
+    return _launched(tiling, CONVOLUTION.part, m, k, n, (4, 6), (np.float16, np.float16))
 
 
 def mx_fp8(row: Row) -> Timing:
@@ -394,7 +391,7 @@ def instruction(row: Cycles) -> Any:
 
 def cycles(row: Cycles) -> float:
     """What the model says of a row, for a core that has the memory for itself."""
-    part = "910B1" if TARGETS[row.target].is_a(A2A3) else "950DT_958x"
+    part = GEMM.part if TARGETS[row.target].is_a(A2A3) else MX_FP8.part
     arguments: list[Any] = []
     if row.name == "TLOAD":
         dtype = _TYPES[row.types[0]]

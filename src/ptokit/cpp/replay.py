@@ -216,7 +216,16 @@ class _Suite:
 
     def _host(self) -> Path:
         """The host program, compiled: kernels too, since their names are asked for; what they tell nobody hears."""
-        common = ["-std=c++17", "-w", "-O0", "-DPTOKIT_HOST", *macros(self.target, "vector"), "-I", str(HEADERS)]
+        common = [
+            "-std=c++17",
+            "-w",
+            "-O0",
+            "-DPTOKIT_HOST",
+            f"-DPTOKIT_AFTER={AFTER}",
+            *macros(self.target, "vector"),
+            "-I",
+            str(HEADERS),
+        ]
         common += [f"-I{each}" for each in self.include]
         common += ["-include", str(HEADERS / "ptokit" / "language.hpp")]
         first: DiagnosticError | None = None

@@ -309,7 +309,7 @@ def rule(id: str, example: str = "", *, what: str = "", **fields: Any) -> RuleDe
     The first paragraph of the function's docstring is the sentence that must hold. A second one says why, and one that
     begins with "Decision:" which reading was chosen. A function that serves several rules, or is made by another, is
     given with the sentence: ``rule("EW-06", what="...")(in_types)``. Where the condition is text, it follows the
-    sentence (`ptokit.diagnostics.rules`).
+    sentence.
     """
 
     def made(check: Part | None, /, *parts: Part) -> Rule:

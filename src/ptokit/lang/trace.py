@@ -112,8 +112,6 @@ class Trace:
         """Record an operation and return it. Raises `DiagnosticError` (LANG-SCOPE) if an operand is not in scope."""
         if op.arguments is None and not op.in_cpp:  # made by its class, which does not know the language
             op.arguments = {}
-        if op.arguments is None:  # made by its class, which does not know the language
-            op.arguments = {}
         for value in op.values:
             self.check_scope(value, op.location)
         self.take(op)

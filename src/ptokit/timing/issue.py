@@ -11,8 +11,6 @@ from collections.abc import Hashable
 from enum import IntEnum
 from typing import Any
 
-import numpy as np
-
 from ptokit.ir.core import Op
 from ptokit.isa.meaning.words import Unrun
 from ptokit.isa.order.core_sync import CORE_KINDS
@@ -26,7 +24,7 @@ from ptokit.machine.signals import CoreId, Event, Freed, Pushed, Ring, Waiting
 from ptokit.machine.tiles import Tile
 from ptokit.records import dataclass
 from ptokit.targets.base import CORE_PIPES
-from ptokit.targets.parts import Part
+from ptokit.targets.parts import ASSUMED, Part
 from ptokit.types.enums import Pipe
 
 from .model import Cost, Costs
@@ -58,8 +56,6 @@ class What(IntEnum):
     SLOT = 8  # it is waited for
     GET = 9  # a buffer id
     RELEASE = 10
-    REPEAT = 11  # the items up to END, several times
-    END = 12
 
 
 @dataclass(eq=False, slots=True)
@@ -231,7 +227,7 @@ class Follower(Observer):
     def threads(self, moment: Moment) -> Any:
         self.found.executed += 1
         name = moment.op.name.removeprefix("pto.")
-        cost = Cost(Pipe.V, 1100.0, "assumed")  # a launch of threads in the vendor's simulator, whatever they do
+        cost = Cost(Pipe.V, 1100.0, ASSUMED)  # a launch of threads in the vendor's simulator, whatever they do
         self._push(moment.machine, self._item((moment.op, name), What.WORK, 4, name, moment.location.line, cost=cost))
         return moment.run() if self.values else None
 
@@ -246,11 +242,7 @@ class Follower(Observer):
         place = 0
         if item.place:
             assert item.cost is not None
-            view = moment.given[item.cost.view]
-            if isinstance(view.offset, np.ndarray):
-                place = int(uniform(view.offset))
-            else:
-                place = int(view.offset)
+            place = int(uniform(moment.given[item.cost.view].offset))
         self._push(moment.machine, item, place)
 
     def _new(self, moment: Moment, key: Hashable, name: str, line: int) -> Item:

@@ -195,7 +195,7 @@ class Timing:
             return text
         if wait.gain < WORTH_SAYING / 2:
             return ""  # another wait comes instead
-        hint = "two buffers in turn would let both work" if wait.flag else "flags would let pipes go on"
+        hint = "two buffers would let both work at once" if wait.flag else "flags would let pipes go on"
         return f"{text}; without it the launch is {wait.gain:.0%} shorter: {hint}"
 
     def __str__(self) -> str:

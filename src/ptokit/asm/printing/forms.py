@@ -42,15 +42,12 @@ from .values import Copier, Names, ValueTile, head_of
 # Generic form of a module: ``"name"(operands) <{properties}> ({regions}) {attributes} : type`` for all operations.
 
 
-GENERIC_INDENT = "  "
-
-
 def print_generic(module: Module) -> str:
     """The module in generic form; reading it gives an equal module, and printing that the same text."""
     inside: list[str] = []
     for part, functions in groupby(module.functions, lambda f: f.part):
         lines = [line for function in functions for line in _GenericPrinter(function).print()]
-        inside += lines if part is None else [GENERIC_INDENT + line for line in _module(part, lines)]
+        inside += lines if part is None else [INDENT + line for line in _module(part, lines)]
     return "\n".join(_module(module, inside)) + "\n"
 
 
@@ -96,10 +93,10 @@ class _GenericPrinter:
         for key, attrs in (("arg_attrs", f.param_attrs), ("res_attrs", f.result_attrs)):
             if any(attrs):
                 written[key] = "[" + ", ".join(_dictionary(a).strip() or "{}" for a in attrs) + "]"
-        self.lines.append(f'{GENERIC_INDENT}"func.func"() {_properties(written)}({{')
+        self.lines.append(f'{INDENT}"func.func"() {_properties(written)}({{')
         if f.body is not None:
             self.region(f.body, 1, f.params)
-        self.lines.append(f"{GENERIC_INDENT}}}){_dictionary(f.attrs)} : () -> ()")
+        self.lines.append(f"{INDENT}}}){_dictionary(f.attrs)} : () -> ()")
         return self.lines
 
     def region(self, block: Block, depth: int, args: Sequence[Value], end: str = "") -> None:
@@ -109,19 +106,19 @@ class _GenericPrinter:
             self.names.announce(block)
         if args:
             shown = ", ".join(f"{self.names.define(a)}: {a.type}" for a in args)
-            self.lines.append(f"{GENERIC_INDENT * depth}{self.names.label(block)}({shown}):")
+            self.lines.append(f"{INDENT * depth}{self.names.label(block)}({shown}):")
         for part in block.blocks:
             if part is not block:
-                self.lines.append(GENERIC_INDENT * depth + head_of(part, self.names))
+                self.lines.append(INDENT * depth + head_of(part, self.names))
             for op in part.ops:
                 self.op(op, depth + 1)
         if end and CONTROL[end].implied and not block.more and not (block.ops and block.ops[-1].name == end):
-            self.lines.append(f"{GENERIC_INDENT * (depth + 1)}{quote(end)}() : () -> ()")
+            self.lines.append(f"{INDENT * (depth + 1)}{quote(end)}() : () -> ()")
         self.names.leave()
 
     def op(self, op: Op, depth: int) -> None:
         """One operation with its regions."""
-        indent = GENERIC_INDENT * depth
+        indent = INDENT * depth
         instr = BY_TEXT.get(op.name[4:]) if op.name.startswith("pto.") else None
         newer = BY_TEXT.get(instr.form.newest) if instr is not None else None
         if newer is not None and op.operands.keys() <= {o.name for o in newer.operands}:

@@ -5,12 +5,12 @@ Elements of 4-bit types are codes, one per uint8; packing them is the caller's b
 What is promised for f32 is the binary64 number nearest to the exact value, rounded once more. Libraries compute
 binary64 functions with an error of up to a few units in the last place, and NumPy's differ between processors. That
 shows in f32 only where the exact value lies within these units of the middle between two f32 numbers. A sweep of all
-2^32 arguments has found where it lies within five: the arguments below. `ptokit.isa.numerics.unary` looks once at what
-NumPy makes of them.
+2^32 arguments has found where it lies within five: the arguments of `HARD`. What NumPy makes
+of them is looked at once.
 
 The devices approximate; the reference value is the exact one rounded to the element type. f64 functions with an error
 of up to five units in the last place give correctly rounded results in 16-bit types for every input. In f32 exp is
-correctly rounded for every input, log for all but five (see `hard_cases`), sqrt and 1 / x always; none of them depends
+correctly rounded for every input, log for all but five (see `HARD`), sqrt and 1 / x always; none of them depends
 on the machine.
 """
 
@@ -329,7 +329,7 @@ def table16(name: str, dtype: DType) -> np.ndarray:
 
 
 def _same_everywhere(name: str) -> Wide:
-    """`FUNCTIONS`\\ ``[name]``, corrected where this machine's would round to another f32 (`hard_cases`)."""
+    """`FUNCTIONS`\\ ``[name]``, corrected where this machine's would round to another f32 (`HARD`)."""
     wide, cases = FUNCTIONS[name], HARD.get(name, {})
     arguments = np.array(list(cases), np.uint32).view(np.float32).astype(np.float64)
     results = np.array(list(cases.values()), np.uint32).view(np.float32)
@@ -387,7 +387,7 @@ def unary(name: str, x: np.ndarray, dtype: DType, out: np.ndarray | None = None)
 
 
 def rounded(name: str) -> Callable[..., Any]:
-    """The function ``f(x, out=None)`` of this name in `ptokit.isa.numerics.unary`."""
+    """The function ``f(x, out=None)`` of this name."""
 
     def apply(x: Any, out: np.ndarray | None = None) -> Any:
         dtype = from_numpy(x.dtype)

@@ -318,7 +318,7 @@ class Liveness:
         return self._always.union(*(self._jumps.get(id(jump), NONE) for jump in jumps(statements)))
 
     def head(self, loop: ast.stmt) -> Names:
-        """What is live where a iteration of the loop begins."""
+        """What is live where an iteration of the loop begins."""
         return self._heads.get(id(loop), NONE) | self._always
 
     def _block(self, nodes: Sequence[ast.stmt], out: Names, on_break: Names, on_continue: Names) -> Names:

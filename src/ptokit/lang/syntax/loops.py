@@ -29,7 +29,7 @@ from .effects import adopt, frozen, opened
 from .expressions import is_helper
 
 RETURN, BREAK, CONTINUE = "·return", "·break", "·continue"
-"""Variables that say whether control has left a function, a loop, or a iteration of a loop: false, true, or traced."""
+"""Variables that say whether control has left a function, a loop, or an iteration of a loop: false, true, or traced."""
 
 MOST_ITERATIONS = 100_000
 """Iterations of a loop that is unrolled; one of more would never be done."""

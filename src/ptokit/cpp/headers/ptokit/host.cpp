@@ -16,7 +16,7 @@ struct Allocation {
 std::vector<Allocation> allocations;
 char *base = nullptr, *next = nullptr;
 size_t room = 0;
-constexpr size_t AFTER = 1 << 16;  // bytes after each allocation that a kernel reaches, as on a device, whose pages are large
+constexpr size_t AFTER = PTOKIT_AFTER;  // bytes after each allocation that a kernel reaches (cpp/replay.py)
 
 void map_memory() {
     const char* file = getenv("PTOKIT_DEVICE_MEMORY");
