@@ -200,11 +200,13 @@ class Timing:
 
     def __str__(self) -> str:
         from_pipes = [
-            f"  {p.name:5} busy {p.busy:6.1%}   waiting {p.waiting:6.1%}   idle {p.idle:6.1%}   on {p.cores} cores"
+            f"  {p.name:5} busy {p.busy:6.1%}   waiting {p.waiting:6.1%}   idle {p.idle:6.1%}   "
+            f"on {p.cores} core{'s' * (p.cores > 1)}"
             for p in self.pipes
         ]
         from_places = [
-            f"  {p.share:6.1%}  {p.name} in line {p.line}: {p.count} times {p.cycles / p.count:.0f} cycles on {p.pipe}"
+            f"  {p.share:6.1%}  {p.name} in line {p.line}: {f'{p.count} times ' if p.count > 1 else ''}"
+            f"{p.cycles / p.count:.0f} cycles on {p.pipe}"
             for p in self.places[:8]
         ]
         said = [f"- {text}" for text in self.findings]
