@@ -2917,7 +2917,7 @@ def copy_cbuf_to_fbuf(src: Pointer | GlobalTensor | Partition, dst: Pointer | Gl
     """
 
 def copy_cbuf_to_ubuf(src: Pointer | GlobalTensor | Partition, dst: Pointer | GlobalTensor | Partition, sid: _Number, n_burst: _Number, len_burst: _Number, src_gap: _Number, dst_gap: _Number) -> None:
-    """Copy blocks of L1 into the unified buffer.
+    """Copy blocks of L1 into the unified buffer of vector core `sid` of the cluster.
 
     text: pto.copy_cbuf_to_ubuf.
 

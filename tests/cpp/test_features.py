@@ -143,3 +143,26 @@ def test_scratch_may_say_more_than_it_holds(tmp_path: Path) -> None:
     assert "pto.trowmax" in lifted(tmp_path, tiles + "TROWMAX(r, a, b);\n", "a2a3")
     with pytest.raises(DiagnosticError, match="4x64 are valid in a tile of 4x32"):
         lifted(tmp_path, tiles + "TADD(b, b, b);\n")
+
+
+def test_cube_core_reaches_both_vector_cores(tmp_path: Path) -> None:
+    """What fills L1 is the cube core's alone, guarded or not; each vector core finds what its buffer was given."""
+    path = tmp_path / "kernel.cpp"
+    path.write_text(
+        "#include <pto/pto-inst.hpp>\nusing namespace pto;\n"
+        "__global__ AICORE void k(__gm__ float* y, __gm__ float* x) {\n"
+        "Tile<TileType::Mat, float, 4, 64> m;\nTile<TileType::Vec, float, 2, 64> v;\n"
+        "TASSIGN(m, 0);\nTASSIGN(v, 0x400);\n"
+        "GlobalTensor<float, Shape<1, 1, 1, 4, 64>, Stride<1, 1, 1, 64, 1>> g(x);\nTLOAD(m, g);\n"
+        "#ifdef __DAV_CUBE__\nset_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);\nwait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);\n"
+        "for (int core = 0; core < 2; core++) {\n"
+        "copy_cbuf_to_ubuf(v.data(), m.data() + core * 128, core, 1, 16, 0, 0);\n"
+        "set_intra_block(PIPE_MTE1, 16 * core);\n}\n#endif\n"
+        "#ifdef __DAV_VEC__\nwait_intra_block(PIPE_MTE3, 0);\n"
+        "GlobalTensor<float, Shape<1, 1, 1, 2, 64>, Stride<1, 1, 1, 64, 1>> out(y + get_subblockid() * 128);\n"
+        "TSTORE(out, v);\n#endif\n}\n"
+    )
+    x, y = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
+    ptokit.cpp(path, target="a5")["k"](y, x)
+    assert y.tobytes() == x.tobytes()
+    assert not ptokit.cpp(path, target="a5")["k"].sanitize(np.zeros_like(x), x).diagnostics

@@ -119,6 +119,8 @@ class CppFile:
             if kernel.symbol in module.functions
         }
         if len(parts) > 1:
+            if "vector" in parts:
+                _leave_to_cube(parts["vector"])
             own = {core: f for core, f in parts.items() if _has_work(f) and not _is_of_other(f, core)}
             parts = own or {core: f for core, f in parts.items() if _has_work(f)} or parts
         attrs = {"pto.target_arch": self.target.arch}
@@ -155,6 +157,18 @@ _NO_WORK = ("pto.alloc", "pto.get_", "pto.declare", "pto.local", "pto.addptr", "
 def _has_work(function: Function) -> bool:
     """True if a part does anything."""
     return any(not op.name.startswith(_NO_WORK) for op in _operations(function))
+
+
+def _leave_to_cube(function: Function) -> None:
+    """Drop what fills L1 from elsewhere than UB: in the library it is for cube cores only, and nothing on others."""
+    assert function.body is not None
+    for block in function.body.blocks:
+        block.ops[:] = [op for op in block.ops if not _is_of_l1(op)]
+
+
+def _is_of_l1(op: Op) -> bool:
+    tiles = [value.type for value in op.values if isinstance(value.type, TileSpec)]
+    return bool(tiles) and not op.results and all(spec.loc is TileType.Mat for spec in tiles)
 
 
 def _is_of_other(function: Function, core: str) -> bool:

@@ -43,10 +43,10 @@ def _rows(loops: str = "", groups: str = "") -> Bursts:
     return Bursts(((_N, _DST, _SRC),), _LEN, loops=loops, groups=groups)
 
 
-def _blocks(unit: int = BLOCK, groups: str = "", src: str = "src_gap", dst: str = "dst_gap") -> Bursts:
+def _blocks(unit: int = BLOCK, groups: str = "", src: str = "src_gap", dst: str = "dst_gap", core: str = "") -> Bursts:
     """Length and gaps in units; what has not been written stays unwritten for whoever needs it."""
     to, frm, length = (Sum(names, unit) for names in (("len_burst", dst), ("len_burst", src), ("len_burst",)))
-    return Bursts(((_N, to, frm),), length, groups=groups, unread=True)
+    return Bursts(((_N, to, frm),), length, groups=groups, unread=True, core=core)
 
 
 def _to_table(numbers: str) -> Meaning:
@@ -139,10 +139,10 @@ cube(
 )
 cube(
     "copy_cbuf_to_ubuf",
-    "Copy blocks of L1 into the unified buffer.",
+    "Copy blocks of L1 into the unified buffer of vector core `sid` of the cluster.",
     Pipe.MTE1,
     (at("src", "l1"), at("dst", "ub", Role.OUT), *numbers(_SID)),
-    _blocks(),
+    _blocks(core="sid"),
 )
 cube(
     "copy_cbuf_to_bt",

@@ -309,7 +309,7 @@ def _refusal(r: Refusal, source: Source) -> list[str]:
 def _bursts(b: Bursts, source: Source) -> list[str]:
     axes = "".join(f"({', '.join(map(count, axis))}), " for axis in b.axes)
     around = f"*{source.object(levels)}({b.groups} or ()), " if b.groups else ""
-    counts = f"{count(b.length)}, {count(b.before)}, {b.loops!r}, {b.alignment}, unread={b.unread}"
+    counts = f"{count(b.length)}, {count(b.before)}, {b.loops!r}, {b.alignment}, unread={b.unread}, core={b.core or 0}"
     return [f"{source.object(bursts)}(m, {b.src}, {b.dst}, [{around}{axes}], {counts})"]
 
 

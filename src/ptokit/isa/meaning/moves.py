@@ -148,11 +148,12 @@ def bursts(
     alignment: int,
     *,
     unread: bool = False,
+    core: Any = 0,
 ) -> None:
     """Copy rows of `length` bytes; those of the unified buffer begin at multiples of `alignment` bytes.
 
     What goes to global memory is combined with it as the control register says. ``unread``: what has not been written
-    stays unwritten for whoever needs it.
+    stays unwritten for whoever needs it. ``core``: the vector core whose buffer the destination is.
     """
     if loops:
         axes = [*loops_of(m, loops), *axes]
@@ -165,7 +166,7 @@ def bursts(
     combine = None if getattr(dst, "space", "gm") != "gm" else combining(m)
     if unread:
         rows = m.fetch(src, 0, [(n, s) for n, _, s in axes], length, needed=((), 0))
-        m.deposit(dst, before, [(n, d) for n, d, _ in axes], rows)
+        m.deposit(dst, before, [(n, d) for n, d, _ in axes], rows, sub=int(core))
     elif combine is None:
         m.copy(dst, before, src, axes, length)
     else:

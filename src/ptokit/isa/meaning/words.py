@@ -280,7 +280,7 @@ class Bursts:
     the numbers of operand `groups`, if one is named: count, source stride and destination stride, the innermost loop
     first. In the unified buffer rows begin at multiples of `alignment` bytes, where there are several. Stores to
     global memory are combined with it where the control register says so. ``unread``: bytes that nothing has written
-    may be among them.
+    may be among them. ``core``: operand with the number of the vector core whose buffer the destination is.
     """
 
     axes: tuple[tuple[Count, Count, Count], ...]
@@ -290,6 +290,7 @@ class Bursts:
     groups: str = ""
     alignment: int = 1
     unread: bool = False
+    core: str = ""
     dst: str = "dst"
     src: str = "src"
 
