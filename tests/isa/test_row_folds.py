@@ -135,7 +135,7 @@ COLS = [1, 2, 3, 8, 15, 16, 31, 63, 64, 65, 100, 127, 128, 129, 192, 200, 256, 3
 def test_each_step_is_rounded(name: str, target: str, type: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Valid regions of any size, of the type and of the run."""
     monkeypatch.setenv("PTOKIT_BACKEND", backend)
-    for k, cols in enumerate(COLS):
+    for k, cols in enumerate(COLS if backend == "numpy" else COLS[len(type) % 2 :: 2]):
         physical = max(128, -(-cols // 128) * 128)
         compare(target, type, name, (8, physical), (1 + k % 8, cols), static=k % 3 != 0)
         if backend == "numpy":  # native code takes a compilation for each

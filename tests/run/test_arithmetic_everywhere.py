@@ -452,7 +452,7 @@ def check(kind: str, way: str, every: int) -> None:
     assert wrong == []
 
 
-LEFT = {"machine code": ("i7", "i8", "i16", "i24", "i32", "index", "bf16", "f64")}  # compiling is slow
+LEFT = {"machine code": ("i1", "i7", "i8", "i16", "i24", "i32", "index", "f16", "bf16", "f64")}  # compiling is slow
 OFTEN = [(k, w) for k in KINDS for w in WAYS if k not in LEFT.get(w, ("i7", "i16", "i24"))]
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -302,6 +303,7 @@ def ignores(file: str, sources: Sequence[Source]) -> list[Ignore]:
 _WITHOUT_RULES = ("ptokit.__main__", "ptokit.workers.child", "ptokit.pytest_plugin")
 
 
+@cache
 def load_catalogue() -> None:
     """Import every module of the package that can define rules.
 

@@ -22,6 +22,7 @@ import linecache
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, overload
 
 import numpy as np
@@ -381,6 +382,7 @@ def _said(rule: Rule) -> tuple[str, ...]:
     return tuple(f"{d.severity}: {d.message}" for d in found[:1])
 
 
+@cache
 def _users() -> dict[str, list[str]]:
     """The names of the instructions that a rule binds, on all targets together, by its id."""
     users: dict[str, list[str]] = {}
