@@ -34,6 +34,7 @@ class Step:
     place: int = 0
     write: bool = False
     flag: tuple[int, int, int] = (0, 0, 0)
+    latency: int = 0  # of the cycles
 
 
 # The second model. Time advances by one cycle; nothing is predicted.
@@ -42,7 +43,8 @@ class Step:
 @dataclass
 class Queue:
     steps: list[tuple[Step, int]] = field(default_factory=list)
-    free: int = 0
+    free: int = 0  # for the next work
+    over: int = 0  # all results are there
     busy: int = 0
     start: int = 0
     fetching: bool = False
@@ -55,6 +57,14 @@ class Ticking:
     ready: int = 0
     queues: dict[int, Queue] = field(default_factory=lambda: {p: Queue() for p in range(1, len(PIPES))})
     flags: dict[tuple[int, int, int], int] = field(default_factory=dict)
+
+    setting: list[tuple[int, tuple[int, int, int]]] = field(default_factory=list)  # flags that results will set
+
+    def deliver(self, now: int) -> None:
+        for when, flag in self.setting:
+            if when <= now:
+                self.flags[flag] = self.flags.get(flag, 0) + 1
+        self.setting = [(when, flag) for when, flag in self.setting if when > now]
 
     @property
     def over(self) -> bool:
@@ -86,34 +96,39 @@ def ticks(cores: list[list[Step]], rate: int) -> tuple[int, list[dict[int, int]]
             elif not step.write:
                 over = max(over, there[step.place])
             through_l2.append(over)
-            queue.free, queue.fetching = over, False
-            queue.busy += over - queue.start
+            queue.busy += over - max(queue.start, queue.over)
+            queue.free, queue.over, queue.fetching = over, over, False
             end = max(end, over)
         moved = True
         while moved:
             moved = False
             for number, core in enumerate(state):
+                core.deliver(now)
                 moved = _scalar(core, now) or moved
                 for pipe, queue in core.queues.items():
                     while queue.steps and not queue.fetching and queue.free <= now and queue.steps[0][1] <= now:
                         step = queue.steps[0][0]
                         if step.kind == "wait" and not core.flags.get(step.flag):
                             break
+                        if step.kind == "drain" and queue.over > now:
+                            break
                         queue.steps.pop(0)
                         moved = True
                         if step.kind == "wait":
                             core.flags[step.flag] -= 1
                         elif step.kind == "set":
-                            core.flags[step.flag] = core.flags.get(step.flag, 0) + 1
+                            core.setting.append((max(now, queue.over), step.flag))
+                            core.deliver(now)
                         elif step.kind == "work":
                             queue.start = now
                             if step.nbytes:
                                 queue.fetching = True
                                 begins.append((now + step.cycles, number, pipe, step))
                             else:
-                                queue.free = now + step.cycles
-                                queue.busy += step.cycles
-                                end = max(end, queue.free)
+                                end = max(end, now + step.cycles)
+                                queue.busy += max(0, now + step.cycles - max(now, queue.over))
+                                queue.over = max(queue.over, now + step.cycles)
+                                queue.free = now + step.cycles - step.latency
         now += 1
         assert now < 1_000_000
     return end, [{p: q.busy for p, q in core.queues.items()} for core in state]
@@ -124,7 +139,7 @@ def _scalar(core: Ticking, now: int) -> bool:
         return False
     step = core.steps[core.at]
     if step.kind == "barrier":
-        if any(q.steps or q.fetching or q.free > now for q in core.queues.values()):
+        if any(q.steps or q.fetching or max(q.free, q.over) > now for q in core.queues.values()):
             return False
         core.ready = now
     elif step.pipe == 0 and step.kind == "wait":
@@ -146,7 +161,7 @@ def launch_of(cores: list[list[Step]]) -> LaunchItems:
     items: list[Item] = []
     known: dict[Hashable, Item] = {}
     found = LaunchItems(items, [], False)
-    words = {"work": What.WORK, "set": What.SET, "wait": What.WAIT, "barrier": What.BARRIER}
+    words = {"work": What.WORK, "set": What.SET, "wait": What.WAIT, "barrier": What.BARRIER, "drain": What.BARRIER}
     for number, steps in enumerate(cores):
         issued = Issued(CoreId(number, "", number, -1))
         found.cores.append(issued)
@@ -158,9 +173,10 @@ def launch_of(cores: list[list[Step]]) -> LaunchItems:
                 cost = None
                 if what is What.WORK:
                     cost = Cost(PIPES[step.pipe], step.cycles, "device", step.nbytes, RATE, "x", step.write)
+                    cost = cost._replace(latency=float(step.latency))
                 placed = bool(step.nbytes)
-                more = {"cost": cost, "key": step.flag, "memory": "x" if placed else "", "place": placed}
-                item = known[key] = Item(what, pipe, step.kind, 1, len(items), **more)
+                item = known[key] = Item(what, pipe, step.kind, 1, len(items), cost, step.flag)
+                item.memory, item.place = "x" if placed else "", placed
                 items.append(item)
             issued.items.append(known[key].number)
             if step.nbytes:
@@ -172,9 +188,9 @@ RATE = 420
 
 
 def small_part() -> Part:
-    figure = Figure
-    one = {"l2_read": figure(UNIT), "gm": figure(UNIT), "gm_share": figure(1), "gm_alone": figure(1)}
-    return replace(B1, cores=1, l2_bytes=figure(1 << 40), **one)
+    rate, one = Figure(UNIT), Figure(1)
+    part = replace(B1, cores=1, l2_bytes=Figure(1 << 40), l2_read=rate, l2_write=rate, l2_both=rate)
+    return replace(part, gm=rate, gm_share=one, gm_alone=one)
 
 
 def random_launch(rng: random.Random) -> list[list[Step]]:
@@ -198,11 +214,17 @@ def random_launch(rng: random.Random) -> list[list[Step]]:
                     moves = pipe in (MTE2, MTE3) and rng.random() < 0.8
                     nbytes = UNIT * rng.randint(1, 20) if moves else 0
                     place = rng.randrange(3)
-                    steps.append(Step("work", pipe, rng.randint(1, 40), nbytes, place, pipe == MTE3))
+                    cycles = rng.randint(1, 40)
+                    latency = rng.randint(0, cycles) if pipe == V else 0
+                    steps.append(Step("work", pipe, cycles, nbytes, place, pipe == MTE3, latency=latency))
+                    if rng.random() < 0.2:
+                        steps.append(Step("drain", pipe))
                 if n:
                     steps.append(Step("set", pipe, flag=(pipe, pipes[n - 1], b)))
                 if n + 1 < len(pipes):
                     steps.append(Step("set", pipe, flag=(pipe, pipes[n + 1], b)))
+            if rng.random() < 0.15:
+                steps.append(Step("work", MTE2, rng.randint(1, 40), UNIT * rng.randint(1, 20), rng.randrange(3)))
             if rng.random() < 0.15:
                 steps.append(Step("barrier", 0))
             if rng.random() < 0.15:

@@ -53,6 +53,7 @@ class Part:
     l2_bytes: Figure
     l2_read: Figure  # of all cores together, for each core
     l2_write: Figure
+    l2_both: Figure  # of what is read and written at a time
     gm: Figure  # the memory below L2, for each core
     l1_a: Figure  # L1 to L0A
     l1_b: Figure
@@ -112,6 +113,7 @@ B1 = Part(
     l2_bytes=_configured(192 << 20),
     l2_read=_configured(110),
     l2_write=_configured(86),
+    l2_both=Figure(158, DOCUMENTED, "AscendC 9.0.0 guide 3.8.5.12: about 7 TB/s"),
     gm=_configured(32),
     l1_a=Figure(256, DERIVED, "pto-isa arch_config, GEMM 910B1"),
     l1_b=Figure(128, DERIVED, "pto-isa arch_config, GEMM 910B1"),
@@ -135,6 +137,7 @@ PR_9599 = replace(
     l2_bytes=_configured(128 << 20),
     l2_read=_configured(100),
     l2_write=_configured(100),
+    l2_both=Figure(200, ASSUMED, "both rates together"),
     gm=_configured(31),
     gm_share=Figure(0.72, DEVICE, "pto-kernels fast_hadamard_a5: a copy, 3025 GB/s"),
     l1_a=_configured(256),

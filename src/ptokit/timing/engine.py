@@ -7,7 +7,6 @@ depends on those under way: one that is found later cannot begin earlier, becaus
 
 from __future__ import annotations
 
-import random
 from array import array
 from collections import deque
 from collections.abc import Collection, Hashable, Sequence
@@ -20,69 +19,11 @@ from ptokit.targets import Target
 from ptokit.targets.parts import Part
 
 from .issue import PIPES, SCALAR, Issued, Item, LaunchItems, What
+from .model import Memory
 
 AHEAD = 2048
 """Items that may be queued before the scalar unit is left alone for a while; no result depends on it."""
 NOTHING = -1
-
-
-class Memory:
-    """L2 before global memory. A transfer is known by the argument and the place where it begins."""
-
-    def __init__(self, part: Part) -> None:
-        self.l2_rate = part.l2_read * part.cores
-        self.gm_rate = part.gm * part.cores * part.gm_share
-        self.alone = part.gm * part.gm_alone
-        self.room = part.l2_bytes * part.l2_usable
-        self.hit = self.missed = 0  # bytes
-        self._sizes: dict[Hashable, int] = {}
-        self._order: list[Hashable] = []
-        self._index: dict[Hashable, int] = {}
-        self._used = 0
-        self._there: dict[Hashable, float] = {}  # when what is being fetched has come
-        self._l2: list[float] = []  # ends of transfers under way
-        self._gm: list[float] = []
-        self._random = random.Random(0)
-
-    def _keep(self, key: Hashable, nbytes: int) -> None:
-        """Random replacement: going through more than there is room for loses a share, not everything."""
-        while self._used + nbytes > self.room and self._order:
-            k = self._random.randrange(len(self._order))
-            gone, last = self._order[k], self._order.pop()
-            if last is not gone:
-                self._order[k], self._index[last] = last, k
-            del self._index[gone]
-            self._used -= self._sizes.pop(gone)
-            self._there.pop(gone, None)
-        self._index[key] = len(self._order)
-        self._order.append(key)
-        self._sizes[key] = nbytes
-        self._used += nbytes
-
-    def transfer(self, now: float, nbytes: int, rate: float, key: Hashable, write: bool) -> float:
-        """The end of a transfer that begins now. Its rate is fixed then, by how many share L2 and global memory."""
-        ends = self._l2
-        while ends and ends[0] <= now:
-            heappop(ends)
-        rate = min(rate, self.l2_rate / (len(ends) + 1))
-        here = key in self._index
-        if here:
-            self.hit += nbytes
-        else:  # what is written goes on to global memory, sooner or later
-            self.missed += nbytes
-            self._keep(key, nbytes)
-            beyond = self._gm
-            while beyond and beyond[0] <= now:
-                heappop(beyond)
-            rate = min(rate, self.alone, self.gm_rate / (len(beyond) + 1))
-        end = now + nbytes / rate
-        if not here:
-            heappush(beyond, end)
-            self._there[key] = 0.0 if write else end
-        elif not write:
-            end = max(end, self._there.get(key, 0.0))
-        heappush(ends, end)
-        return end
 
 
 class Works:
@@ -119,6 +60,15 @@ class Core:
         self.holders: dict[Hashable, dict[int, Done]] = {}  # of buffer ids, by pipe
         self.held: dict[tuple[Hashable, int], Done] = {}
 
+    @property
+    def at_work(self) -> bool:
+        """Something is queued or under way."""
+        return bool(self.queued) or any(self.moving)
+
+    def over(self, pipe: int) -> float:
+        """When all that a pipe has begun has given its results."""
+        return max(self.free[pipe], self.done[pipe])
+
 
 @dataclass(eq=False, slots=True)
 class Done:
@@ -154,7 +104,14 @@ class Engine:
     """Runs the cores of a launch on a part. ``without``: numbers of waits that are left out."""
 
     def __init__(
-        self, found: LaunchItems, part: Part, target: Target, *, starts: bool = True, without: Collection[int] = ()
+        self,
+        found: LaunchItems,
+        part: Part,
+        target: Target,
+        *,
+        starts: bool = True,
+        warm: bool = False,
+        without: Collection[int] = (),
     ) -> None:
         self.items, self.part, self.without = found.items, part, frozenset(without)
         places = [issued.core for issued in found.cores]
@@ -162,13 +119,14 @@ class Engine:
         self.semaphores: Semaphores[tuple[float, int]] = Semaphores(sorted(places, key=lambda p: p.index), target)
         self.meetings: Rendezvous[tuple[float, int]] = Rendezvous(sorted(places, key=lambda p: p.index))
         self.holds = target.waits_hold_core
+        self.ended: dict[int, dict[int, tuple[float, int]]] = {}  # blocks whose cluster has another one to come
         self.posts: dict[Hashable, tuple[float, int]] = {}
-        self.memories = {place.rank: Memory(part) for place in places}
+        self.memories = {place.rank: Memory(part, warm) for place in places}
         self.works = Works()
         self.waits: dict[tuple[int, int, int], float] = {}
         self._heap: list[tuple[float, int, int, Any, float]] = []  # what begins a transfer: time, core, pipe
         blocks = sorted({place.block for place in places})
-        spread = part.starts(len(blocks)) if starts else [0.0] * len(blocks)
+        spread = part.starts(len(blocks)) if starts and not warm else [0.0] * len(blocks)
         begin = dict(zip(blocks, spread))
         self.cores = [Core(k, issued, begin[issued.core.block]) for k, issued in enumerate(found.cores)]
         self._of_block: dict[int, list[Core]] = {}
@@ -190,8 +148,8 @@ class Engine:
             core = self.cores[index]
             item, _, place, done = entry
             cost = item.cost
-            key = (item.memory, place) if item.place else ("", item.number, core.index, len(self.works))
-            end = self.memories[core.issued.core.rank].transfer(begun, cost.nbytes, cost.rate, key, cost.write)
+            memory = item.memory if item.place else (item.number, core.index, len(self.works))
+            end = self.memories[core.issued.core.rank].transfer(begun, cost, memory, place)
             core.moving[pipe] = False
             self._finish(core, pipe, item, start, end, done)
             self._advance(core)
@@ -201,7 +159,7 @@ class Engine:
             if core.at < len(core.issued):
                 heads.insert(0, self.items[core.issued.items[core.at]])
             stuck += [(core.index, item) for item in heads[:1]]
-        end = max((max(core.clock, *core.free) for core in self.cores), default=0.0)
+        end = max((max(core.clock, *core.free, *core.done) for core in self.cores), default=0.0)
         return Run(self.cores, self.works, self.waits, list(self.memories.values()), end, stuck)
 
     def _wake(self) -> None:
@@ -283,10 +241,10 @@ class Engine:
                 core.clock = end
                 return True
             case What.BARRIER:
-                if core.queued:
+                if core.at_work:
                     return False
-                last = max(range(1, len(PIPES)), key=core.free.__getitem__)
-                self._hold(core, item, clock, (core.free[last], core.last[last]))
+                last = max(range(1, len(PIPES)), key=core.over)
+                self._hold(core, item, clock, (core.over(last), core.last[last]))
             case What.SET:
                 core.flags.setdefault(item.key, deque()).append((clock, core.last[SCALAR]))
             case What.WAIT:
@@ -295,9 +253,9 @@ class Engine:
                     return False
                 self._hold(core, item, clock, waiting.popleft())
             case What.SIGNAL:
-                if core.queued:
+                if core.at_work:
                     return False
-                self._send(core, item, max(clock, *core.free), core.last[SCALAR])
+                self._send(core, item, max(clock, *core.free, *core.done), core.last[SCALAR])
             case What.AWAIT:
                 told = self.semaphores.take(core.issued.core.index, _event(item))
                 if told is None:
@@ -305,6 +263,18 @@ class Engine:
                 self._hold(core, item, clock, max(told.values()))
             case What.MEET:
                 return self._meet(core, item, clock)
+            case What.NEXT:
+                if core.at_work:
+                    return False
+                last = max(range(len(PIPES)), key=core.over)
+                ends = self.ended.setdefault(item.number, {})
+                cluster = self._of_block[core.issued.core.block]
+                if core.index not in ends:
+                    ends[core.index] = max(clock, core.over(last)), core.last[last]
+                    self._awake += [other for other in cluster if other is not core]
+                if len(ends) < len(cluster):
+                    return False
+                self._hold(core, item, clock, max(ends.values()))
             case _:
                 pass
         core.clock = max(core.clock, clock)
@@ -313,10 +283,10 @@ class Engine:
     def _meet(self, core: Core, item: Item, clock: float) -> bool:
         index, key = core.issued.core.index, item.key
         if not core.arrived:
-            if core.queued:
+            if core.at_work:
                 return False
-            last = max(range(len(PIPES)), key=core.free.__getitem__)
-            self._times[index] = self.meetings.arrive(index, key, (max(clock, core.free[last]), core.last[last]))  # type: ignore[arg-type]
+            last = max(range(len(PIPES)), key=core.over)
+            self._times[index] = self.meetings.arrive(index, key, (max(clock, core.over(last)), core.last[last]))  # type: ignore[arg-type]
             core.arrived = True
             self._awake += [self.cores[self._numbers[k]] for k in self.meetings.members(index, key)]  # type: ignore[arg-type]
         met = self.meetings.met(index, key, self._times[index])  # type: ignore[arg-type]
@@ -345,7 +315,7 @@ class Engine:
             case What.WORK:
                 return self._work(core, pipe, entry)
             case What.SET:
-                when = max(core.free[pipe], issued)
+                when = max(core.over(pipe), issued)
                 core.flags.setdefault(item.key, deque()).append((when, core.last[pipe]))
             case What.WAIT:
                 waiting = core.flags.get(item.key)
@@ -353,7 +323,7 @@ class Engine:
                     return False
                 self._raise(core, pipe, item, waiting.popleft())
             case What.SIGNAL:
-                self._send(core, item, max(core.free[pipe], issued), core.last[pipe])
+                self._send(core, item, max(core.over(pipe), issued), core.last[pipe])
             case What.AWAIT:
                 told = self.semaphores.take(core.issued.core.index, _event(item))
                 if told is None:
@@ -361,7 +331,7 @@ class Engine:
                 self._raise(core, pipe, item, max(told.values()))
             case What.POST:
                 ring, full, sub = item.key
-                self.posts[ring, full, place, sub] = max(core.free[pipe], issued), core.last[pipe]
+                self.posts[ring, full, place, sub] = max(core.over(pipe), issued), core.last[pipe]
                 self._awake += [other for other in self._of_block[core.issued.core.block] if other is not core]
             case What.SLOT:
                 ring, full, needed = item.key
@@ -376,9 +346,9 @@ class Engine:
                     return False
                 for other in before:
                     self._raise(core, pipe, item, (other.end, other.work))
-                mine.end, mine.work = max(core.free[pipe], issued), core.last[pipe]
-            case _:  # a barrier of one pipe: it is in order
-                pass
+                mine.end, mine.work = max(core.over(pipe), issued), core.last[pipe]
+            case _:  # a barrier of one pipe, which is in order: its last result has to be there
+                core.free[pipe] = core.over(pipe)
         return True
 
     def _raise(self, core: Core, pipe: int, item: Item, known: tuple[float, int]) -> None:
@@ -411,6 +381,7 @@ class Engine:
 
     def _finish(self, core: Core, pipe: int, item: Item, start: float, end: float, done: Any) -> None:
         works, idle = self.works, start - core.done[pipe]
+        assert item.cost is not None
         cause = core.cause[pipe]
         number = len(works.start)
         if idle > 0 and pipe != SCALAR:
@@ -422,8 +393,9 @@ class Engine:
         works.core.append(core.index)
         works.after.append(cause[1] if cause is not None and idle > 0 else core.last[pipe])
         core.cause[pipe] = None
-        core.busy[pipe] += end - start
-        core.free[pipe] = core.done[pipe] = end
+        core.busy[pipe] += end - start if idle >= 0 else max(0.0, end - core.done[pipe])
+        core.free[pipe] = end - item.cost.latency
+        core.done[pipe] = max(end, core.done[pipe])
         core.last[pipe] = number
         if done is not None:
             done[0].end, done[0].work = end, number
@@ -437,6 +409,15 @@ def _event(item: Item) -> int:
     return item.key
 
 
-def run(found: LaunchItems, part: Part, target: Target, *, starts: bool = True, without: Sequence[int] = ()) -> Run:
-    """Run what the cores of a launch issue. ``starts``: cores start one after the other, as measured."""
-    return Engine(found, part, target, starts=starts, without=without).run()
+def run(
+    found: LaunchItems,
+    part: Part,
+    target: Target,
+    *,
+    starts: bool = True,
+    warm: bool = False,
+    without: Sequence[int] = (),
+) -> Run:
+    """Run what the cores of a launch issue. ``starts``: cores start one after the other, as measured. ``warm``: the
+    same launch has just ended, so that they start at once, and L2 holds what fits of the arguments."""
+    return Engine(found, part, target, starts=starts, warm=warm, without=without).run()

@@ -38,6 +38,8 @@ _NUMBER = {pipe: k for k, pipe in enumerate(PIPES)} | {
     Pipe.V2: 4,
 }
 SCALAR = 0
+IN_BLOCK = 2
+"""Mode of a signal between the cores of a block."""
 EVERY = -1
 """Number of the pipe of a barrier on all of them."""
 
@@ -56,6 +58,7 @@ class What(IntEnum):
     SLOT = 8  # it is waited for
     GET = 9  # a buffer id
     RELEASE = 10
+    NEXT = 11  # a block is over, and its cluster begins another
 
 
 @dataclass(eq=False, slots=True)
@@ -92,6 +95,11 @@ class Issued:
     def __len__(self) -> int:
         return len(self.items)
 
+    def follow(self, other: Issued) -> None:
+        """Issue the items of another core afterwards."""
+        self.items.extend(other.items)
+        self.places.extend(other.places)
+
 
 @dataclass(eq=False)
 class LaunchItems:
@@ -105,15 +113,37 @@ class LaunchItems:
     together: bool = False  # cores wait for each other, so that all of them run at once
 
     def place(self, part: Part) -> None:
-        """Let blocks beyond the cores of a part follow others on the same core, in turn."""
+        """Let blocks beyond the cores of a part follow others on the same core."""
         if self.together:
+            self._place_clusters(part.cores)
             return
         pipes = {item.pipe for item in self.items if item.what is What.WORK}
         most = part.cores * (part.vector_cores if _NUMBER[Pipe.M] not in pipes else 1)
         for k, issued in enumerate(self.cores[most:]):
-            self.cores[k % most].items.extend(issued.items)
-            self.cores[k % most].places.extend(issued.places)
+            self.cores[k % most].follow(issued)
         del self.cores[most:]
+
+    def _place_clusters(self, most: int) -> None:
+        """The same for clusters, unless blocks wait for each other, so that all of them run at once."""
+        between = any(
+            item.what is What.MEET or (item.what is What.SIGNAL and item.mode != IN_BLOCK) for item in self.items
+        )
+        blocks = sorted({issued.core.block for issued in self.cores})
+        if between or len(blocks) <= most or len({issued.core.rank for issued in self.cores}) > 1:
+            return
+        order = {block: k for k, block in enumerate(blocks)}
+        first: dict[tuple[int, str, int], Issued] = {}
+        over: dict[int, Item] = {}
+        for issued in sorted(self.cores, key=lambda one: order[one.core.block]):
+            core, k = issued.core, order[issued.core.block]
+            before = first.setdefault((k % most, core.kind, core.sub), issued)
+            if before is not issued:
+                if k not in over:
+                    over[k] = Item(What.NEXT, SCALAR, "block", 0, len(self.items))
+                    self.items.append(over[k])
+                before.items.append(over[k].number)
+                before.follow(issued)
+        self.cores = [issued for issued in self.cores if order[issued.core.block] < most]
 
 
 class NeedsValues(Exception):
@@ -242,7 +272,8 @@ class Follower(Observer):
         place = 0
         if item.place:
             assert item.cost is not None
-            place = int(uniform(moment.given[item.cost.view].offset))
+            view = moment.given[item.cost.view]
+            place = int(uniform(view.offset)) * (1 if view.dtype.packed else view.dtype.size)
         self._push(moment.machine, item, place)
 
     def _new(self, moment: Moment, key: Hashable, name: str, line: int) -> Item:
@@ -294,7 +325,7 @@ class Follower(Observer):
                     self._order(moment, what, class_pipe(attrs["op"], kind), token)
                 case "sync.set" | "set_cross_block" | "set_intra_block":
                     mode = attrs.get("ffts_mode")
-                    self._order(moment, What.SIGNAL, attrs["pipe"], number, 2 if mode is None else mode)
+                    self._order(moment, What.SIGNAL, attrs["pipe"], number, IN_BLOCK if mode is None else mode)
                 case "sync.wait" | "wait_cross_block" | "wait_intra_block":
                     self._order(moment, What.AWAIT, attrs["pipe"], number)
                 case "SYNCALL":
@@ -365,5 +396,5 @@ def _key(value: Any) -> Any:
     if isinstance(value, Tile):
         return value.storage.serial, value.vr, value.vc
     if isinstance(value, View):
-        return value.dims, value.stated_layout, id(value.buffer)
+        return value.dims, value.strides, value.stated_layout, id(value.buffer)
     return None

@@ -1,8 +1,13 @@
-"""What an instruction costs on a part: the pipe it holds, for how long, and what it moves through global memory."""
+"""What an instruction costs on a part: the pipe it holds, for how long, and what it moves through global memory.
+
+`Memory` says how long that takes, where all cores share L2 and what is below it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import random
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from heapq import heappop, heappush
 from math import ceil, prod
 from typing import Any, NamedTuple
 
@@ -23,8 +28,9 @@ BOX = 16
 class Cost(NamedTuple):
     """``cycles`` on a pipe, then ``nbytes`` through global memory at ``rate`` bytes per cycle, if nobody else uses it.
 
-    ``view``: the operand in global memory, "" if there is none; ``evidence``: a word of `targets.parts.EVIDENCE`;
-    ``flops``: operations of a product.
+    ``view``: the operand in global memory, "" if there is none; ``packed``: its bytes follow each other there;
+    ``latency``: of the cycles those in which the pipe takes the next instruction already, if nothing orders the two;
+    ``evidence``: a word of `targets.parts.EVIDENCE`; ``flops``: operations of a product.
     """
 
     pipe: Pipe
@@ -35,6 +41,8 @@ class Cost(NamedTuple):
     view: str = ""
     write: bool = False
     flops: int = 0
+    latency: float = 0.0
+    packed: bool = False
 
     @property
     def alone(self) -> float:
@@ -43,11 +51,18 @@ class Cost(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """A vector instruction of a2a3: cycles until the first repeat, for each repeat, and after the last."""
+    """A vector instruction of a2a3: cycles until the first repeat, for each repeat, and after the last.
+
+    Head and tail are latency: repeats of the next instruction follow at once, where no barrier is between them.
+    """
 
     head: float
     slope: float
     tail: float
+
+    def of(self, repeats: float) -> float:
+        """Cycles of so many repeats."""
+        return self.head + self.slope * repeats + self.tail
 
 
 _BINARY, _SCALAR = Stream(10, 2, 14), Stream(11, 1, 15)
@@ -66,17 +81,41 @@ STREAMS: Mapping[str, Stream] = {
     **dict.fromkeys(("TAND", "TOR", "TNOT"), Stream(8, 2, 12)),
     "TSEL": Stream(13, 2, 14),
     "TCMP": Stream(14, 2, 22),
-    "TCVT": Stream(14, 2, 18),
+    "TCVT": Stream(14, 1, 18),
     **dict.fromkeys(("TMOV", "TEXPANDS"), Stream(11, 1, 13)),
 }
-"""Source: pto-isa include/pto/costmodel/a2a3, calibrated on 910B3 for most of them."""
+"""Source: pto-isa include/pto/costmodel/a2a3, calibrated on 910B3 for most of them. TCVT: one cycle for each repeat
+follows from 33 cycles for four repeats (tests/costmodel/st)."""
 
-ROWS: Mapping[str, Stream] = {
-    **dict.fromkeys(("TROWMAX", "TROWMIN"), Stream(0, 7, 32)),
-    "TROWSUM": Stream(0, 7, 44),
-    "TROWEXPAND": Stream(0, 14, 37),
+
+class RowFold(NamedTuple):
+    """The instructions that fold rows on a2a3: two repeats into one, a repeat to one number, a block of it to one."""
+
+    pair: Stream
+    whole: Stream
+    block: Stream
+
+
+_MAXIMUM = RowFold(_BINARY, Stream(0, 7, 32), Stream(14, 1, 17))
+FOLDS: Mapping[str, RowFold] = {
+    **dict.fromkeys(("TROWMAX", "TROWMIN"), _MAXIMUM),
+    "TROWSUM": RowFold(_BINARY, Stream(0, 7, 44), Stream(14, 1, 24)),
 }
-"""Slope for each row and repeat. Source: pto-isa a2a3/formula_costmodel, rows of 32 to 64 f32."""
+"""Source: pto-isa costmodel/a2a3 (vmax, vcgmax, vadd, vcgadd), a2a3/formula_costmodel (rows of 32 to 64 f32)."""
+BY_BLOCKS: Mapping[tuple[int, int], str] = {
+    (64, 128): "bpb",
+    (32, 256): "bppb",
+    (16, 512): "bbb",
+    (8, 1024): "bbpb",
+}
+"""Rows and columns of f32 that are folded by blocks of eight, and pairs of such blocks in between. Source: pto-isa
+a2a3/TRowReduceOps."""
+EXPANDED: Mapping[str, str] = {f"TROWEXPAND{word}": f"T{word}" for word in "ADD SUB MUL DIV MAX MIN".split()}
+"""With one number for each row: it is spread over a block, which takes a stream of its own, then as without."""
+SPREAD = Stream(0, 0, 18)
+"""Source: pto-isa costmodel/a2a3, vbrcb."""
+EXPAND = Stream(0, 14, 37)
+"""TROWEXPAND, for each row and repeat. Source: pto-isa a2a3/formula_costmodel."""
 
 
 class Loop(NamedTuple):
@@ -117,19 +156,42 @@ ROW_START = 5.0
 HIGH_PRECISION = "high_precision"
 
 
-def stream_cycles(name: str, rows: int, cols: int, size: int, *, whole: bool) -> Figure | None:
-    """Cycles of a vector instruction of a2a3 on rows x cols elements of `size` bytes; None where none are known.
+def fold_cycles(name: str, rows: int, cols: int, size: int) -> float:
+    """Cycles of a2a3 for rows of `cols` elements folded to one each. Each step waits for the one before."""
+    fold, steps = FOLDS[name], BY_BLOCKS.get((rows, cols), "") if size == 4 else ""
+    each = REPEAT // size
+    if not steps:
+        pairs = max(0, ceil(cols / each) - 1)  # repeats of a row are folded into its first
+        return pairs * fold.pair.of(rows) + fold.whole.of(rows)
+    cycles, left = 0.0, rows * cols
+    for step in steps:
+        if step == "b":
+            cycles += fold.block.of(ceil(left / each))
+            left //= 8
+        else:
+            left //= 2
+            cycles += fold.pair.of(ceil(left / each))
+    return cycles
 
-    ``whole``: its rows follow each other without gaps, so that repeats may reach across them.
+
+def stream_cycles(name: str, rows: int, cols: int, size: int, *, whole: bool) -> tuple[float, float] | None:
+    """Cycles of a vector instruction of a2a3 on rows x cols elements of `size` bytes, and how many of them are latency.
+
+    ``whole``: its rows follow each other without gaps, so that repeats may reach across them. None where nothing
+    is known.
     """
-    if name in ROWS:
-        row = ROWS[name]
-        return Figure(row.slope * rows * max(1.0, cols * size / REPEAT) + row.tail, DERIVED, "pto-isa")
-    if name not in STREAMS:
+    if name in FOLDS:
+        fold = FOLDS[name]
+        last = fold.block if size == 4 and (rows, cols) in BY_BLOCKS else fold.whole
+        return fold_cycles(name, rows, cols, size), last.tail
+    if name == "TROWEXPAND":
+        return EXPAND.of(rows * max(1.0, cols * size / REPEAT)), EXPAND.tail
+    first = SPREAD.tail if name in EXPANDED else 0.0
+    stream = STREAMS.get(EXPANDED.get(name, name))
+    if stream is None:
         return None
-    stream = STREAMS[name]
     repeats = ceil(rows * cols * size / REPEAT) if whole else rows * ceil(cols * size / REPEAT)
-    return Figure(stream.head + stream.slope * repeats + stream.tail, DERIVED, "pto-isa")
+    return first + stream.of(repeats), stream.head + stream.tail
 
 
 def loop_cycles(name: str, rows: int, cols: int, size: int) -> Figure | None:
@@ -210,26 +272,27 @@ class Costs:
     def _transfer(self, pipe: Pipe, name: str, view: View, tiles: Mapping[str, Tile], *, write: bool) -> Cost:
         part = self.part
         nbytes = ceil(prod(view.dims) * _element(view))
+        packed = sum((n - 1) * by for n, by in zip(view.dims, view.strides)) + 1 == prod(view.dims)
         tile = next(iter(tiles.values()), None)
         if tile is not None and tile.spec.loc is TileType.Acc:
             start, rest = drain_cycles(part, tile.vr, tile.vc, _element(view), to_memory=True)
             rate = nbytes / rest if rest else float(part.l2_write)
-            return Cost(pipe, start, part.fix_row.evidence, nbytes, rate, name, write)
+            return Cost(pipe, start, part.fix_row.evidence, nbytes, rate, name, write, packed=packed)
         in_l1 = tile is not None and tile.spec.loc is not TileType.Vec
         transfers = 1 if in_l1 else max(1, prod(view.shape[:3]))
         rate = float(part.l2_write if write else part.l1_read if in_l1 else part.ub_read)
         evidence = part.load_start.evidence if tile is not None else ASSUMED
-        return Cost(pipe, part.load_start * transfers, evidence, nbytes, rate, name, write)
+        return Cost(pipe, part.load_start * transfers, evidence, nbytes, rate, name, write, packed=packed)
 
     def _vector(self, pipe: Pipe, name: str, meaning: object, source: Tile, into: Tile, *, high: bool) -> Cost:
         big = max((source, into), key=lambda tile: (tile.vr * tile.vc, tile is into))
         rows, cols, size = big.vr, big.vc, ceil(max(_size(source), _size(into)))
         if not self.part.vector_loops:
             whole = cols == big.spec.cols and name not in _BY_ROWS
-            found = stream_cycles(name, rows, cols, size, whole=whole)
-        else:
-            found = None if high else loop_cycles(name, rows, cols, size)
-        if found is not None:
+            known = stream_cycles(name, rows, cols, size, whole=whole)
+            if known is not None:
+                return Cost(pipe, known[0], DERIVED, latency=known[1])
+        elif not high and (found := loop_cycles(name, rows, cols, size)) is not None:
             return Cost(pipe, float(found), found.evidence)
         repeats = rows * ceil(cols * size / REPEAT)
         each = 7 if isinstance(meaning, Fold) else 1 if isinstance(meaning, Move) else 2
@@ -237,7 +300,10 @@ class Costs:
         return Cost(pipe, start + each * repeats, ASSUMED)
 
 
-_BY_ROWS = frozenset(STREAMS) - {"TEXP", "TSQRT"}  # of a2a3: issued row by row, whatever lies between the rows
+_BY_ROWS = frozenset((*STREAMS, *EXPANDED)) - {
+    "TEXP",
+    "TSQRT",
+}  # of a2a3: issued row by row
 
 
 def _is_precise(step: Step) -> bool:
@@ -250,6 +316,7 @@ def _size(tile: Tile) -> float:
 
 
 def _element(view: View) -> float:
+    """Bytes of an element."""
     return 0.5 if view.dtype.packed else float(view.dtype.size)
 
 
@@ -257,4 +324,85 @@ def _bytes(tile: Tile) -> float:
     return tile.vr * tile.vc * _size(tile)
 
 
-__all__ = ["Cost", "Costs", "cube_cycles", "drain_cycles", "loop_cycles", "stream_cycles"]
+# Memory that all cores share.
+
+
+GRANULE = 4096
+"""Bytes of global memory that L2 holds or does not hold as a whole, where transfers have no gaps between rows."""
+
+
+class Memory:
+    """L2 before global memory. What is loaded and stored is known by its place: all of it where it has no gaps, the
+    place where it begins otherwise."""
+
+    def __init__(self, part: Part, warm: bool = False) -> None:
+        self.warm = warm  # it holds what a launch before has touched
+        self.l2_rates = part.l2_read * part.cores, part.l2_write * part.cores
+        self.l2_both = part.l2_both * part.cores
+        self.gm_rate = part.gm * part.cores * part.gm_share
+        self.alone = part.gm * part.gm_alone
+        self.room = part.l2_bytes * part.l2_usable
+        self.hit = self.missed = 0  # bytes
+        self._sizes: dict[Hashable, int] = {}
+        self._order: list[Hashable] = []
+        self._index: dict[Hashable, int] = {}
+        self._used = 0
+        self._there: dict[Hashable, float] = {}  # when what is being fetched has come
+        self._l2: tuple[list[float], list[float]] = ([], [])  # ends of transfers under way: loads, stores
+        self._gm: list[float] = []
+        self._random = random.Random(0)
+
+    def _keep(self, key: Hashable, nbytes: int) -> None:
+        """Random replacement: going through more than there is room for loses a share, not everything."""
+        while self._used + nbytes > self.room and self._order:
+            k = self._random.randrange(len(self._order))
+            gone, last = self._order[k], self._order.pop()
+            if last is not gone:
+                self._order[k], self._index[last] = last, k
+            del self._index[gone]
+            self._used -= self._sizes.pop(gone)
+            self._there.pop(gone, None)
+        self._index[key] = len(self._order)
+        self._order.append(key)
+        self._sizes[key] = nbytes
+        self._used += nbytes
+
+    def transfer(self, now: float, cost: Cost, memory: Hashable, place: int) -> float:
+        """The end of a transfer that begins now. Its rate is fixed then, by how many share L2 and global memory."""
+        nbytes, write = cost.nbytes, cost.write
+        for ends in self._l2:
+            while ends and ends[0] <= now:
+                heappop(ends)
+        loads, stores = self._l2
+        ends = self._l2[write]
+        rate = min(cost.rate, self.l2_rates[write] / (len(ends) + 1), self.l2_both / (len(loads) + len(stores) + 1))
+        keys: Sequence[Hashable] = ((memory, place),)
+        if cost.packed and nbytes >= GRANULE:
+            keys = [(memory, "", k) for k in range(place // GRANULE, -(-(place + nbytes) // GRANULE))]
+        share = nbytes / len(keys)
+        fetched = [key for key in keys if key not in self._index]
+        if self.warm and fetched:
+            self.warm = self._used + nbytes <= self.room
+            for key in fetched if self.warm else ():
+                self._keep(key, int(share))
+            fetched = [] if self.warm else fetched
+        missing = nbytes * len(fetched) // len(keys)
+        self.hit += nbytes - missing
+        end = now + (nbytes - missing) / rate
+        if fetched:  # what is written goes on to global memory, sooner or later
+            self.missed += missing
+            beyond = self._gm
+            while beyond and beyond[0] <= now:
+                heappop(beyond)
+            end += missing / min(rate, self.alone, self.gm_rate / (len(beyond) + 1))
+            for key in fetched:
+                self._keep(key, int(share))
+                self._there[key] = 0.0 if write else end
+            heappush(beyond, end)
+        if not write and len(fetched) < len(keys):
+            end = max(end, *(self._there.get(key, 0.0) for key in keys))
+        heappush(ends, end)
+        return end
+
+
+__all__ = ["Cost", "Costs", "Memory", "cube_cycles", "drain_cycles", "loop_cycles", "stream_cycles"]

@@ -87,6 +87,7 @@ class Timing:
     named: bool = True  # the part was chosen by the user
     values: str = ""  # why values were computed
     file: str = ""
+    warm: bool = False
 
     def __post_init__(self) -> None:
         self.clock = float(self.part.clock) * 1000  # cycles per µs
@@ -338,7 +339,7 @@ def _waits(timing: Timing) -> list[WaitTime]:
 
 
 def _again(timing: Timing, without: int) -> float:
-    return run(timing.found, timing.part, timing.target, without=(without,)).end
+    return run(timing.found, timing.part, timing.target, warm=timing.warm, without=(without,)).end
 
 
 def _flag(item: Item) -> str:
@@ -433,11 +434,13 @@ def timed(
     named: bool = True,
     values: bool = False,
     ranks: int = 0,
+    warm: bool = False,
 ) -> Timing:
     """Time a launch. ``args``: as for `Program.launch`; arrays are not written. ``named``: the user chose the part.
 
     ``values``: compute what tiles hold, on copies of the arrays; that is done anyway where a number that decides what
-    happens depends on it. ``ranks``: on how many devices, 0 for a launch on one.
+    happens depends on it. ``ranks``: on how many devices, 0 for a launch on one. ``warm``: the same launch
+    has just ended, so that cores are awake, and L2 holds what fits of the arguments.
     Raises `DiagnosticError` as a launch does.
     """
     why = "" if not values else "as was asked for"
@@ -446,8 +449,8 @@ def timed(
     except NeedsValues as error:
         why = str(error)
         found = _follow(program, args, blocks, part, values=True, ranks=ranks)
-    done = run(found, part, program.target)
-    timing = Timing(program.name, part, program.target, blocks, found, done, done.end, named, why)
+    done = run(found, part, program.target, warm=warm)
+    timing = Timing(program.name, part, program.target, blocks, found, done, done.end, named, why, warm=warm)
     timing.file = program.module.file or ""
     return timing
 

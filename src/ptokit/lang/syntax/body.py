@@ -55,9 +55,8 @@ def compiles(helper: FunctionType) -> bool:
     if trace is None or trace.eager:
         return False
     module = helper.__globals__.get("__name__", "")
-    if module == "ptokit" or module.startswith("ptokit."):
-        return False
-    if is_library(helper.__code__) and helper.__code__ not in _compiled_anyway:
+    foreign = module == "ptokit" or module.startswith("ptokit.") or is_library(helper.__code__)
+    if foreign and helper.__code__ not in _compiled_anyway:
         return False
     return helper.__code__.co_name != "<lambda>" and source_of(helper.__code__) is not None
 
