@@ -57,6 +57,7 @@ OPEN = info("open", valid=(-1, -1))
         (("dst.vc == (64 if dst.vr == 8 else 32)", "choice"), {"dst": B}, "choice"),
         (("dst.vc == 64 if dst.vr == 8 else dst.vc == 32", "choice"), {"dst": B}, "choice"),
         (("dst.vc <= LIMIT", "module"), {"dst": B}, "module"),
+        (("dst.vc <= 64", "of {max(k * dst.vc for k in (1, 2))}"), {"dst": B}, "of 256"),
         (("tmp.vc <= 64", "absent"), {"dst": B}, None),
         (("src0.dtype is dst.dtype", ""), {"dst": A, "src0": B}, "src0 has element type f16, dst has f32"),
         (("src0.vr == dst.vr", "; why"), {"dst": A, "src0": B}, "src0 has 8 valid rows, dst has 16; why"),

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import EnumType
 from functools import cache, partial
+from types import CodeType
 from typing import Any, NamedTuple, Protocol, get_args
 
 from ptokit.diagnostics import Doubt, rule
@@ -383,9 +384,9 @@ def said(need: Need, module: Mapping[str, Any], o: Any, name: str = "", t: Any =
         template = seen(_parsed(must), must) + template
 
     def value(text: str) -> Any:
-        code = _code(text)
+        code, names = _code(text)
         has = {**module, **PYTHON, **WORDS, "o": o, "name": name, "t": t}
-        for word in code.co_names:
+        for word in names:
             if word in where:
                 has[word] = value(where[word])
             elif word not in WORDS and word not in _LOCAL and f"{word}(" not in text and hasattr(o, word):
@@ -410,8 +411,17 @@ def _marked(template: str, operands: Mapping[str, Any], each: str) -> str:
 
 
 @cache
-def _code(text: str) -> Any:
-    return compile(text, "<condition>", "eval")
+def _code(text: str) -> tuple[CodeType, tuple[str, ...]]:
+    """An expression, and the names in it, those in its comprehensions too."""
+    code = compile(text, "<condition>", "eval")
+    return code, tuple(dict.fromkeys(_names_of(code)))
+
+
+def _names_of(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _names_of(inner)
 
 
 # The check of attributes that an instruction cannot be without.

@@ -278,13 +278,11 @@ def TILE_D3(o: TileSite) -> Message:
     return f"{s.rows} rows of a {s.layout_name} tile with boxes of {s.box.rows} rows end past the tile's storage"
 
 
-@rule("TILE-09", "TGETVAL(Tile({Vec|Acc}, f32, 16, 64), 0)", source=SOURCE, evidence="static_assert")
-def TILE_09(o: Site) -> Message:
-    """Single elements are read and written in Vec tiles only."""
-    for t in o.tiles:
-        if t.loc is not TileType.Vec:
-            return f"{t.name} is a {t.loc.text} tile; single elements can be read and written in vec tiles only"
-    return None
+TILE_09 = rule("TILE-09", "TGETVAL(Tile({Vec|Acc}, f32, 16, 64), 0)", source=SOURCE, evidence="static_assert")(
+    "Single elements are read and written in Vec tiles only.",
+    "t.loc is Vec for t in tiles",
+    "{t.name} is a {t.loc.text} tile; single elements can be read and written in vec tiles only",
+)
 
 
 @_tile("TILE-05", "%t = pto.alloc_tile : !pto.tile_buf<vec, {16x16xf32|16x3xf32}>", evidence="static_assert")

@@ -11,7 +11,7 @@ import numpy as np
 from ptokit.diagnostics import family
 from ptokit.diagnostics.finding import Change
 from ptokit.diagnostics.rules import need
-from ptokit.targets import A2A3, A5, Target
+from ptokit.targets import A2A3, Target
 from ptokit.types.enums import CmpMode
 
 from ..checks.compiling import Message
@@ -145,36 +145,36 @@ EW_A5_06 = rule("EW-A5-06", "t = Tile(Vec, f32, 16, {64|320}); TCMP(Tile(Vec, u8
 )
 
 
-@rule(
+_WITH_U32 = ("i8", "u8", "i16", "u16", "i32", "u32", "f16", "bf16", "f32")
+"""Types that cpu compares into masks of u32."""
+
+EW_CPU_04 = rule(
     "EW-CPU-04",
     "t = Tile(Vec, {f32|i16}, 16, 64); TCMP(Tile(Vec, u8, 16, 32), t, t)",
     source=f"{SOURCE}, 3.7",
     evidence="static_assert",
+)(
+    "TCMP on cpu: u8 mask with i32 f16 f32, or u32 mask with 8- to 32-bit types; equal valid rows.",
+    "d = dst.dtype.name",
+    "s = src0.dtype.name",
+    "d == 'u8' and s in ('i32', 'f16', 'f32') or d == 'u32' and s in _WITH_U32",
+    "TCMP on cpu has no {s} into {d} form; u8 takes i32 f16 f32, u32 takes {' '.join(_WITH_U32)}",
+    need("dst.vr == src0.vr"),
 )
-def EW_CPU_04(o: Site) -> Message:
-    """TCMP on cpu: u8 mask with i32 f16 f32, or u32 mask with 8- to 32-bit types; equal valid rows."""
-    d, s = o.dst.dtype.name, o.src0.dtype.name
-    wide = ("i8", "u8", "i16", "u16", "i32", "u32", "f16", "bf16", "f32")
-    if (d == "u8" and s in ("i32", "f16", "f32")) or (d == "u32" and s in wide):
-        return f"{o:dst} has {o.dst.vr} valid rows, {o:src0} has {o.src0.vr}" if o.dst.vr != o.src0.vr else None
-    return f"TCMP on cpu has no {s} into {d} form; u8 takes i32 f16 f32, u32 takes {' '.join(wide)}"
 
 
-@assembler_rule(
+EW_AS_07 = assembler_rule(
     "EW-AS-07",
     "pto.tcmp ins(%t, %t : !pto.tile_buf<vec, 16x64xf32>, !pto.tile_buf<vec, 16x64xf32>) "
     "outs(%a : !pto.tile_buf<vec, {16x64xui8|16x32xui8}>)",
     source=f"{SOURCE}.4",
+)(
+    "tcmp: dst is an 8-bit integer tile; on a5 all shapes are equal.",
+    "dst.dtype.bits == 8",
+    "{dst} has element type {dst.dtype}; the assembler wants an 8-bit integer",
+    "(t.rows, t.cols) == (dst.rows, dst.cols) for t in data if target.is_a(A5) and src1 is not None",
+    "{t} is {t.rows}x{t.cols}, {dst} is {dst.rows}x{dst.cols}",
 )
-def EW_AS_07(o: Site) -> Message:
-    """tcmp: dst is an 8-bit integer tile; on a5 all shapes are equal."""
-    if o.dst.dtype.bits != 8:
-        return f"{o:dst} has element type {o.dst.dtype}; the assembler wants an 8-bit integer"
-    if o.target.is_a(A5) and o.has_operand("src1"):
-        for name, t in o.data_tiles:
-            if (t.rows, t.cols) != (o.dst.rows, o.dst.cols):
-                return f"{o:{name}} is {t.rows}x{t.cols}, {o:dst} is {o.dst.rows}x{o.dst.cols}"
-    return None
 
 
 _BOTH = (

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from ptokit.diagnostics import Doubt, family
+from ptokit.diagnostics import family
+from ptokit.diagnostics.rules import need
 from ptokit.targets import A2A3, A5
-from ptokit.types.dtypes import DTYPES, HALVES, PACKED, DType, f16, f32, i32, int4
-from ptokit.types.enums import BLayout, RoundMode, SaturationMode, TileType
+from ptokit.types.dtypes import DTYPES, HALVES, PACKED, DType, f16, f32, i32, int4  # noqa: F401
+from ptokit.types.enums import RoundMode, SaturationMode
 from ptokit.types.tile import DYNAMIC
 
 from ..checks.compiling import Message, overlap
@@ -120,53 +121,52 @@ def TCVT_01(o: Site) -> Message:
     return f"TCVT has no {o.src.dtype} to {o.dst.dtype} form on {o.target.name}; {to}"
 
 
-@_rule("TCVT-02", "TCVT(Tile(Vec, f16, {16|24}, 64), Tile(Vec, f32, 16, 64))", evidence="device document")
-def TCVT_02(o: Site) -> Message:
-    """src and dst have equal valid regions."""
-    if o.dst.vr > o.src.rows or o.dst.vc > o.src.cols:
-        return f"{o:src} has {o.src.rows}x{o.src.cols} elements, {o:dst} has valid region {o.dst.vr}x{o.dst.vc}"
-    if o.src.vr != o.dst.vr or o.src.vc != o.dst.vc:
-        return Doubt(f"{o:src} has valid region {o.src.vr}x{o.src.vc}, {o:dst} has {o.dst.vr}x{o.dst.vc}")
-    return None
+TCVT_02 = _rule("TCVT-02", "TCVT(Tile(Vec, f16, {16|24}, 64), Tile(Vec, f32, 16, 64))", evidence="device document")(
+    "src and dst have equal valid regions.",
+    "dst.vr <= src.rows and dst.vc <= src.cols",
+    "{src} has {src.rows}x{src.cols} elements, {dst} has valid region {dst.vr}x{dst.vc}",
+    need(
+        "src.vr == dst.vr and src.vc == dst.vc",
+        "{src} has valid region {src.vr}x{src.vc}, {dst} has {dst.vr}x{dst.vc}",
+        doubt="True",
+    ),
+)
 
 
-@_rule(
+TCVT_03 = _rule(
     "TCVT-03",
     "TCVT(Tile(Vec, f16, 16, 64), Tile(Vec, f32, 16, 64{|, ColMajor, slayout=SLayout.RowMajor}))",
     evidence="device",
+)(
+    "src and dst are Vec, row-major (devices) and without boxes.",
+    "t.loc is Vec and not t.boxed for t in data",
+    "{t} is a {t.layout_name} {t.loc.text} tile; TCVT works on vec tiles without boxes",
+    "t.row_major for t in data if target.is_device",
+    "{t} has blayout={o.word(BLayout.ColMajor)}; TCVT needs {o.word(BLayout.RowMajor)} on {target.name}",
 )
-def TCVT_03(o: Site) -> Message:
-    """src and dst are Vec, row-major (devices) and without boxes."""
-    for name, t in o.data_tiles:
-        if t.loc is not TileType.Vec or t.boxed:
-            return f"{o:{name}} is a {t.layout_name} {t.loc.text} tile; TCVT works on vec tiles without boxes"
-        if not t.row_major and o.target.is_device:
-            wanted = f"TCVT needs {o.word(BLayout.RowMajor)} on {o.target.name}"
-            return f"{o:{name}} has blayout={o.word(BLayout.ColMajor)}; {wanted}"
-    return None
 
 
-@_rule("TCVT-04", "TCVT(Tile(Vec, {f16|i32}, 16, 64), Tile(Vec, f32, 16, 64), rmode=RoundMode.ODD)", evidence="legal")
-def TCVT_04(o: Site) -> Message:
-    """CAST_ODD is used for f32 to f16 only."""
-    pair = _pair(o)
-    if o.rmode is RoundMode.ODD and pair is not None and not pair.odd:
-        return f"CAST_ODD exists for f32 to f16 only; {o.src.dtype} to {o.dst.dtype} takes its default rounding"
-    return None
+TCVT_04 = _rule(
+    "TCVT-04", "TCVT(Tile(Vec, {f16|i32}, 16, 64), Tile(Vec, f32, 16, 64), rmode=RoundMode.ODD)", evidence="legal"
+)(
+    "CAST_ODD is used for f32 to f16 only.",
+    "pair = _pair(o)",
+    "pair.odd if rmode is RoundMode.ODD and pair is not None",
+    "CAST_ODD exists for f32 to f16 only; {src.dtype} to {dst.dtype} takes its default rounding",
+)
 
 
-@_rule(
+TCVT_05 = _rule(
     "TCVT-05",
     "TCVT(Tile(Vec, {i16|i32}, 16, 64), Tile(Vec, {f32|bf16}, 16, 64), sat_mode=SaturationMode.OFF)",
     evidence="document",
     on="a2a3",
+)(
+    "An explicit saturation mode belongs to a pair that honours it.",
+    "pair = _pair(o)",
+    "pair.honours_sat or tmp is not None and target.is_a(A2A3) if sat_mode is not None and pair is not None",
+    "{src.dtype} to {dst.dtype} on {target.name} ignores the saturation mode {sat_mode.name}",
 )
-def TCVT_05(o: Site) -> Message:
-    """An explicit saturation mode belongs to a pair that honours it."""
-    pair = _pair(o)
-    if o.sat_mode is None or pair is None or pair.honours_sat or (o.has("tmp") and o.target.is_a(A2A3)):
-        return None
-    return f"{o.src.dtype} to {o.dst.dtype} on {o.target.name} ignores the saturation mode {o.sat_mode.name}"
 
 
 @_rule(
@@ -216,37 +216,35 @@ def TCVT_A3_01(o: Site) -> Message:
     return None
 
 
-@_rule("TCVT-A3-02", "TCVT(Tile(Vec, int4, 4, {256|192}), Tile(Vec, f16, 4, {256|192}))", evidence="device")
-def TCVT_A3_02(o: Site) -> Message:
-    """int4 conversions have at most 128 columns or a multiple of 128."""
-    if int4 in (whole(o.src.dtype), whole(o.dst.dtype)) and o.dst.vc > 128 and o.dst.vc % 128 != 0:
-        return f"{o:dst} has {o.dst.vc} valid columns; int4 conversions need at most 128 or a multiple of 128"
-    return None
+TCVT_A3_02 = _rule(
+    "TCVT-A3-02", "TCVT(Tile(Vec, int4, 4, {256|192}), Tile(Vec, f16, 4, {256|192}))", evidence="device"
+)(
+    "int4 conversions have at most 128 columns or a multiple of 128.",
+    "dst.vc <= 128 or dst.vc % 128 == 0 if int4 in (whole(src.dtype), whole(dst.dtype))",
+    "{dst} has {dst.vc} valid columns; int4 conversions need at most 128 or a multiple of 128",
+)
 
 
-@_rule(
+TCVT_A5_01 = _rule(
     "TCVT-A5-01",
     "TCVT(Tile(Vec, e2m1, 16, 64), Tile(Vec, bf16, 16, {64|63, ColMajor}), RoundMode.RINT)",
     evidence="device",
+)(
+    "FP4 tiles have even columns.",
+    "t.cols % 2 == 0 for t in data if src.dtype.packed or dst.dtype.packed",
+    "{t} has {t.cols} columns; FP4 conversions need an even count",
 )
-def TCVT_A5_01(o: Site) -> Message:
-    """FP4 tiles have even columns."""
-    for name, t in o.data_tiles:
-        if (o.src.dtype.packed or o.dst.dtype.packed) and t.cols % 2:
-            return f"{o:{name}} has {t.cols} columns; FP4 conversions need an even count"
-    return None
 
 
-@_rule(
+TCVT_A5_02 = _rule(
     "TCVT-A5-02",
     "TCVT(Tile(Vec, e2m1, 4, 64, valid_col={62|61}), Tile(Vec, bf16, 4, 64, valid_col={62|61}))",
     evidence="legal",
+)(
+    "FP4 destinations have even valid columns.",
+    "dst.vc % 2 == 0 if dst.dtype.packed",
+    "{dst} has {dst.vc} valid columns; the last element of each row is lost",
 )
-def TCVT_A5_02(o: Site) -> Message:
-    """FP4 destinations have even valid columns."""
-    if o.dst.dtype.packed and known(o.dst.vc) and o.dst.vc % 2:
-        return f"{o:dst} has {o.dst.vc} valid columns; the last element of each row is lost"
-    return None
 
 
 @_rule("TCVT-INP-01", "TCVT(Tile(Vec, f32, 16, 64, addr={4096|0}), Tile(Vec, f16, 16, 64, addr=0))", evidence="device")
@@ -265,14 +263,15 @@ def TCVT_INP_01(o: Site) -> Message:
     return None
 
 
-@_rule(
+TCVT_CPU_01 = _rule(
     "TCVT-CPU-01",
     "TCVT(Tile(Vec, f16, 16, 64), Tile(Vec, f32, 16, 64){|, Tile(Vec, f32, 16, 64)})",
     evidence="static_assert",
+)(
+    "TCVT on cpu has no form with tmp.",
+    "tmp is None",
+    "TCVT on cpu has no {tmp} operand",
 )
-def TCVT_CPU_01(o: Site) -> Message:
-    """TCVT on cpu has no form with tmp."""
-    return f"TCVT on cpu has no {o:tmp} operand" if o.has("tmp") else None
 
 
 RULES = (

@@ -319,19 +319,17 @@ EW_A3_08 = rule(
 )(_mat_blocks)
 
 
-@rule(
+EW_A5_09 = rule(
     "EW-A5-09",
     "TEXPANDS(Tile(Mat, {f32|i64}, 16, 64), 1099511627776)",
     source="compute-elementwise 2.3",
     evidence="static_assert device",
+)(
+    "A Mat tile to fill has 1..32767 blocks of 32 bytes and elements of 1, 2 or 4 bytes.",
+    "dst.dtype.size <= 4 if dst.loc is Mat",
+    "a mat fill has no {dst.dtype} form",
+    _mat_blocks,
 )
-def EW_A5_09(o: Site) -> Message:
-    """A Mat tile to fill has 1..32767 blocks of 32 bytes and elements of 1, 2 or 4 bytes."""
-    return (
-        f"a mat fill has no {o.dst.dtype} form"
-        if o.dst.loc is TileType.Mat and o.dst.dtype.size > 4
-        else _mat_blocks(o)
-    )
 
 
 TEXPANDS = vector(

@@ -163,21 +163,18 @@ def REXP_COM_12(o: Site) -> Message:
     return None
 
 
-@rule(
+REXP_A3_10 = rule(
     "REXP-A3-10",
     "TROWEXPANDSUB(Tile(Vec, f32, 16, 64, addr=0), Tile(Vec, f32, 16, 64, addr={4096|190016}), "
     "Tile(Vec, f32, 16, 1, ColMajor, addr=8192))",
     evidence="legal",
+)(
+    "The form without tmp overwrites UB bytes 188416..196607 on a2a3.",
+    "v = row_vector(o)",
+    "if tmp is None and v is not None and not v.row_major",
+    "t.addr >= SCRATCH[1] or t.addr + t.spec.nbytes <= SCRATCH[0] for t in data",
+    "{t} reaches into bytes {SCRATCH[0]}..{SCRATCH[1] - 1}, which {instr.name} overwrites",
 )
-def REXP_A3_10(o: Site) -> Message:
-    """The form without tmp overwrites UB bytes 188416..196607 on a2a3."""
-    v = row_vector(o)
-    if o.has("tmp") or v is None or v.row_major:
-        return None
-    for name, t in o.data_tiles:
-        if known(t.addr) and t.addr < SCRATCH[1] and t.addr + t.spec.nbytes > SCRATCH[0]:
-            return f"{o:{name}} reaches into bytes {SCRATCH[0]}..{SCRATCH[1] - 1}, which {o.instr.name} overwrites"
-    return None
 
 
 REXP_A3_11 = rule(

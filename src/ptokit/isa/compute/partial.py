@@ -7,10 +7,11 @@ from dataclasses import replace
 from operator import add, mul
 
 from ptokit.diagnostics import family
+from ptokit.diagnostics.rules import need
 from ptokit.types.enums import PadValue
 from ptokit.types.tensor import pad_bits
 
-from ..checks.compiling import Message, is_nd, layout
+from ..checks.compiling import Message, layout  # noqa: F401
 from ..checks.tiles import in_types
 from ..meaning.expressions import (
     OWN,
@@ -42,19 +43,18 @@ SOURCE = "compute-reduce-matrix 6"
 rule = family(SOURCE)
 
 
-@rule(
+PART_COM_01 = rule(
     "PART-COM-01",
     "TPARTADD(Tile(Vec, f32, 16, 64), Tile(Vec, f32, 16, 64), Tile(Vec, {f32|f16}, 16, 64))",
     evidence="static_assert",
+)(
+    "Vec ND tiles of one element type that the target has.",
+    "nd(t) for t in data",
+    "{layout(o, name)}; {instr.name} works on ND tiles",
+    need("t.dtype is dst.dtype for t in data if not name.endswith('i')"),
+    in_types,
+    not_vec,
 )
-def PART_COM_01(o: Site) -> Message:
-    """Vec ND tiles of one element type that the target has."""
-    for name, t in o.data_tiles:
-        if not is_nd(t):
-            return f"{layout(o, name)}; {o.instr.name} works on ND tiles"
-        if not name.endswith("i") and t.dtype is not o.dst.dtype:
-            return f"{o:{name}} has element type {t.dtype}, {o:dst} has {o.dst.dtype}"
-    return in_types(o) or not_vec(o)
 
 
 @rule(
@@ -116,21 +116,20 @@ EXTREME_RULES = (PART_COM_01, PART_COM_02_EXTREMES, *_COLUMNS)
 ARG_RULES = (PART_COM_04,)
 
 
-@rule(
+PAIR_A5_01 = rule(
     "PAIR-A5-01",
     "TPairReduceSum(Tile(Vec, f32, 16, 64{, valid_col=60|}), Tile(Vec, f32, 16, 64{, valid_col=60|}))",
     source="compute-reduce-matrix 7",
     evidence="legal",
-)
-def PAIR_A5_01(o: Site) -> Message:
-    """Several full rows are placed densely on a5.
+)(
+    """
+    Several full rows are placed densely on a5.
 
     Decision: The executor keeps the row pitch of dst.
-    """
-    full = all(t.vc == t.cols for _, t in o.data_tiles)
-    if full and o.dst.vr > 1:
-        return "with full rows a5 writes the pairs densely: row i starts at i*Cols/2"
-    return None
+    """,
+    "dst.vr <= 1 if all(t.vc == t.cols for _, t in o.data_tiles)",
+    "with full rows a5 writes the pairs densely: row i starts at i*Cols/2",
+)
 
 
 PAIR_RULES = (

@@ -23,7 +23,6 @@ from ptokit.diagnostics.rules import merged
 from ptokit.types.dtypes import DTYPES, HALVES, DType, i64, u64
 from ptokit.types.enums import Pipe
 
-from ..checks.compiling import Message
 from ..checks.tile_types import SLOPES
 from ..machine import ATOMIC_CONTROL, OPERATION_SHIFT, OPERATIONS, TYPE_SHIFT, TYPES
 from ..meaning.expressions import Const, Element, Expr, Held, Reinterpret, Scalar
@@ -203,13 +202,15 @@ rule = family("compute-reduce-matrix 11")
 _MODES = ("CAST_ROUND", "CAST_RINT")
 
 
-@rule("MODE-01", "SETTF32MODE(mode='{CAST_RINT|CAST_FLOOR}')", evidence="static_assert")
-def MODE_01(o: Site) -> Message:
-    """Operands are rounded with ties away from zero (CAST_ROUND) or to even (CAST_RINT).
+MODE_01 = rule("MODE-01", "SETTF32MODE(mode='{CAST_RINT|CAST_FLOOR}')", evidence="static_assert")(
+    """
+    Operands are rounded with ties away from zero (CAST_ROUND) or to even (CAST_RINT).
 
     Decision: Both names set the one state of the unit; the target says how many bits it keeps.
-    """
-    return f"the mode is {o.mode}; it is {' or '.join(_MODES)}" if o.mode not in _MODES else None
+    """,
+    "mode in _MODES",
+    "the mode is {mode}; it is {' or '.join(_MODES)}",
+)
 
 
 def _mode(name: str, summary: str) -> Instr:

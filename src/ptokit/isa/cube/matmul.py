@@ -118,48 +118,51 @@ def SHAPES(o: Site) -> Message:
     return Doubt(message) if o.target.is_device and not small else message
 
 
-@rule(
+RANGE = rule(
     "MAT-COM-04",
     "TMATMUL(TileAcc(f32, 16, 16), TileLeft(f16, 16, {16|4112}), TileRight(f16, {16|4112}, 16))",
     evidence="device assertion",
+)(
+    "M, K and N lie in 1..4095.",
+    "1 <= lhs.vr <= LIMIT",
+    "M = {lhs.vr} is outside 1..{LIMIT}",
+    "1 <= lhs.vc <= LIMIT",
+    "K = {lhs.vc} is outside 1..{LIMIT}",
+    "1 <= rhs.vc <= LIMIT",
+    "N = {rhs.vc} is outside 1..{LIMIT}",
 )
-def RANGE(o: Site) -> str | bool:
-    """M, K and N lie in 1..4095."""
-    for name, size in (("M", o.lhs.vr), ("K", o.lhs.vc), ("N", o.rhs.vc)):
-        if size < 1 or size > LIMIT:
-            return f"{name} = {size} is outside 1..{LIMIT}"
-    return False
 
 
-@rule(
+INNER = rule(
     "MAT-COM-05",
     "TMATMUL(TileAcc(f32, 32, 64), TileLeft(f16, 32, 48), TileRight(f16, 48, 64{|, valid_row=40}))",
     evidence="device",
     covered_by=("MAT-COM-01",),
-)
-def INNER(o: Site) -> str | bool:
-    """The right tile has at least K valid rows.
+)(
+    """
+    The right tile has at least K valid rows.
 
     The unit takes K from the left tile and would read rows that hold nothing.
-    """
-    return o.rhs.vr < o.lhs.vc and f"the right tile has {o.rhs.vr} valid rows, the left one {o.lhs.vc} valid columns"
+    """,
+    "rhs.vr >= lhs.vc",
+    "the right tile has {rhs.vr} valid rows, the left one {lhs.vc} valid columns",
+)
 
 
-@rule(
+VALID = rule(
     "MAT-COM-05-L",
     "TMATMUL(TileAcc(f32, 32, 64{|, valid_row=16}), TileLeft(f16, 32, 48), TileRight(f16, 48, 64))",
     source="compute-reduce-matrix 9 (MAT-COM-05, lint)",
     evidence="legal",
-)
-def VALID(o: Site) -> str | bool:
-    """The accumulator's valid region is M x N and the right tile has exactly K valid rows.
+)(
+    """
+    The accumulator's valid region is M x N and the right tile has exactly K valid rows.
 
     The unit looks at the operands only; a different valid region of the accumulator is usually a mistake.
-    """
-    a, b, c = o.lhs, o.rhs, o.dst
-    if b.vr > a.vc or c.vr != a.vr or c.vc != b.vc:
-        return f"valid regions: left {a.vr}x{a.vc}, right {b.vr}x{b.vc}, accumulator {c.vr}x{c.vc}"
-    return False
+    """,
+    "rhs.vr <= lhs.vc and dst.vr == lhs.vr and dst.vc == rhs.vc",
+    "valid regions: left {lhs.vr}x{lhs.vc}, right {rhs.vr}x{rhs.vc}, accumulator {dst.vr}x{dst.vc}",
+)
 
 
 @rule(

@@ -64,7 +64,7 @@ def _row_product(o: Site) -> Message:
     return _product(o) if o.target.is_a(A5) else _places(o)
 
 
-@_rule(
+MM_2 = _rule(
     "MM-2",
     """
         !a = !pto.tile_buf<left, 32x64xf16, blayout=col_major, slayout=row_major>
@@ -74,13 +74,11 @@ def _row_product(o: Site) -> Message:
     """,
     targets=("a5",),
     covered_by=("MAT-COM-06",),
+)(
+    "lhs and dst are Nz (col_major, row_major), rhs Zn (row_major, col_major).",
+    "t.layout_name == _LAYOUTS[name] for t in (lhs, rhs, dst)",
+    "{t} has layout {t.layout_name}, not {_LAYOUTS[name]}",
 )
-def MM_2(o: Site) -> Message:
-    """lhs and dst are Nz (col_major, row_major), rhs Zn (row_major, col_major)."""
-    for name, wanted in _LAYOUTS.items():
-        if o.operands[name].layout_name != wanted:  # type: ignore[union-attr]
-            return f"{o:{name}} has layout {o.operands[name].layout_name}, not {wanted}"  # type: ignore[union-attr]
-    return None
 
 
 @_rule(
@@ -200,7 +198,7 @@ def MX_SCALE(o: Site) -> Message:
     return _scale_sizes(o, "lhs_scale", "lhs", True) or _scale_sizes(o, "rhs_scale", "rhs", False)
 
 
-@_rule(
+MX_K = _rule(
     "MX-K",
     """
         !a = !pto.tile_buf<left, 32x{64|32}xf8E5M2, blayout=col_major, slayout=row_major>
@@ -212,13 +210,13 @@ def MX_SCALE(o: Site) -> Message:
     """,
     targets=("a5",),
     source="PTOAS 2026-08 PTO.cpp verifyA5MxMatTileOperands",
+)(
+    "The inner dimension of the tiles of a scaled product of matrices is a multiple of 64.",
+    "lhs.cols % 64 == 0",
+    "{lhs} has {lhs.cols} elements along the inner dimension",
+    "rhs.rows % 64 == 0",
+    "{rhs} has {rhs.rows} elements along the inner dimension",
 )
-def MX_K(o: Site) -> Message:
-    """The inner dimension of the tiles of a scaled product of matrices is a multiple of 64."""
-    for name, size in (("lhs", o.lhs.cols), ("rhs", o.rhs.rows)):
-        if size % 64:
-            return f"{o:{name}} has {size} elements along the inner dimension"
-    return None
 
 
 MX_ACC = _rule(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ptokit.diagnostics import ALL_TARGETS, Doubt, family
+from ptokit.diagnostics.rules import need
 from ptokit.targets import A2A3
 from ptokit.types.dtypes import dtype, i32
 
@@ -20,7 +21,6 @@ from ..checks.tiles import (
     not_plain,
     not_vec,
     overlapping,
-    rows_differ,
     valid_differs,
 )
 from ..machine import Machine, TileOperand
@@ -61,17 +61,17 @@ def CONC_COM_01(o: Site) -> Message:
     return not_vec(o, *data) or differ(o, *data) or not_of(o, I6 | F | BF16, *data)
 
 
-@_rule(
+CONC_COM_02 = _rule(
     "CONC-COM-02",
     "t = Tile(Vec, f32, 16, 64); TCONCAT(Tile(Vec, f32, {16|24}, 128), t, t)",
     evidence="device assertion",
     on="a2a3",
+)(
+    "dst and sources have the same valid rows.",
+    need(
+        "t.vr == dst.vr for t in (src0, src1)", doubt="target.is_device and all(dst.vr <= t.rows for t in (src0, src1))"
+    ),
 )
-def CONC_COM_02(o: Site) -> Message:
-    """dst and sources have the same valid rows."""
-    message = rows_differ(o, "dst", "src0", "src1")
-    reach = all(o.dst.vr <= t.rows for t in (o.src0, o.src1))
-    return Doubt(message) if message and reach and o.target.is_device else message
 
 
 def _together(o: Site) -> Message:
@@ -217,25 +217,22 @@ _pack = family("compute-layout-irregular 1.9")
 _TILES = ("dst0", "dst1", "src0", "src1")
 
 
-@_rule(
+INTLV_03 = _rule(
     "INTLV-03",
     "TDEINTERLEAVE(Tile(Vec, f32, 16, {32|64}), Tile(Vec, f32, 16, 32), src0=Tile(Vec, f32, 16, 64))",
     evidence="device assertion",
-)
-def INTLV_03(o: Site) -> Message:
-    """Of one source, each destination is valid in half of its columns.
+)(
+    """
+    Of one source, each destination is valid in half of its columns.
 
     Decision: The manual also asks for equal valid regions, which contradicts this.
-    """
-    if o.has("src1"):
-        return None
-    if known(o.src0.vc) and o.src0.vc % 2:
-        return f"{o:src0} has {o.src0.vc} valid columns; they must be even"
-    for name in ("dst0", "dst1"):
-        d = o.operands[name]
-        if d.vr != o.src0.vr or 2 * d.vc != o.src0.vc:  # type: ignore[union-attr]
-            return f"{o:{name}} is valid in {d.vr}x{d.vc}, {o:src0} in {o.src0.vr}x{o.src0.vc}; it takes half of it"  # type: ignore[union-attr]
-    return None
+    """,
+    "if src1 is None",
+    "src0.vc % 2 == 0",
+    "{src0} has {src0.vc} valid columns; they must be even",
+    "t.vr == src0.vr and 2 * t.vc == src0.vc for t in (dst0, dst1)",
+    "{t} is valid in {t.vr}x{t.vc}, {src0} in {src0.vr}x{src0.vc}; it takes half of it",
+)
 
 
 def _odd(o: Site) -> Message:

@@ -61,17 +61,13 @@ def TRANS_COM_04(o: Site) -> Message:
     return None
 
 
-@_rule("TRANS-A5-01", "TTRANS(Tile(Vec, f32, 64, {16|4}), Tile(Vec, f32, {16|4}, 64))", evidence="static_assert")
-def TRANS_A5_01(o: Site) -> Message:
-    """Rows of source and destination are multiples of 32 bytes on a5."""
-    if conv(o) is not None:
-        return None
-    for name in ("src", "dst"):
-        t = o.operands[name]
-        bits = t.cols * t.dtype.bits  # type: ignore[union-attr]
-        if bits % 256:
-            return f"{o:{name}} has rows of {bits // 8} bytes; a5 needs a multiple of 32"
-    return None
+TRANS_A5_01 = _rule(
+    "TRANS-A5-01", "TTRANS(Tile(Vec, f32, 64, {16|4}), Tile(Vec, f32, {16|4}, 64))", evidence="static_assert"
+)(
+    "Rows of source and destination are multiples of 32 bytes on a5.",
+    "t.cols * t.dtype.bits % 256 == 0 for t in (src, dst) if conv(o) is None",
+    "{t} has rows of {t.cols * t.dtype.bits // 8} bytes; a5 needs a multiple of 32",
+)
 
 
 @_rule(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ptokit.diagnostics import family
-from ptokit.diagnostics.rules import shared
+from ptokit.diagnostics.rules import need, shared
 from ptokit.targets import A2A3, A5
-from ptokit.types.enums import AccToVecMode, CompactMode
+from ptokit.types.enums import AccToVecMode
 
 from ..site import Site, TileInfo
 from .checks import (
@@ -28,7 +28,7 @@ from .checks import (
     form,
     is_conv,
     listed,
-    nz_pitch,
+    nz_pitch,  # noqa: F401
     operand_window,
     outside,
     pair,
@@ -108,26 +108,23 @@ def _row_bytes(t: TileInfo) -> Message:
     return f"{t.vc} columns of {t.dtype} are an odd number of bytes" if t.vc * t.dtype.size % 2 != 0 else None
 
 
-@_rule(
+EXTR_A23_07 = _rule(
     "07",
     "TEXTRACT2(Tile(Vec, f16, 16, 32, ColMajor, slayout=SLayout.RowMajor, "
     "compact=CompactMode.{Null|RowPlusOne}), Tile(Vec, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor), "
     "Tile(Vec, f16, 32, 64), 0, 0, 16, 48)",
     evidence="static_assert",
+)(
+    "Two windows: i8, f16, bf16, f32 or i32; whole column blocks, rows of src of 32 bytes, no row_plus_one.",
+    "src.dtype in PAIR_TYPES",
+    "element type {src.dtype} has no form with two windows; {listed(PAIR_TYPES)} have",
+    "src.cols * src.dtype.size % 32 == 0",
+    "rows of {src} of {src.cols * src.dtype.size} bytes are no whole 32-byte blocks",
+    "t.cols % t.c0 == 0 for t in (dst0, dst1)",
+    "{t} has {t.cols} columns, not a multiple of {t.c0}",
+    "t.compact is not CompactMode.RowPlusOne for t in (dst0, dst1)",
+    "{t} has compact=row_plus_one",
 )
-def EXTR_A23_07(o: Site) -> Message:
-    """Two windows: i8, f16, bf16, f32 or i32; whole column blocks, rows of src of 32 bytes, no row_plus_one."""
-    if o.src.dtype not in PAIR_TYPES:
-        return f"element type {o.src.dtype} has no form with two windows; {listed(PAIR_TYPES)} have"
-    if o.src.cols * o.src.dtype.size % 32:
-        return f"rows of {o:src} of {o.src.cols * o.src.dtype.size} bytes are no whole 32-byte blocks"
-    for name in ("dst0", "dst1"):
-        d: Any = o.operands[name]
-        if d.cols % d.c0:
-            return f"{o:{name}} has {d.cols} columns, not a multiple of {d.c0}"
-        if d.compact is CompactMode.RowPlusOne:
-            return f"{o:{name}} has compact=row_plus_one"
-    return None
 
 
 A23_RULES = (
@@ -246,23 +243,19 @@ def dual_split(o: Site) -> Message:
     return f"{o.src.vc} columns are split in two; they must be a multiple of {step}" if o.src.vc % step != 0 else None
 
 
-@_rule(
+EXTR_PAIR_03 = _rule(
     "PAIR-03",
     "TEXTRACT2(Tile(Vec, f16, 16, 32, ColMajor, slayout=SLayout.RowMajor{|, "
     "compact=CompactMode.RowPlusOne}), Tile(Vec, f16, 16, 16, ColMajor, slayout=SLayout.RowMajor), "
     "Tile(Vec, f16, 32, 64), 0, 0, 16, 48)",
     evidence="static_assert",
+)(
+    "Two windows on a5: types that go between vec tiles, and room for column blocks of whole boxes.",
+    "src.dtype in A5_VEC_TYPES",
+    "element type {src.dtype} has no form with two windows; {listed(A5_VEC_TYPES)} have",
+    "-(-t.vc // t.c0) * nz_pitch(t.spec, t.vr) * t.c0 <= t.spec.numel for t in (dst0, dst1)",
+    "{t}: column blocks of {nz_pitch(t.spec, t.vr)} rows do not fit into {t.rows}x{t.cols}",
 )
-def EXTR_PAIR_03(o: Site) -> Message:
-    """Two windows on a5: types that go between vec tiles, and room for column blocks of whole boxes."""
-    if o.src.dtype not in A5_VEC_TYPES:
-        return f"element type {o.src.dtype} has no form with two windows; {listed(A5_VEC_TYPES)} have"
-    for name in ("dst0", "dst1"):
-        d: Any = o.operands[name]
-        pitch = nz_pitch(d.spec, d.vr)
-        if -(-d.vc // d.c0) * pitch * d.c0 > d.spec.numel:
-            return f"{o:{name}}: column blocks of {pitch} rows do not fit into {d.rows}x{d.cols}"
-    return None
 
 
 A5_RULES = (
@@ -443,24 +436,20 @@ def EXTR_PAIR_01(o: Site) -> Message:
     return None
 
 
-@_rule(
+EXTR_PAIR_02 = _rule(
     "EXTR-PAIR-02",
     "TEXTRACT2(Tile(Vec, f16, 16, 32, ColMajor, slayout=SLayout.RowMajor), "
     "Tile(Vec, {f16|bf16}, 16, 16, ColMajor, slayout=SLayout.RowMajor), Tile(Vec, f16, 32, 64), 0, 0, 16, 48)",
     evidence="static_assert",
     on="a2a3",
+)(
+    "Two windows: vec ND to vec Nz of one type.",
+    "src.layout_name == 'ND' and src.loc is Vec",
+    "{src} is a {src.loc.text} tile in {src.layout_name}, not vec ND",
+    "t.loc is Vec and t.layout_name == 'Nz' for t in (dst0, dst1)",
+    "{t} is a {t.loc.text} tile in {t.layout_name}, not vec Nz",
+    need("t.dtype is src.dtype for t in (dst0, dst1)"),
 )
-def EXTR_PAIR_02(o: Site) -> Message:
-    """Two windows: vec ND to vec Nz of one type."""
-    if o.src.layout_name != "ND" or o.src.loc is not Vec:
-        return f"{o:src} is a {o.src.loc.text} tile in {o.src.layout_name}, not vec ND"
-    for name in ("dst0", "dst1"):
-        d: Any = o.operands[name]
-        if d.loc is not Vec or d.layout_name != "Nz":
-            return f"{o:{name}} is a {d.loc.text} tile in {d.layout_name}, not vec Nz"
-        if d.dtype is not o.src.dtype:
-            return f"{o:{name}} has element type {d.dtype}, {o:src} has {o.src.dtype}"
-    return None
 
 
 EXTRACT_RULES = (*COMMON_RULES, *CPU_RULES, *A23_RULES, *A5_RULES, *EXTRACT_TEXT_RULES)

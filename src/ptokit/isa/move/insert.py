@@ -33,13 +33,13 @@ from ..table import (
     src,
 )
 from .checks import (
-    PAIRS,
+    PAIRS,  # noqa: F401
     Acc,
     Mat,
     Message,
     Right,
     Vec,
-    arrow,
+    arrow,  # noqa: F401
     bad_index,
     dual,  # noqa: F401
     is_line,
@@ -225,7 +225,7 @@ def INS_COM_01(o: Site) -> Message:
     return bad_index(o, "row") or bad_index(o, "col") or outside(position(o), size, extent)
 
 
-@_rule(
+INS_COM_03 = _rule(
     "COM-03",
     """
         TINSERT({Tile(Mat, f16, 32, 32, ColMajor, slayout=SLayout.RowMajor), TileAcc(f32, 16, 16)|TileLeft(f16, 32,
@@ -233,26 +233,26 @@ def INS_COM_01(o: Site) -> Message:
     """,
     targets=("a2a3", "a5"),
     evidence="static_assert",
-)
-def INS_COM_03(o: Site) -> Message:
-    """The pair of buffers is one that the target inserts between; cpu inserts between all.
-
-    Decision: ND rows go into an Nz tile of the matrix buffer as they lie in memory: the library copies them and looks
-    at no layout of dst, and the assembler takes no other dst.
+)(
     """
-    if o.target.is_a(A2A3):
-        if pair(o) not in ((Acc, Mat), (Vec, Vec)):
-            return f"a2a3 does not insert {arrow(o)}; it inserts acc to mat and vec to vec"
-        if optional(o, "mode") is not None:
-            return f"a2a3 has no AccToVecMode, {o.mode.name} is given"
-        if pair(o) == (Vec, Vec) and (o.src.layout_name != o.dst.layout_name or o.src.layout_name not in ("ND", "Nz")):
-            return f"{o.src.layout_name} into {o.dst.layout_name}; both are ND or both Nz"
-    elif o.target.is_a(A5):
-        if pair(o) not in o.target.entry(PAIRS) or o.src.loc is Mat:
-            return f"a5 does not insert {arrow(o)}; it inserts acc to mat or vec and vec to vec or mat"
-        if pair(o) == (Vec, Mat) and (o.src.layout_name, o.dst.layout_name) not in _TO_MAT:
-            return f"{o.src.layout_name} into {o.dst.layout_name}; vec to mat keeps ND, Nz and Zn, or puts ND into Nz"
-    return None
+    The pair of buffers is one that the target inserts between; cpu inserts between all.
+
+    Decision: ND rows go into an Nz tile of the matrix buffer as they lie in memory: the library copies them and
+    looks at no layout of dst, and the assembler takes no other dst.
+    """,
+    "if target.is_a(A2A3)",
+    "pair(o) in ((Acc, Mat), (Vec, Vec))",
+    "a2a3 does not insert {arrow(o)}; it inserts acc to mat and vec to vec",
+    "mode is None",
+    "a2a3 has no AccToVecMode, {mode.name} is given",
+    "src.layout_name == dst.layout_name and src.layout_name in ('ND', 'Nz') if pair(o) == (Vec, Vec)",
+    "{src.layout_name} into {dst.layout_name}; both are ND or both Nz",
+    "if target.is_a(A5)",
+    "pair(o) in target.entry(PAIRS) and src.loc is not Mat",
+    "a5 does not insert {arrow(o)}; it inserts acc to mat or vec and vec to vec or mat",
+    "(src.layout_name, dst.layout_name) in _TO_MAT if pair(o) == (Vec, Mat)",
+    "{src.layout_name} into {dst.layout_name}; vec to mat keeps ND, Nz and Zn, or puts ND into Nz",
+)
 
 
 @_rule(

@@ -59,17 +59,16 @@ _ACC_QUANT = {"f32": types("i8"), "i32": types("i8 u8 f16 i16")}
 A23_ACC_TYPES = {"cast": _ACC_PLAIN, "scalar": _ACC_QUANT, "vector": _ACC_QUANT}
 
 
-@rule("TMOV-A23-03", "TMOV(Tile(Vec, {f16|f32}, 16, 16), Tile(Vec, f16, 16, 16))", evidence="static_assert assertion")
-def TMOV_A23_03(o: Site) -> Message:
-    """vec to vec: equal element sizes and a valid region that is not empty."""
-    if pair(o) != (Vec, Vec):
-        return None
-    if o.src.dtype.bits != o.dst.dtype.bits:
-        return f"elements of {o:src} have {o.src.dtype.bits} bits, those of {o:dst} {o.dst.dtype.bits}"
-    for t in (o.src, o.dst):
-        if t.vr < 1 or t.vc < 1:
-            return f"the valid region is {t.vr}x{t.vc}; nothing would be moved"
-    return None
+TMOV_A23_03 = rule(
+    "TMOV-A23-03", "TMOV(Tile(Vec, {f16|f32}, 16, 16), Tile(Vec, f16, 16, 16))", evidence="static_assert assertion"
+)(
+    "vec to vec: equal element sizes and a valid region that is not empty.",
+    "if pair(o) == (Vec, Vec)",
+    "src.dtype.bits == dst.dtype.bits",
+    "elements of {src} have {src.dtype.bits} bits, those of {dst} {dst.dtype.bits}",
+    "t.vr >= 1 and t.vc >= 1 for t in (src, dst)",
+    "the valid region is {t.vr}x{t.vc}; nothing would be moved",
+)
 
 
 def one_row_of(o: Site, target: object, measured: TileInfo, unit: int, limit: int | None = None) -> Message:
@@ -242,44 +241,39 @@ unquantised = shared(
 )
 
 
-@rule(
+TMOV_COM_14 = rule(
     "TMOV-COM-14",
     "t = Tile(Vec, f32, 16, 16, ColMajor{|, valid_row=8}); TMOV(t, t)",
     targets=("a2a3", "a5"),
     source="move-gather-scatter 1.2, 4.2, 4.3",
     evidence="legal",
     on="a2a3",
-)
-def TMOV_COM_14(o: Site) -> Message:
-    """On the devices a vec tile that is not ND is moved as a whole.
+)(
+    """
+    On the devices a vec tile that is not ND is moved as a whole.
 
     Decision: ptokit copies by row and column.
-    """
-    if pair(o) != (Vec, Vec) or o.src.layout_name != o.dst.layout_name or o.src.layout_name == "ND":
-        return None
-    for t in (o.src, o.dst):
-        if t.vr < t.rows or t.vc < t.cols:
-            return f"{t.layout_name} tile of {t.rows}x{t.cols} is valid in {t.vr}x{t.vc}; the kernel walks it as ND"
-    return None
+    """,
+    "if pair(o) == (Vec, Vec) and src.layout_name == dst.layout_name and src.layout_name != 'ND'",
+    "t.vr >= t.rows and t.vc >= t.cols for t in (src, dst)",
+    "{t.layout_name} tile of {t.rows}x{t.cols} is valid in {t.vr}x{t.vc}; the kernel walks it as ND",
+)
 
 
-@rule(
+TMOV_COM_15 = rule(
     "TMOV-COM-15",
     "TMOV(TileRight(i8, {64|32}, {32|48}), Tile(Mat, i8, {64|32}, {32|48}, ColMajor, slayout=SLayout.RowMajor))",
     targets=("a2a3", "a5"),
     source="move-gather-scatter 4.7, 4.8",
     evidence="legal",
     on="a2a3",
+)(
+    "A Mat tile whose boxes are turned on the way to an operand buffer consists of whole squares.",
+    "step = max(16, dst.c0)",
+    "if pair(o) in OPERAND_PAIRS and src.boxed and src.slayout is not dst.slayout",
+    "t.rows % step == 0 and t.cols % step == 0 for t in (src, dst)",
+    "{t.rows}x{t.cols} of {t.dtype} is turned in squares of {step}x{step}",
 )
-def TMOV_COM_15(o: Site) -> Message:
-    """A Mat tile whose boxes are turned on the way to an operand buffer consists of whole squares."""
-    if pair(o) not in OPERAND_PAIRS or not o.src.boxed or o.src.slayout is o.dst.slayout:
-        return None
-    step = max(16, o.dst.c0)
-    for t in (o.src, o.dst):
-        if t.rows % step or t.cols % step:
-            return f"{t.rows}x{t.cols} of {t.dtype} is turned in squares of {step}x{step}"
-    return None
 
 
 LIBRARY = "TMovToLeft and TMovToRight of the library"

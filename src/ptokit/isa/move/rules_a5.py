@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ptokit.diagnostics import family
 from ptokit.types.enums import BLayout
 
 from ..site import Site, TileInfo, known
 from .checks import (
-    MX_SCALES,
+    MX_SCALES,  # noqa: F401
     OPERAND_PAIRS,
     PAIRS,
-    SIXTY_FOUR_BITS,
+    SIXTY_FOUR_BITS,  # noqa: F401
     Acc,
     Bias,
     Mat,
     Message,
-    ScaleLeft,
-    Scaling,
     Vec,
     acc_layouts,
     acc_types,
     arrow,
     dual,  # noqa: F401
     form,  # noqa: F401
-    home,
+    home,  # noqa: F401
     is_conv,  # noqa: F401
     listed,
     nz_pitch,
@@ -86,22 +86,20 @@ def _common(o: Site) -> bool:
     return pair(o) in OPERAND_PAIRS or pair(o) == (Vec, Mat)
 
 
-@_rule(
+TMOV_A5_05 = _rule(
     "05",
     "TMOV({TileLeft(f16, 32, 32), Tile(Mat, f16, 32, 32, ColMajor, "
     "slayout=SLayout.RowMajor|TileLeftScale(e8m0, 48, 16), "
     "Tile(Mat, e8m0, 48, 16, ColMajor, slayout=SLayout.ColMajor, fractal=32}))",
     evidence="static_assert",
+)(
+    "Scales keep type and layout: left Zz, right Nn.",
+    "wanted = 'Zz' if home(dst) is ScaleLeft else 'Nn'",
+    "if src.loc is Mat and home(dst) in MX_SCALES",
+    "t.layout_name == wanted for t in (src, dst)",
+    "{t} has layout {t.layout_name}; {arrow(o)} takes {wanted}",
+    types_differ,
 )
-def TMOV_A5_05(o: Site) -> Message:
-    """Scales keep type and layout: left Zz, right Nn."""
-    if o.src.loc is not Mat or home(o.dst) not in MX_SCALES:
-        return None
-    wanted = "Zz" if home(o.dst) is ScaleLeft else "Nn"
-    for name, t in (("src", o.src), ("dst", o.dst)):
-        if t.layout_name != wanted:
-            return f"{o:{name}} has layout {t.layout_name}; {arrow(o)} takes {wanted}"
-    return types_differ(o)
 
 
 def _one_row(o: Site, unit: int) -> Message:
@@ -117,14 +115,15 @@ def _scales_of_templates(o: Site) -> bool:
     return o.target.templates and o.src.dtype is o.dst.dtype and o.dst.dtype.name == "f32"
 
 
-@_rule("S1", "TMOV(Tile(Scaling, u64, 1, {64|116}), Tile(Mat, u64, 1, {64|116}))", evidence="static_assert")
-def TMOV_A5_S1(o: Site) -> Message:
-    """mat to scaling: 64-bit elements of one type, one row, a multiple of 128 bytes up to 4096."""
-    if (o.src.loc, home(o.dst)) != (Mat, Scaling) or _scales_of_templates(o):
-        return None
-    if o.src.dtype is not o.dst.dtype or o.dst.dtype not in SIXTY_FOUR_BITS:
-        return f"{o.src.dtype} to {o.dst.dtype}; a scaling move takes u64 or i64 on both sides"
-    return _one_row(o, 128)
+TMOV_A5_S1 = _rule(
+    "S1", "TMOV(Tile(Scaling, u64, 1, {64|116}), Tile(Mat, u64, 1, {64|116}))", evidence="static_assert"
+)(
+    "mat to scaling: 64-bit elements of one type, one row, a multiple of 128 bytes up to 4096.",
+    "if src.loc is Mat and home(dst) is Scaling and not _scales_of_templates(o)",
+    "src.dtype is dst.dtype and dst.dtype in SIXTY_FOUR_BITS",
+    "{src.dtype} to {dst.dtype}; a scaling move takes u64 or i64 on both sides",
+    partial(_one_row, unit=128),
+)
 
 
 def _from_acc(o: Site) -> bool:
@@ -231,23 +230,20 @@ def TMOV_A5_N1(o: Site) -> Message:
     return None
 
 
-@_rule(
+TMOV_A5_N2 = _rule(
     "N2",
     "TMOV(Tile(Vec, f16, {16|32}, {16|32}, ColMajor{|, valid_row=16}, slayout=SLayout.RowMajor), "
     "Tile(Vec, f16, 16, {16|32}))",
     source="move-gather-scatter 4.4",
     evidence="legal",
+)(
+    "ND to Nz and X to Zz put boxes as far apart as the tile type says.",
+    "nz_pitch(dst.spec, dst.vr) == dst.rows if _rearranged(o) == 'Nz'",
+    "column blocks are written {nz_pitch(dst.spec, dst.vr)} rows apart, those of {dst} are {dst.rows} rows",
+    "columns = src.vr if grp_axis == 0 else dst.vc",
+    "columns == dst.cols if scratch(o) is not None and dst.layout_name == 'Zz'",
+    "boxes are packed for {columns} columns, {dst} has {dst.cols}",
 )
-def TMOV_A5_N2(o: Site) -> Message:
-    """ND to Nz and X to Zz put boxes as far apart as the tile type says."""
-    if _rearranged(o) == "Nz" and nz_pitch(o.dst.spec, o.dst.vr) != o.dst.rows:
-        pitch = nz_pitch(o.dst.spec, o.dst.vr)
-        return f"column blocks are written {pitch} rows apart, those of {o:dst} are {o.dst.rows} rows"
-    if scratch(o) is not None and o.dst.layout_name == "Zz":
-        cols = o.src.vr if o.grp_axis == 0 else o.dst.vc
-        if cols != o.dst.cols:
-            return f"boxes are packed for {cols} columns, {o:dst} has {o.dst.cols}"
-    return None
 
 
 A5_RULES = (

@@ -42,27 +42,27 @@ _PAIRS = {(Mat, Left), (Mat, Right), (Mat, Bias), *_INTO_SCALING, (Vec, Vec), (A
 _rule = partial(assembler_rule, source="assembly 13.6")
 
 
-@_rule(
+MO_2 = _rule(
     "MO-2",
     "pto.tmov ins(%a, %f{|, %q} : !pto.tile_buf<acc, 16x16xf32, blayout=col_major, "
     "slayout=row_major, fractal=1024>, !pto.tile_buf<scaling, 1x16xui64>{|, i64}) outs(%d : "
     "!pto.tile_buf<mat, 16x16xf16, blayout=col_major, slayout=row_major>)",
+)(
+    "tmov has fp or a scalar, not both.",
+    "fp is None or quant is None",
+    "{fp} and a scalar are both given",
 )
-def MO_2(o: Site) -> Message:
-    """tmov has fp or a scalar, not both."""
-    return f"{o:fp} and a scalar are both given" if o.fp is not None and o.quant is not None else None
 
 
-@_rule(
+MO_5 = _rule(
     "MO-5",
     "pto.tmov ins(%a : !pto.tile_buf<{acc|vec}, 8x8xf32>) "
     "outs(%b : !pto.tile_buf<vec, 8x8xf32>) {accToVecMode = #pto<acc_to_vec_mode single_mode_vec1>}",
+)(
+    "accToVecMode goes with acc to vec.",
+    "pair(o) == (Acc, Vec) if mode is not None",
+    "accToVecMode with a move {arrow(o)}",
 )
-def MO_5(o: Site) -> Message:
-    """accToVecMode goes with acc to vec."""
-    if o.mode is not None and pair(o) != (Acc, Vec):
-        return f"accToVecMode with a move {arrow(o)}"
-    return None
 
 
 @_rule(
@@ -403,19 +403,23 @@ def EX_3(o: Site) -> Message:
     return _plain(o)
 
 
-@_rule(
+IN_2 = _rule(
     "IN-2",
     "pto.tinsert ins(%a, %c0, %c0 : !pto.tile_buf<vec, 4x32xf16>, index, index) "
     "outs(%b : !pto.tile_buf<vec, {6x64xf16|8x64xf32}>)",
     targets=("a2a3",),
+)(
+    "tinsert on a2a3: acc to mat, both Nz, dst fractal 512, types that are converted; vec to vec of one type.",
+    "pair(o) in ((Vec, Vec), (Acc, Mat))",
+    "{arrow(o)} is not acc to mat or vec to vec",
+    "if pair(o) == (Vec, Vec)",
+    "src.dtype in _A3_TYPES",
+    "element type {src.dtype} is not i8, f16, bf16 or f32",
+    types_differ,
+    _plain,
+    "if pair(o) == (Acc, Mat)",
+    _a2a3_from_acc,
 )
-def IN_2(o: Site) -> Message:
-    """tinsert on a2a3: acc to mat, both Nz, dst fractal 512, types that are converted; vec to vec of one type."""
-    if pair(o) == (Vec, Vec):
-        if o.src.dtype not in _A3_TYPES:
-            return f"element type {o.src.dtype} is not i8, f16, bf16 or f32"
-        return types_differ(o) or _plain(o)
-    return _a2a3_from_acc(o) if pair(o) == (Acc, Mat) else f"{arrow(o)} is not acc to mat or vec to vec"
 
 
 @_rule(

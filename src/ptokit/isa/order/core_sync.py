@@ -20,7 +20,6 @@ from ptokit.types.enums import CmpMode, NotifyOp, Pipe, SyncAllMode, SyncCoreTyp
 from ..machine import Machine, ViewOperand
 from ..meaning.words import Ordering
 from ..numerics.arith import element
-from ..site import Site
 from ..table import (
     BETWEEN_CORES,
     ORDERING,
@@ -82,23 +81,23 @@ COMPARE: dict[CmpMode, Callable[[Any, Any], Any]] = {
 _SIGNS = dict(zip((CmpMode.EQ, CmpMode.NE, CmpMode.LT, CmpMode.GT, CmpMode.GE, CmpMode.LE), "== != < > >= <=".split()))
 
 
-@rule(
+SYS_04 = rule(
     "SYS-04",
     """
         with vector_section():
             SYNCALL(SyncAllMode.Hard, core_type=SyncCoreType.{AIVOnly|AICOnly})
     """,
     scope=Scope.SYNC,
-)
-def SYS_04(o: Site) -> str | None:
-    """SYNCALL inside a section, or a function of one kernel kind, joins cores of that kind.
+)(
+    """
+    SYNCALL inside a section, or a function of one kernel kind, joins cores of that kind.
 
     The core arrives at a meeting that nobody of its kind is expected at.
-    """
-    joined = o.attrs.get("core_type", SyncCoreType.Mix)
-    if o.core and CORE_KINDS[joined] not in ("", o.core):
-        return f"{joined.name} joins {CORE_KINDS[joined]} cores, and a {o.core} core runs it"
-    return None
+    """,
+    "joined = o.attrs.get('core_type', SyncCoreType.Mix)",
+    "CORE_KINDS[joined] in ('', core) if core",
+    "{joined.name} joins {CORE_KINDS[joined]} cores, and a {core} core runs it",
+)
 
 
 def syncall(
@@ -195,15 +194,16 @@ def _expected(signal: ViewOperand, value: Any, cmp: CmpMode) -> str:
     return f"{where} to be {_SIGNS[cmp]} {wanted}; it is {int(values.reshape(-1)[at])}"
 
 
-@rule(
+SIGNAL = rule(
     "SIGNAL-01",
     "x: Ptr[{i32|f32}]; TTEST(GlobalTensor(x, (1, 1)), 1)",
     source="memory-model-and-sync 5.5",
     evidence="static_assert",
+)(
+    "Signals in global memory are of type i32.",
+    "o.views[0].dtype.name == 'i32'",
+    "the signal has element type {o.views[0].dtype}",
 )
-def SIGNAL(o: Site) -> str | None:
-    """Signals in global memory are of type i32."""
-    return None if o.views[0].dtype.name == "i32" else f"the signal has element type {o.views[0].dtype}"
 
 
 _CMP = (Attr("cmp", CmpMode, CmpMode.EQ, "cmp", "wait_cmp", older="cmpMode"),)

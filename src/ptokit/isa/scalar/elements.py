@@ -22,7 +22,7 @@ from ..machine import Machine, TileOperand
 from ..meaning.positions import kind
 from ..meaning.words import Refusal, Single
 from ..numerics.arith import element
-from ..operands import I6, F, names
+from ..operands import I6, F, names  # noqa: F401
 from ..site import Site, TileInfo, known
 from ..table import Access, Attr, Instr, Kind, Operand, Role, grammar, index, inout, instruction, scalar, src
 
@@ -163,22 +163,18 @@ _CONVERSION = re.compile(
 )
 
 
-@print_rule("PRINT-01", "TPRINT(Tile(Vec, {f32|bf16}, 16, 64))", evidence="static_assert")
-def PRINT_01(o: Site) -> Message:
-    """TPRINT prints f32, f16 and integers of 8 to 32 bits."""
-    dtype = o.src.dtype
-    return f"{o:src} has element type {dtype}; TPRINT prints {names(I6 | F)}" if dtype not in I6 | F else None
+PRINT_01 = print_rule("PRINT-01", "TPRINT(Tile(Vec, {f32|bf16}, 16, 64))", evidence="static_assert")(
+    "TPRINT prints f32, f16 and integers of 8 to 32 bits.",
+    "src.dtype in I6 | F",
+    "{src} has element type {src.dtype}; TPRINT prints {names(I6 | F)}",
+)
 
 
-@print_rule("PRINT-02", "TPRINT(Tile({Vec|Mat}, f32, 16, 64))", evidence="static_assert")
-def PRINT_02(o: Site) -> Message:
-    """TPRINT prints Vec, Acc and, but for a5, Mat tiles."""
-    if not isinstance(o.src, TileInfo):
-        return None
-    legal = [TileType.Vec, TileType.Acc, *([TileType.Mat] if not o.target.is_a(A5) else [])]
-    return (
-        f"{o:src} is a {o.src.loc.text} tile, which {o.target.name} does not print" if o.src.loc not in legal else None
-    )
+PRINT_02 = print_rule("PRINT-02", "TPRINT(Tile({Vec|Mat}, f32, 16, 64))", evidence="static_assert")(
+    "TPRINT prints Vec, Acc and, but for a5, Mat tiles.",
+    "src.loc in (Vec, Acc) or src.loc is Mat and not target.is_a(A5) if isinstance(src, TileInfo)",
+    "{src} is a {src.loc.text} tile, which {target.name} does not print",
+)
 
 
 @assembler_rule(

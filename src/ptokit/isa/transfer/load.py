@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
 
+from ptokit.diagnostics.rules import need
 from ptokit.records import dataclass
 from ptokit.targets import A2A3, Target
 from ptokit.types.enums import Layout, PadValue, Pipe, TileType
@@ -16,7 +17,7 @@ from ..machine import AsyncEvent, AsyncSession, Machine, TileOperand, ViewOperan
 from ..meaning.expressions import Element, Extent, Least, Up
 from ..meaning.words import Fill, Move, Ordering, Python, Word
 from ..pending import handle
-from ..site import Site, ViewInfo, known
+from ..site import Site, ViewInfo
 from ..table import (
     CALLED,
     TENSOR,
@@ -38,7 +39,7 @@ from . import conv_rules, text_rules
 from .conv_transfer import load_conv
 from .load_rules import A3, CPU
 from .load_rules_a5 import A5
-from .rules import COMMON, DEVICES, Message, other_rule, rule, shape_text
+from .rules import COMMON, DEVICES, other_rule, rule, shape_text  # noqa: F401
 from .text_rules import PREFETCH
 
 # TLOAD: from global memory into tiles (load-store 3).
@@ -190,55 +191,54 @@ def tprefetch(m: Machine, dst: TileOperand, src: ViewOperand) -> None:
         src.check_bounds()
 
 
-@rule(
+PREF_01 = rule(
     "PREF-01",
     "x: Ptr[{f32|i32}]; TPREFETCH(Tile(Vec, f32, 4, 8), GlobalTensor(x, (4, 8)))",
     targets=("cpu",),
     evidence="static_assert",
+)(
+    "Tile and view have one element type.",
+    "dst.dtype is src.dtype",
+    "the tile has element type {dst.dtype}, the view {src.dtype}; cpu prefetches one type",
 )
-def PREF_01(o: Site) -> Message:
-    """Tile and view have one element type."""
-    if o.dst.dtype is o.src.dtype:
-        return None
-    return f"the tile has element type {o.dst.dtype}, the view {o.src.dtype}; cpu prefetches one type"
 
 
-@rule("PREF-02", "x: Ptr[f32]; TPREFETCH(Tile({Mat|Left}, f32, 4, 8), GlobalTensor(x, (4, 8)))", evidence="device")
-def PREF_02(o: Site) -> Message:
-    """The tile is in UB (Vec); Mat is taken too."""
-    if o.dst.loc in (TileType.Vec, TileType.Mat):
-        return None
-    return f"{o:dst} is a {o.dst.loc.text} tile; prefetch takes a vec tile (the assembler also a mat tile)"
+PREF_02 = rule(
+    "PREF-02", "x: Ptr[f32]; TPREFETCH(Tile({Mat|Left}, f32, 4, 8), GlobalTensor(x, (4, 8)))", evidence="device"
+)(
+    "The tile is in UB (Vec); Mat is taken too.",
+    "dst.loc in (Vec, Mat)",
+    "{dst} is a {dst.loc.text} tile; prefetch takes a vec tile (the assembler also a mat tile)",
+)
 
 
-@rule(
+PREF_03 = rule(
     "PREF-03",
     "x: Ptr[{f32|f16}]; TPREFETCH(Tile(Vec, f32, {16|4}, 16), GlobalTensor(x, ({16|4}, 16)))",
     targets=DEVICES,
     evidence="document",
+)(
+    "Elements of tile and view have one size; all sizes are positive (LS-COM-03).",
+    "dst.dtype.size == src.dtype.size",
+    "the tile has {dst.dtype.size}-byte elements ({dst.dtype}), the view {src.dtype.size} ({src.dtype})",
 )
-def PREF_03(o: Site) -> Message:
-    """Elements of tile and view have one size; all sizes are positive (LS-COM-03)."""
-    if o.dst.dtype.size == o.src.dtype.size:
-        return None
-    return f"the tile has {o.dst.dtype.size}-byte elements ({o.dst.dtype}), the view {o.src.dtype.size} ({o.src.dtype})"
 
 
-@rule(
+PREF_04 = rule(
     "PREF-04",
     "x: Ptr[f32]; TPREFETCH(Tile(Vec, f32, 4, 8), GlobalTensor(x, (4, 8), (20, {1|2})))",
     targets=DEVICES,
     evidence="device",
-)
-def PREF_04(o: Site) -> Message:
-    """Rows of the view are contiguous (t4 = 1).
-
-    Decision: On a5 the tile can be read afterwards only if its rows have the length of the view's, on a2a3 if they are
-    as long rounded up to 32 bytes; else its contents are undefined.
+)(
     """
-    if o.src.shape[4] > 1 and o.src.stride[4] != 1:
-        return f"stride 4 of the view is {o.src.stride[4]}; prefetch copies contiguous rows"
-    return None
+    Rows of the view are contiguous (t4 = 1).
+
+    Decision: On a5 the tile can be read afterwards only if its rows have the length of the view's, on a2a3 if they
+    are as long rounded up to 32 bytes; else its contents are undefined.
+    """,
+    "src.stride[4] == 1 if src.shape[4] > 1",
+    "stride 4 of the view is {src.stride[4]}; prefetch copies contiguous rows",
+)
 
 
 _POSITIVE = next(r for r in COMMON if r.id == "LS-COM-03")
@@ -294,7 +294,7 @@ def prefetch_async(src: ViewOperand | ViewInfo, context: PrefetchAsyncContext, t
     return AsyncEvent(context.session.submit(-(-size // BLOCK_BYTES)))
 
 
-@rule(
+PREFA_01 = rule(
     "PREFA-01",
     """
         x: Ptr[f32]
@@ -302,23 +302,22 @@ def prefetch_async(src: ViewOperand | ViewInfo, context: PrefetchAsyncContext, t
         TPREFETCH_ASYNC(GlobalTensor(x, (1, 1, 1, 1, 1024){|, (1, 1, 1, 1, 1)}), PrefetchAsyncContext(w))
     """,
     evidence="legal",
-)
-def PREFA_01(o: Site) -> Message:
-    """The tensor is flat: g = (1, 1, 1, 1, n), t = (n, n, n, n, 1).
+)(
+    """
+    The tensor is flat: g = (1, 1, 1, 1, n), t = (n, n, n, n, 1).
 
     Anything else silently prefetches nothing and gives an empty event.
-    """
-    g, t = o.src.shape, o.src.stride
-    if not known(*g, *t) or flat(g, t):  # type: ignore[arg-type]
-        return None
-    return (
-        f"the view {shape_text(o.src)} with strides {t} is not flat, which is what the library looks for; "
+    """,
+    need(
+        "flat(src.shape, src.stride) if known(*src.shape, *src.stride)",
+        "the view {shape_text(src)} with strides {src.stride} is not flat, which is what the library looks for; "
         "nothing is prefetched",
         "shape (1, 1, 1, 1, n) with strides (n, n, n, n, 1)",
-    )
+    ),
+)
 
 
-@rule(
+PREFA_02 = rule(
     "PREFA-02",
     """
         x: Ptr[f32]
@@ -326,13 +325,15 @@ def PREFA_01(o: Site) -> Message:
         TPREFETCH_ASYNC(GlobalTensor(x, (1, 1, 1, 1, 1024)), PrefetchAsyncContext({w|None}))
     """,
     evidence="legal",
-)
-def PREFA_02(o: Site) -> Message:
-    """The context has a workspace that the host has initialised.
+)(
+    """
+    The context has a workspace that the host has initialised.
 
     Without it nothing is prefetched and the event is empty.
-    """
-    return None if o.has("workspace") else "no workspace; nothing is prefetched"
+    """,
+    "workspace is not None",
+    "no workspace; nothing is prefetched",
+)
 
 
 def tprefetch_async(m: Machine, src: ViewOperand, workspace: Any, **_: Any) -> None:

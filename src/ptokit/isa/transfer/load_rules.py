@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from ptokit.diagnostics.rules import need
 from ptokit.types.enums import Layout, TileType
 
 from ..site import Site, TileInfo, product
 from .conv_rules import assumed_conv
 from .rules import (
     BASE,  # noqa: F401
+    EXTENDED_TYPES,
     MX,  # noqa: F401
     PLAIN,
     Message,
@@ -88,23 +90,27 @@ def LOAD_CPU_04(o: Site) -> Message:
     return mismatch(tile, g[3], g[0] * g[1] * g[2] * g[4], "the view of a column-major tile")
 
 
-@rule(
+LOAD_CPU_07 = rule(
     "LOAD-CPU-07",
     "x: Ptr[{f16|hif8}]; TLOAD(Tile(Vec, {f16|hif8}, 4, 32), GlobalTensor(x, (4, 32)))",
     evidence="simulator",
-)
-def LOAD_CPU_07(o: Site) -> Message:
-    """The cpu target loads no FP8, HiFloat8 and FP4 (unless --extended).
+)(
+    """
+    The cpu target loads no FP8, HiFloat8 and FP4 (unless --extended).
 
     Decision: The simulator would take them; the seed's table of types per target does not list them.
-    """
-    for what, dtype in (("the tile", o.dst.dtype), ("the view", o.src.dtype)):
-        if not o.target.supports(dtype, extended=o.extended):
-            return (
-                f"{what} has element type {dtype}, which cpu does not load",
-                "run with --extended to let the cpu target take the types of a5",
-            )
-    return None
+    """,
+    need(
+        "target.supports(dst.dtype, extended=o.extended)",
+        "the tile has element type {dst.dtype}, which cpu does not load",
+        EXTENDED_TYPES,
+    ),
+    need(
+        "target.supports(src.dtype, extended=o.extended)",
+        "the view has element type {src.dtype}, which cpu does not load",
+        EXTENDED_TYPES,
+    ),
+)
 
 
 CPU = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptokit.diagnostics.rules import need
 from ptokit.types.dtypes import hif4
 from ptokit.types.enums import Layout, PadValue, TileType  # noqa: F401
-from ptokit.types.tensor import HIF4_PAIRS, SCALE_GROUPS, is_custom
+from ptokit.types.tensor import HIF4_PAIRS, SCALE_GROUPS, is_custom  # noqa: F401
 
 from ..site import Site, known
 from .conv_rules import assumed_conv
@@ -50,17 +50,16 @@ def _mat(o: Site) -> bool:
     return o.dst.loc is TileType.Mat and not is_conv(o.dst) and not is_mx(o)
 
 
-@rule(
+LOAD_A5_02 = rule(
     "LOAD-A5-02",
     "x: Ptr[u64]; TLOAD(Tile(Vec, u64, 4, 16, pad=PadValue.{Zero|Min}), GlobalTensor(x, (4, 16)))",
     evidence="static_assert",
+)(
+    "64-bit integers are padded with Null or Zero.",
+    "dst.pad in (PadValue.Null, PadValue.Zero) if dst.dtype.size == 8 and not is_conv(dst)",
+    "pad value {f'{dst.pad:#x}' if is_custom(dst.pad) else PadValue(dst.pad).name} with {dst.dtype}; "
+    "64-bit elements take Null or Zero",
 )
-def LOAD_A5_02(o: Site) -> Message:
-    """64-bit integers are padded with Null or Zero."""
-    if o.dst.dtype.size == 8 and not is_conv(o.dst) and o.dst.pad not in (PadValue.Null, PadValue.Zero):
-        pad = f"{o.dst.pad:#x}" if is_custom(o.dst.pad) else PadValue(o.dst.pad).name
-        return f"pad value {pad} with {o.dst.dtype}; 64-bit elements take Null or Zero"
-    return None
 
 
 @rule(

@@ -68,6 +68,10 @@ def shape_text(view: ViewInfo) -> str:
     return "(" + ", ".join(str(g) for g in view.shape) + ")"
 
 
+EXTENDED_TYPES = "run with --extended to let the cpu target take the types of a5"
+"""The hint where cpu refuses element types that the devices have."""
+
+
 # Shapes --------------------------------------------------------------------------------------------------------------
 
 

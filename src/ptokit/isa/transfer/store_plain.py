@@ -12,6 +12,7 @@ from ptokit.types.enums import Layout, TileType
 from ..site import Site
 from .rules import (
     BASE,
+    EXTENDED_TYPES,
     PLAIN,
     Message,
     broken_block,
@@ -390,20 +391,23 @@ LS_COM_08 = rule(
 # cpu -----------------------------------------------------------------------------------------------------------------
 
 
-@rule(
+STORE_CPU_07 = rule(
     "STORE-CPU-07",
     "x: Ptr[{f16|e5m2}]; TSTORE(GlobalTensor(x, (4, 32)), Tile(Vec, {f16|e5m2}, 4, 32))",
     evidence="simulator",
+)(
+    "The cpu target stores no FP8, HiFloat8 and FP4 (unless --extended).",
+    need(
+        "target.supports(src.dtype, extended=o.extended)",
+        "the tile has element type {src.dtype}, which cpu does not store",
+        EXTENDED_TYPES,
+    ),
+    need(
+        "target.supports(dst.dtype, extended=o.extended)",
+        "the view has element type {dst.dtype}, which cpu does not store",
+        EXTENDED_TYPES,
+    ),
 )
-def STORE_CPU_07(o: Site) -> Message:
-    """The cpu target stores no FP8, HiFloat8 and FP4 (unless --extended)."""
-    for what, dtype in (("the tile", o.src.dtype), ("the view", o.dst.dtype)):
-        if not o.target.supports(dtype, extended=o.extended):
-            return (
-                f"{what} has element type {dtype}, which cpu does not store",
-                "run with --extended to let the cpu target take the types of a5",
-            )
-    return None
 
 
 CPU = (

@@ -20,7 +20,7 @@ from ptokit.types.tile import DYNAMIC
 
 from ..checks.tiles import assembler_rule
 from ..site import Site, Size, TileInfo, ViewInfo
-from .rules import Message, names, sides, tile_name
+from .rules import Message, names, sides, tile_name  # noqa: F401
 
 MOVED_A5 = frozenset((DTYPES | PACKED)[n] for n in "e4m3 e5m2 e8m0 hif8 hif8x2 bf16x2 e2m1x2 e1m2x2".split())
 MOVED = frozenset(DTYPES[n] for n in "i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32".split())
@@ -112,19 +112,18 @@ def _is_plain(o: Site) -> bool:
     return o.src.loc is TileType.Vec or (o.src.loc is TileType.Mat and o.target.is_a(A2A3))
 
 
-@_rule(
+ST_9 = _rule(
     "ST-9",
     "pto.tstore ins(%t : !pto.tile_buf<vec, {16x32xi8|16x32xf8E4M3FN}>) "
     "outs(%v : !pto.partition_tensor_view<16x32xf8E4M3FN>)",
     covered_by=("STORE-A3-03",),
     decision=_ANY_SIGN + " The instruction takes more types on a5; text that uses them is run, with a warning.",
     on="a2a3",
+)(
+    "The element type of a vec tile to store (on a2a3 also mat) is an integer of 8 to 64 bits, f16, bf16 or f32.",
+    "src.dtype in (MOVED if target.is_a(A2A3) else MOVED_A5) if _is_plain(o)",
+    "the tile has element type {src.dtype}; the assembler stores {names(MOVED)}",
 )
-def ST_9(o: Site) -> Message:
-    """The element type of a vec tile to store (on a2a3 also mat) is an integer of 8 to 64 bits, f16, bf16 or f32."""
-    if not _is_plain(o) or o.src.dtype in (MOVED if o.target.is_a(A2A3) else MOVED_A5):
-        return None
-    return f"the tile has element type {o.src.dtype}; the assembler stores {names(MOVED)}"
 
 
 _quantised = shared(

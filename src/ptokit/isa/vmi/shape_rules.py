@@ -31,7 +31,7 @@ from .rules import (
     vmi_rule,
     worded,
 )
-from .words import lanes_of_register, layout_of, numbers, register_granularity, registers_of
+from .words import lanes_of_register, layout_of, numbers, register_granularity, registers_of  # noqa: F401
 
 _DENSE = re.compile(r"dense<.*> : (?:vector|tensor)<(\d+)x([!\w.]+)>\Z", re.DOTALL)
 _LIST = re.compile(r"array<i64(?:: ([-\d, ]*))?>\Z")
@@ -87,31 +87,28 @@ def VMI_23(o: Site) -> Message:
     return None
 
 
-@vmi_rule("VMI-24", "%r = pto.vmi.vci %x {group = {4|2}} : i32 -> !pto.vmi.vreg<{128|96}xi32>", evidence="ptokit")
-def VMI_24(o: Site) -> Message:
-    """Groups that are counted in fill registers, or are parts of one."""
-    groups = o.attrs.get("group") or 1
-    for result in vectors(o, ["result"]):
-        each, size = lanes_of_register(result), result.lanes // groups
-        if groups > 1 and size and size % each and each % size:
-            return f"{groups} groups of {size} lanes; a register has {each}"
-    return None
+VMI_24 = vmi_rule(
+    "VMI-24", "%r = pto.vmi.vci %x {group = {4|2}} : i32 -> !pto.vmi.vreg<{128|96}xi32>", evidence="ptokit"
+)(
+    "Groups that are counted in fill registers, or are parts of one.",
+    "groups = group or 1",
+    "size = result.lanes // groups",
+    "each = lanes_of_register(result)",
+    "size % each == 0 or each % size == 0 if isinstance(result, VectorInfo) and groups > 1 and size",
+    "{groups} groups of {size} lanes; a register has {each}",
+)
 
 
-@vmi_rule(
+VMI_25 = vmi_rule(
     "VMI-25",
     "%r = pto.vmi.create_group_mask %n {num_groups = 8, group_size = {16|8}} : index -> !pto.vmi.mask<128xpred>",
     evidence="ptokit",
+)(
+    "A predicate of groups has their lanes.",
+    "if num_groups is not None and group_size is not None and isinstance(result, LanesInfo)",
+    "num_groups > 0 and group_size > 0 and num_groups * group_size == result.lanes",
+    "{num_groups} groups of {group_size} lanes are not the {result.lanes} of {result.name}",
 )
-def VMI_25(o: Site) -> Message:
-    """A predicate of groups has their lanes."""
-    count, size = o.attrs.get("num_groups"), o.attrs.get("group_size")
-    if count is None or size is None:
-        return None
-    for result in predicates(o, ["result"]):
-        if count <= 0 or size <= 0 or count * size != result.lanes:
-            return f"{count} groups of {size} lanes are not the {result.lanes} of {result.name}"
-    return None
 
 
 @vmi_rule("VMI-26", '%r = pto.vmi.pge "PAT_VL{8|80}" : !pto.vmi.mask<64xpred>', evidence="ptokit")

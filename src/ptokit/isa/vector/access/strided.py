@@ -133,7 +133,7 @@ STRIDES = {"STRIDE_S3_B16": (3, 2), "STRIDE_S4_B64": (4, 8), "STRIDE_S8_B32": (8
 """Step and bytes of an element, by token."""
 
 
-@rule(
+VEC_09 = rule(
     "VEC-A5-09",
     """
         pto.vecscope {
@@ -141,13 +141,15 @@ STRIDES = {"STRIDE_S3_B16": (3, 2), "STRIDE_S4_B64": (4, 8), "STRIDE_S8_B32": (8
         }
     """,
     evidence="document",
-)
-def VEC_09(o: Site) -> Message:
-    """vsld and vsst have no stride, or one that means what ptokit takes it for.
+)(
+    """
+    vsld and vsst have no stride, or one that means what ptokit takes it for.
 
     Decision: STRIDE_Ss_Bx takes every s-th element of x bits; no public source states the address pattern.
-    """
-    return None if o.stride is None else f"what {o.instr.name} with {o.stride} addresses is published nowhere"
+    """,
+    "stride is None",
+    "what {instr.name} with {stride} addresses is published nowhere",
+)
 
 
 _RULES = (known_token(STRIDES, "stride"), VEC_09)

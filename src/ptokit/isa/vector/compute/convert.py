@@ -200,7 +200,7 @@ VCVT = micro(
 )
 
 
-@rule(
+VEC_N1 = rule(
     "VEC-A5-N1",
     """
         pto.vecscope {
@@ -209,13 +209,15 @@ VCVT = micro(
     """,
     source="vector-path C-37",
     evidence="document",
-)
-def VEC_N1(o: Site) -> Message:
-    """vtrc rounds with R, A, F, C or Z.
+)(
+    """
+    vtrc rounds with R, A, F, C or Z.
 
     Decision: O takes the odd neighbour of a value that is not integral.
-    """
-    return "only the manual has rounding to odd" if plain(o.rnd) == "O" else None
+    """,
+    "plain(rnd) != 'O'",
+    "only the manual has rounding to odd",
+)
 
 
 _MODES = tuple(mode for mode in materialise.ROUNDINGS if mode)

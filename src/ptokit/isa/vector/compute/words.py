@@ -131,7 +131,7 @@ def follows(table: str, result: str = "dst") -> Rule:
     return replace(VEC_06, check=check)
 
 
-@rule(
+VEC_08 = rule(
     "VEC-A5-08",
     """
         pto.vecscope {
@@ -140,12 +140,13 @@ def follows(table: str, result: str = "dst") -> Rule:
     """,
     evidence="ptokit",
     on="cpu",
+)(
+    "The target has the operation or distribution mode, and what it does is published.",
+    "any(instr.types.values())",
+    "its meaning is not published",
+    "target.of(instr.types)",
+    "{target.name} does not have it",
 )
-def VEC_08(o: Site) -> Message:
-    """The target has the operation or distribution mode, and what it does is published."""
-    if o.target.of(o.instr.types):
-        return None
-    return f"{o.target.name} does not have it" if any(o.instr.types.values()) else "its meaning is not published"
 
 
 VEC_17 = rule(
