@@ -13,23 +13,11 @@ from ptokit.isa.check import broken_rules
 from ptokit.isa.site import MARK, Site, TileInfo, without_marks
 from ptokit.targets import target
 
-from . import (
-    test_rules_compare_arg,
-    test_rules_convert,
-    test_rules_elementwise,
-    test_rules_irregular,
-    test_rules_layout,
-    test_rules_quantize,
-    test_rules_reduce_expand,
-)
+from . import test_rules_compute, test_rules_irregular
 from .fake import site
 from .rule_cases import F, case_ids
 
-FAMILIES = (
-    *(test_rules_compare_arg, test_rules_convert, test_rules_elementwise, test_rules_irregular),
-    *(test_rules_layout, test_rules_quantize, test_rules_reduce_expand),
-)
-CASES = [case for family in FAMILIES for case in family.CASES]
+CASES = [*test_rules_compute.CASES, *test_rules_irregular.CASES]
 _WORD = re.compile(r"[\w.$-]+")
 _ENGLISH = {"mask", "scale", "offset", "tmp"}  # operands whose names are words that messages have, too
 

@@ -20,15 +20,7 @@ from ptokit.isa.table import TABLE
 from ptokit.run.program import compile_program
 from ptokit.sanitize import sanitize
 from ptokit.targets import A2A3, A5, CPU, TARGETS, Target
-from tests.isa import (
-    test_rules_compare_arg,
-    test_rules_convert,
-    test_rules_elementwise,
-    test_rules_irregular,
-    test_rules_layout,
-    test_rules_quantize,
-    test_rules_reduce_expand,
-)
+from tests.isa import test_rules_compute, test_rules_irregular
 from tests.isa.fake import spec
 from tests.isa.rule_cases import broken
 from tests.isa.test_load_rules import CASES as LOADS
@@ -39,11 +31,7 @@ from .a7 import A7, ROWS
 
 del CATALOGUE[ROWS.id]  # other tests look at the catalogue as it is without this target
 
-FAMILIES = (
-    *(test_rules_compare_arg, test_rules_convert, test_rules_elementwise, test_rules_irregular),
-    *(test_rules_layout, test_rules_quantize, test_rules_reduce_expand),
-)
-CASES = [case for family in FAMILIES for case in family.CASES if case[2] == "a5"]
+CASES = [c for c in (*test_rules_compute.CASES, *test_rules_irregular.CASES) if c[2] == "a5"]
 
 
 @pto.kernel(target="a5")
