@@ -97,7 +97,7 @@ def stub() -> str:
     lines = [HEADER]
     homes = imports()
     lines += [f"from {module} import {own} as {name}" for name in sorted(imported) for module, own in (homes[name],)]
-    lines += [f"from ptokit.api.{module} import {name} as {name}" for name, module in sorted(ptokit._TOOLS.items())]
+    lines += [f"from ptokit.{module} import {name} as {name}" for name, module in sorted(ptokit._TOOLS.items())]
     lines += [f"from ptokit.types.enums import {name}" for name, _ in enums if name not in imported]
     kinds = {name: "_Measuring" if getattr(lang, name).is_float else "_Counting" for name in elements}
     classes = [f"class {name}({kind}, Protocol, metaclass=_ElementType): ..." for name, kind in kinds.items()]

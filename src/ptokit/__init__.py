@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ptokit.api.check import convert as convert
     from ptokit.api.check import format as format
     from ptokit.api.check import read as read
-    from ptokit.api.errors import UsageError as UsageError
     from ptokit.api.files import cpp as cpp
     from ptokit.api.instruction import InstructionPage as InstructionPage
     from ptokit.api.instruction import isa as isa
@@ -34,32 +33,33 @@ if TYPE_CHECKING:
     from ptokit.api.sanitize import DiffReport as DiffReport
     from ptokit.api.sanitize import diff as diff
     from ptokit.api.sanitize import sanitize as sanitize
+    from ptokit.diagnostics import UsageError as UsageError
     from ptokit.ir import Module
     from ptokit.targets import Target
 else:
     ModuleType = type(sys)
 
 _TOOLS = {
-    "CheckReport": "check",
-    "DiffReport": "sanitize",
-    "InstructionPage": "instruction",
-    "RulePage": "rule",
-    "RunResult": "launch",
-    "Source": "program",
-    "UsageError": "errors",
-    "check": "check",
-    "cpp": "files",
-    "convert": "check",
-    "diff": "sanitize",
-    "explain": "rule",
-    "format": "check",
-    "isa": "instruction",
-    "read": "check",
-    "run": "launch",
-    "sanitize": "sanitize",
-    "time": "launch",
+    "CheckReport": "api.check",
+    "DiffReport": "api.sanitize",
+    "InstructionPage": "api.instruction",
+    "RulePage": "api.rule",
+    "RunResult": "api.launch",
+    "Source": "api.program",
+    "UsageError": "diagnostics",
+    "check": "api.check",
+    "cpp": "api.files",
+    "convert": "api.check",
+    "diff": "api.sanitize",
+    "explain": "api.rule",
+    "format": "api.check",
+    "isa": "api.instruction",
+    "read": "api.check",
+    "run": "api.launch",
+    "sanitize": "api.sanitize",
+    "time": "api.launch",
 }
-"""Functions for tools and what they return, with the module of `ptokit.api` that has them."""
+"""Functions for tools and what they return, with the module of the package that has them."""
 
 __version__ = "0.2.0"
 
@@ -106,7 +106,7 @@ def _modules() -> frozenset[str]:
 
 def __getattr__(name: str) -> Any:
     if name in _TOOLS:
-        value = getattr(import_module(f"ptokit.api.{_TOOLS[name]}"), name)
+        value = getattr(import_module(f"ptokit.{_TOOLS[name]}"), name)
         globals()[name] = value
         return value
     if name in _modules() or (name.startswith("__") and name != "__all__"):

@@ -35,7 +35,7 @@ from ptokit.lang import EVENT_ID4 as EVENT_ID4
 from ptokit.lang import EVENT_ID5 as EVENT_ID5
 from ptokit.lang import EVENT_ID6 as EVENT_ID6
 from ptokit.lang import EVENT_ID7 as EVENT_ID7
-from ptokit.lang.events import Event as Event
+from ptokit.lang.functions import Event as Event
 from ptokit.types.enums import GatherExec as GatherExec
 from ptokit.types.enums import GatherOOB as GatherOOB
 from ptokit.lang.tensors import GlobalTensor as GlobalTensor
@@ -67,7 +67,7 @@ from ptokit.types.enums import QuantScaleAlg as QuantScaleAlg
 from ptokit.types.enums import QuantType as QuantType
 from ptokit.lang.launching import RANK as RANK
 from ptokit.lang.launching import RANKS as RANKS
-from ptokit.lang.events import RecordEvent as RecordEvent
+from ptokit.lang.functions import RecordEvent as RecordEvent
 from ptokit.types.enums import ReduceOp as ReduceOp
 from ptokit.lang.values import Register as Register
 from ptokit.types.enums import ReluPreMode as ReluPreMode
@@ -92,7 +92,7 @@ from ptokit.lang.intrinsics import TPREFETCH_ASYNC as TPREFETCH_ASYNC
 from ptokit.lang.tensors import TPipe as TPipe
 from ptokit.lang.functions import TRESHAPE as TRESHAPE
 from ptokit.lang.functions import TSUBVIEW as TSUBVIEW
-from ptokit.lang.events import TSYNC as TSYNC
+from ptokit.lang.functions import TSYNC as TSYNC
 from ptokit.lang.tiles import Tile as Tile
 from ptokit.lang.functions import TileAcc as TileAcc
 from ptokit.lang.functions import TileLeft as TileLeft
@@ -130,7 +130,7 @@ from ptokit.api.instruction import InstructionPage as InstructionPage
 from ptokit.api.rule import RulePage as RulePage
 from ptokit.api.launch import RunResult as RunResult
 from ptokit.api.program import Source as Source
-from ptokit.api.errors import UsageError as UsageError
+from ptokit.diagnostics import UsageError as UsageError
 from ptokit.api.check import check as check
 from ptokit.api.check import convert as convert
 from ptokit.api.files import cpp as cpp

@@ -9,9 +9,9 @@ import pytest
 import typer
 
 import ptokit as pto
-from ptokit.api.errors import UsageError
 from ptokit.api.parts import checked
 from ptokit.cli.main import app
+from ptokit.diagnostics import UsageError
 from ptokit.types.choices import (
     CheckKeywords,
     CheckOptions,

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ptokit.ir import Block, Function, Module, Op, Value
-from ptokit.ir.blocks import ordered
+from ptokit.ir.core import ordered
 
 
 class Difference(AssertionError):

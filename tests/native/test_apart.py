@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from ptokit.asm import parse_module
-from ptokit.backends.native.backend import prepare
-from ptokit.backends.native.program import KINDS, NOTHING, READS, SCALARS, WRITES, apart, argument_words
+from ptokit.backends.native.program import KINDS, NOTHING, READS, SCALARS, WRITES, apart, argument_words, prepare
 from ptokit.run import compile_program
 from ptokit.run.arguments import bind_arguments
 from ptokit.targets import A5

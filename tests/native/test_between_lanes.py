@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptokit.backends.native.backend import prepare
+from ptokit.backends.native.program import prepare
 from ptokit.diagnostics import DiagnosticError
 from ptokit.types.dtypes import DType, dtype
 from tests.isa.vector.lines import spelled, split

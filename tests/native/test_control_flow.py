@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from ptokit.asm import parse_module
-from ptokit.backends.native.backend import prepare
+from ptokit.backends.native.program import prepare
 from ptokit.diagnostics import DiagnosticError
 from ptokit.run import compile_program
 from ptokit.targets import A5

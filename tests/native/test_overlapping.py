@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ptokit.asm import parse_module
-from ptokit.backends.native.backend import prepare
+from ptokit.backends.native.program import prepare
 from ptokit.run import compile_program
 from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ptokit.backends.native.backend import prepare
+from ptokit.backends.native.program import prepare
 from ptokit.diagnostics import DiagnosticError
 from ptokit.run import Program, compile_program
 from ptokit.targets import target

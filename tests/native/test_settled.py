@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ptokit.asm import parse_module
-from ptokit.backends.native.backend import prepare
+from ptokit.backends.native.program import prepare
 from ptokit.diagnostics import DiagnosticError
 from ptokit.machine.tiles import Asking
 from ptokit.run import Program, compile_program

@@ -7,8 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ptokit.backends.native.backend import prepare
-from ptokit.backends.native.program import Scanner, argument_words
+from ptokit.backends.native.program import Scanner, argument_words, prepare
 from ptokit.diagnostics import DiagnosticError
 from ptokit.run import Program
 from ptokit.run.arguments import bind_arguments

@@ -122,9 +122,9 @@ def test_shortcuts_change_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) ->
         return render(report.diagnostics)
 
     quick = text()
-    from ptokit.sanitize.memory import touches
+    from ptokit.sanitize.memory import gm
 
-    monkeypatch.setattr(touches, "Touch", Unsettled)
+    monkeypatch.setattr(gm, "Touch", Unsettled)
     monkeypatch.setattr(observe, "Touch", Unsettled)
     monkeypatch.setattr(observe, "_Known", Unfollowed)
     watch = observe.CoreObserver.watch

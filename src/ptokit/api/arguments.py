@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ptokit.arguments.grammar import Argument, ArgumentSyntaxError, parse_argument
+from ptokit.diagnostics import UsageError
 from ptokit.ir.launch import MOST_RANKS, Each, Peer, RankQuery
 from ptokit.records import dataclass
 from ptokit.types.dtypes import SINGLES, DType
 
-from .errors import UsageError
 from .parts import Table
 
 # Arguments of a launch: arrays, numbers, and texts in the grammar of ``--arg``.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ptokit.asm.text.lexer import read_text
 from ptokit.cpp.compiler import CORES, Options
 from ptokit.cpp.kernels import CppFile, CppKernel
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity, UsageError
 from ptokit.ir.core import Module
 from ptokit.lang import rules
 from ptokit.lang.kernels import Kernel
@@ -28,7 +28,6 @@ from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.values import in_python
 
-from .errors import UsageError
 from .parts import find_target, one_of
 from .program import Origin, Source, Text, split
 

@@ -13,13 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import ptokit
 from ptokit import __version__
-from ptokit.diagnostics import CATALOGUE, Diagnostic, DiagnosticError, Diagnostics, Scope, Severity, catalogue
+from ptokit.diagnostics import (
+    CATALOGUE,
+    Diagnostic,
+    DiagnosticError,
+    Diagnostics,
+    Scope,
+    Severity,
+    UsageError,
+    catalogue,
+)
 from ptokit.diagnostics.diagnostic import Ignore, ignores_of_python, ignores_of_text, text_of
 from ptokit.diagnostics.finding import end_column, proposed
 from ptokit.diagnostics.render import Details, sarif, summary
 from ptokit.records import dataclass
 
-from .errors import UsageError
 from .program import IGNORE_FORM, UNUSED_IGNORE, Source
 
 # Findings of one target or several, as text, HTML, JSON and SARIF.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 
 from ptokit.arguments.grammar import Argument, as_parameter
-from ptokit.diagnostics import DiagnosticError, Diagnostics
+from ptokit.diagnostics import DiagnosticError, Diagnostics, UsageError
 from ptokit.ir.functions import check_runnable, readable_functions
 from ptokit.ir.launch import found_for, with_reached
 from ptokit.ir.verify import verify
@@ -28,7 +28,6 @@ from ptokit.types.dtypes import DType
 
 from .arguments import Result, copied, file_names, make, of_ranks, read_arguments, result_table
 from .check import PerTarget, SeveralTargets, for_each, is_several, named_targets, origin
-from .errors import UsageError
 from .parts import Words, checked, find_target, keywords, plain
 from .program import Origin, Program, Source
 

@@ -9,10 +9,9 @@ from html import escape
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from ptokit.diagnostics import UsageError
 from ptokit.diagnostics.diagnostic import preformatted
 from ptokit.types.choices import options_of
-
-from .errors import UsageError
 
 if TYPE_CHECKING:
     from ptokit.targets import Target

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any
 from ptokit.asm import parse_module
 from ptokit.asm.text.lexer import read_stream, read_text
 from ptokit.asm.text.rules import FILE
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Scope, Severity, define
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Scope, Severity, UsageError, define
 from ptokit.ir.core import Module
 from ptokit.ir.functions import stated_target
 from ptokit.records import dataclass
 from ptokit.targets import TARGETS
 
-from .errors import UsageError
-
 if TYPE_CHECKING:
     from ptokit.targets import Target
+
+
+# Programs as the functions of the library take them, what is read, and the settings in pyproject.toml.
 
 
 # Programs as the functions of the library take them, and where they are read from.

@@ -28,7 +28,7 @@ from typing import Any, overload
 import numpy as np
 
 import ptokit
-from ptokit.diagnostics import ALL_TARGETS, Diagnostic, DiagnosticError, Rule, Scope, catalogue, lookup
+from ptokit.diagnostics import ALL_TARGETS, Diagnostic, DiagnosticError, Rule, Scope, UsageError, catalogue, lookup
 from ptokit.diagnostics.finding import keep_text
 from ptokit.diagnostics.render import link_to
 from ptokit.diagnostics.render import page_of as page_of_rule
@@ -41,7 +41,6 @@ from ptokit.targets import TARGETS
 from ptokit.types.enums import BLayout, TileType
 from ptokit.types.values import PartitionView, Ptr, Scalar
 
-from .errors import UsageError
 from .findings import load_catalogue
 from .instruction import by_family, named
 from .parts import Part, Words, html, pages_of, plain, unknown

@@ -9,7 +9,7 @@ from typing import Any, Unpack, overload
 
 from ptokit.arguments.derive import derive
 from ptokit.arguments.grammar import Argument
-from ptokit.diagnostics import Diagnostics
+from ptokit.diagnostics import Diagnostics, UsageError
 from ptokit.records import dataclass
 from ptokit.run import Param, choose_entry
 from ptokit.sanitize import Report, sanitize_launch
@@ -22,7 +22,6 @@ from ptokit.watch.seen import Seen
 
 from .arguments import copied, make, of_ranks, read_arguments
 from .check import PerTarget, SeveralTargets, for_each, is_several, named_targets, origin
-from .errors import UsageError
 from .findings import Found, Selection, reported, selection
 from .launch import as_parameters, prepare, read_for, read_without_arguments
 from .parts import Part, Table, Words, checked, find_target, keywords, plain

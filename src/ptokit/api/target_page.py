@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from ptokit.diagnostics import Rule, Scope, catalogue
+from ptokit.diagnostics import Rule, Scope, UsageError, catalogue
 from ptokit.isa.checks.tile_types import buffer_name
 from ptokit.isa.checks.tiles import has
 from ptokit.isa.order.sync_rules import flag_ids
@@ -18,7 +18,6 @@ from ptokit.targets import TARGETS, Target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import EVENT_ID_COUNT, BLayout, TileType
 
-from .errors import UsageError
 from .findings import load_catalogue
 from .parts import Part, Table, Words, html, one_of, plain
 

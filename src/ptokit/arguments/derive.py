@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ptokit.ir.blocks import ordered
 from ptokit.ir.control import callee, control_of, edges
-from ptokit.ir.core import Block, Function, Module, Op, Value
+from ptokit.ir.core import Block, Function, Module, Op, Value, ordered
 from ptokit.ir.facts import folded, packed_slice
 from ptokit.ir.launch import Query, with_function
 from ptokit.isa.exchange.core_pipes import SLOTS

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from ptokit.api.arguments import copied, of_ranks
-from ptokit.api.errors import UsageError
 from ptokit.api.launch import as_parameters
 from ptokit.arguments.derive import derive
 from ptokit.arguments.grammar import ArgumentSyntaxError, as_parameter, load_array, parse_argument, portable
 from ptokit.asm import ParseResult, parse_module
 from ptokit.conformance.compare import Want, show_element, tolerance
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity, UsageError
 from ptokit.ir.functions import stated_target
 from ptokit.ir.verify import verify
 from ptokit.run.arguments import divided

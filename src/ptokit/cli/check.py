@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ptokit.api.check import At, CheckReport, check
-from ptokit.api.errors import UsageError
 from ptokit.api.findings import ByTarget, counts, labels, limited, merged
 from ptokit.api.program import STDIN, expand, settings_for, split, without_kernels
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, UsageError
 from ptokit.diagnostics.finding import Edit, edited, together
 from ptokit.diagnostics.render import summary, visible_name
 from ptokit.types.choices import CheckOptions, ReportOptions

@@ -18,8 +18,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from ptokit import __version__
-from ptokit.api.errors import UsageError
-from ptokit.diagnostics import DiagnosticError
+from ptokit.diagnostics import DiagnosticError, UsageError
 
 from .commands import CHECK_EPILOG, DIFF_EPILOG, RUN_EPILOG, SANITIZE_EPILOG, check, diff, run, sanitize
 from .console import EXIT_ERRORS, EXIT_INTERNAL, EXIT_INTERRUPTED

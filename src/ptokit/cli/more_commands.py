@@ -248,7 +248,7 @@ def docs(
     show: Annotated[bool, typer.Option("--print", help="Print the address, and open nothing.")] = False,
 ) -> None:
     """Open the documentation in a browser."""
-    from .docs import open_page
+    from .texts import open_page
 
     if not open_page(topic, out, show):
         raise typer.Exit(EXIT_ERRORS)
@@ -278,7 +278,7 @@ def lsp(
     ] = None,
 ) -> None:
     """Language server: findings as you type, hover, definitions, completion, layout."""
-    from .docs import serve
+    from .texts import serve
 
     if not serve(target, tcp):
         raise typer.Exit(EXIT_ERRORS)

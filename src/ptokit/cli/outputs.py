@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.api.errors import UsageError
 from ptokit.api.findings import ByTarget, as_json, sarif_text, selection, workflow_lines
 from ptokit.api.program import Settings, wrong_rules
 from ptokit.arguments.grammar import portable
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Rule, Scope, Severity, define
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Rule, Scope, Severity, UsageError, define
 from ptokit.types.choices import ReportOptions
 
 from .console import say

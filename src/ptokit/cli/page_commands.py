@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ptokit.api.errors import UsageError
+from ptokit.diagnostics import UsageError
 from ptokit.types.choices import TextForm
 
 from .console import EXIT_ERRORS

@@ -1,6 +1,6 @@
 """Diagnostics: findings with a rule id, a place and a hint, and the catalogue of rules."""
 
-from .diagnostic import DiagnosticError, Diagnostics, KernelWarning
+from .diagnostic import DiagnosticError, Diagnostics, KernelWarning, UsageError
 from .finding import UNKNOWN_LOCATION, Diagnostic, Location, Note, Severity
 from .rules import (
     ALL_TARGETS,
@@ -18,6 +18,7 @@ from .rules import (
 )
 
 __all__ = [
+    "UsageError",
     "ALL_TARGETS",
     "CATALOGUE",
     "Diagnostic",

@@ -299,3 +299,11 @@ def _comments_of_python(text: str) -> Iterator[tuple[int, int, str]]:
                 yield token.start[0], token.start[1], token.string
     except (tokenize.TokenError, SyntaxError):
         return
+
+
+class UsageError(ValueError):
+    """A parameter has a value that cannot be meant. ``parameter`` is its name; on the command line, exit status 2."""
+
+    def __init__(self, message: str, parameter: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter

@@ -52,9 +52,8 @@ from ptokit.types.values import (
     VReg,
 )
 
-from .blocks import ordered
 from .control import of_threads, section_of
-from .core import Block, Function, Op, RawAttr, Value
+from .core import Block, Function, Op, RawAttr, Value, ordered
 
 # Slices of scales: two-dimensional views that hold them in groups of 16 x 2, as scaling tiles do.
 

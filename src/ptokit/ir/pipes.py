@@ -12,8 +12,7 @@ from ptokit.targets import A2A3, Target
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import Ptr
 
-from .blocks import ordered
-from .core import Block, Function, Op, Value
+from .core import Block, Function, Op, Value, ordered
 from .facts import shown_op
 from .pipe_ends import End, check_ends, entry_misfit, slots_misfit, split_misfit
 from .structure_checks import Survey, Surveys

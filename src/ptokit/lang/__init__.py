@@ -78,13 +78,15 @@ from ptokit.types.values import INDEX as index
 
 from .control import cube_section, else_, if_, range, vector_section
 from .core import Core
-from .events import TSYNC, Event, RecordEvent
 from .functions import (
     SET_VALIDSHAPE,
     TASSIGN,
     TRESHAPE,
     TSUBVIEW,
+    TSYNC,
     ConvTile,
+    Event,
+    RecordEvent,
     TileAcc,
     TileLeft,
     TileLeftScale,

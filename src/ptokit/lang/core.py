@@ -30,7 +30,7 @@ from ptokit.types.enums import Layout, TileType
 from ptokit.types.values import Ptr, Type
 from ptokit.types.values import Scalar as ScalarType
 
-from . import events, functions, intrinsics, rules, tiles
+from . import functions, intrinsics, rules, tiles
 from .core_execute import execute, loops_around
 from .eager import Held, held, typed
 from .intrinsics import Namespace, beginnings, intrinsic, names
@@ -281,7 +281,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
         functions.TRESHAPE,
         functions.TSUBVIEW,
         functions.SET_VALIDSHAPE,
-        events.TSYNC,
+        functions.TSYNC,
         intrinsics.TPREFETCH_ASYNC,
         functions.ConvTile,
     )

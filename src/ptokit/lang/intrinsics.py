@@ -30,7 +30,7 @@ from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .control import Scope
-from .events import TSYNC, RecordEvent
+from .functions import TSYNC, RecordEvent
 from .operands import Arguments, Values, arguments_of, bind, record
 from .rules import here, refusal
 from .scalar import Scalar, materialize, number

@@ -18,7 +18,7 @@ from ptokit.types.values import INDEX
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
-from .events import RecordEvent
+from .functions import RecordEvent
 from .mistakes import shown
 from .rules import here, refusal, target_name
 from .scalar import Scalar, is_number, materialize, plain

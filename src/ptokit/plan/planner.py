@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from ptokit.ir import core
-from ptokit.ir.blocks import reachable
 from ptokit.ir.control import called_from, passed, section_of
-from ptokit.ir.core import Function, Module, Op, Value
+from ptokit.ir.core import Function, Module, Op, Value, reachable
 from ptokit.ir.facts import instr_of
 from ptokit.ir.launch import SIMT_SIZES, Launch
 from ptokit.isa.check import bound_at_run, open_rules

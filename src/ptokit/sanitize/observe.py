@@ -35,9 +35,18 @@ from .checks.placement import chosen, leaves_memory, leaves_shape, place, run_sc
 from .checks.registers import Registers
 from .checks.vector_scopes import ScopeOrder, Sources
 from .findings.races import Draft, Findings
-from .memory.gm import Located, Scattered, footprint_of, in_global_memory, needed_of
+from .memory.gm import (
+    Located,
+    Producers,
+    Scattered,
+    accesses,
+    atomic_kind,
+    footprint_of,
+    in_global_memory,
+    needed_of,
+    tile_touch,
+)
 from .memory.shadow import Group, Owners, Space
-from .memory.touches import Producers, accesses, atomic_kind, tile_touch
 from .simulation.clocks import Touch, meet
 from .simulation.core import Barrier, Core, FlagKey, Item, SetFlag, WaitFlag, Work
 from .simulation.queues import Simulation

@@ -9,7 +9,7 @@ from typing import Any
 
 from ptokit.diagnostics import Rule, Scope, define
 from ptokit.ir import Block, Function, Op, Operands, Value
-from ptokit.ir.blocks import ordered
+from ptokit.ir.core import ordered
 from ptokit.records import dataclass
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Opaque, Type

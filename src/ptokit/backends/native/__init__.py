@@ -1,3 +1,3 @@
 """The native backend: plans as machine code, made by LLVM."""
 
-from .backend import prepare as prepare
+from .program import prepare as prepare

@@ -16,11 +16,10 @@ from ..checks.tiles import assembler_rule, differ, small
 from ..meaning.footprint import sentence
 from ..meaning.words import Search
 from ..operands import FB, FIRST_SOURCE, I6, I8, INT16_32, N4, F, names, types, types_of
-from ..scratch import on_a2a3
+from ..scratch import CMP_INP_01, on_a2a3
 from ..site import Site, Size, TileInfo, known
 from ..table import LEVEL2, Instr, Operand, Role, TextForm, dst, src, tmp
 from .reduce_rules import CR_1, RR_1, columns_of_results, not_vec, row_reduction, rows_of_results, stated
-from .scratch import CMP_INP_01
 from .vector_unit import SRC, vector
 
 # Rules of the arg reductions (compute-reduce-matrix 3).

@@ -49,10 +49,9 @@ from ..operands import (
     types,
     types_of,
 )
-from ..scratch import on_a2a3
+from ..scratch import EW_10, EW_10_APART, EW_11_SEL, EW_11_SELS, on_a2a3
 from ..site import Site, TileInfo
 from ..table import Access, Attr, TextForm, derived_footprint, dst, scalar, src, tmp
-from .scratch import EW_10, EW_10_APART, EW_11_SEL, EW_11_SELS
 from .text_rules import EW_AS_12, EW_AS_13
 from .vector_unit import (
     EW_01,

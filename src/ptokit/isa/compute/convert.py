@@ -19,10 +19,9 @@ from ..meaning.primitives import INTEGRAL
 from ..meaning.words import Lane, Write, lane
 from ..numerics.unary import CVT_PAIRS, Conversion, Pair, Rounding, conversion, whole
 from ..operands import NONE, F, types, types_of
-from ..scratch import of_wraps
+from ..scratch import EW_10_APART_A3, EW_11_SUMS, of_wraps
 from ..site import Site, known
 from ..table import LEVEL2, Attr, Instr, TextForm, Together, dst, scalar, src, tmp
-from .scratch import EW_10_APART_A3, EW_11_SUMS
 from .vector_unit import COMMON, EW_06, EW_07, SRC, SRC0, SRC1, computed, relu, vector
 
 # What the reference assembler refuses of tcvt.

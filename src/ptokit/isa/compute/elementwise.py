@@ -55,10 +55,7 @@ from ..operands import (
     types,
     types_of,
 )
-from ..scratch import of_floats, on_a2a3
-from ..site import Site
-from ..table import Attr, TextForm, dst, inout, scalar, src, tmp
-from .scratch import (
+from ..scratch import (
     EW_10,
     EW_10_APART_A3,
     EW_10_CHAIN,
@@ -70,7 +67,11 @@ from .scratch import (
     EW_11_REM,
     EW_11_REMS,
     EW_11_RSQRT,
+    of_floats,
+    on_a2a3,
 )
+from ..site import Site
+from ..table import Attr, TextForm, dst, inout, scalar, src, tmp
 from .text_rules import (
     EW_AS_01,
     EW_AS_02,

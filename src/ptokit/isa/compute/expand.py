@@ -17,10 +17,10 @@ from ..meaning.expressions import COLUMN, ROW, Axis, Element, Expr, Index, divid
 from ..meaning.footprint import sentence
 from ..meaning.words import lane
 from ..operands import ASM_8, ASM_INT, ASM_N4, FB, I6, INT16_32, INT64, N4, F, Types, types, types_of
+from ..scratch import CMP_INP_01, CMP_INP_01_MATRIX
 from ..site import Site, TileInfo, known
 from ..table import Attr, Instr, dst, src, tmp
 from .reduce_rules import not_vec
-from .scratch import CMP_INP_01, CMP_INP_01_MATRIX
 from .text_rules import of_operation, row_copy
 from .vector_unit import EW_1, SRC0, SRC1, computed, equal_types
 

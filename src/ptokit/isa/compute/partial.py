@@ -30,10 +30,10 @@ from ..meaning.expressions import (
 )
 from ..meaning.words import Lane, Write
 from ..operands import ASM_8, ASM_N4, BF16, FB, I8, INT64, N4, F, Types, names, types, types_of
+from ..scratch import CMP_INP_01, CMP_INP_01_MATRIX
 from ..site import Site, TileInfo, known
 from ..table import Instr, dst, src
 from .reduce_rules import not_vec
-from .scratch import CMP_INP_01, CMP_INP_01_MATRIX
 from .vector_unit import EW_1, SRC0, SRC1, equal_types, vector
 
 # Rules of the TPART family and TPairReduceSum (compute-reduce-matrix 6 and 7).

@@ -12,8 +12,8 @@ from ptokit.types.enums import BLayout, TileType
 
 from ..checks.compiling import Message, is_dn1, is_nd, layout
 from ..checks.tiles import assembler_rule, in_asm_types, in_types, small
+from ..scratch import CMP_INP_01, CMP_INP_01_ROW_0
 from ..site import Site, TileInfo, known
-from .scratch import CMP_INP_01, CMP_INP_01_ROW_0
 
 ROWS, COLUMNS = "compute-reduce-matrix 1", "compute-reduce-matrix 2"
 rule = family(ROWS)

@@ -26,9 +26,9 @@ from ..meaning.expressions import Element, Expr, Scalar, apply, greater, maximum
 from ..meaning.footprint import sentence
 from ..meaning.words import Lane, lane
 from ..operands import Types
+from ..scratch import EW_10
 from ..site import Site, TileInfo
 from ..table import Access, Instr, Meaning, Operand, derived_footprint, dst, inout, instruction, scalar, src
-from .scratch import EW_10
 
 # Rules that the elementwise instructions share (compute-elementwise 2).
 

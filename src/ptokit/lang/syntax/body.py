@@ -21,11 +21,22 @@ from ..rules import refusal
 from ..scalar import Scalar
 from ..tiles import Tile
 from ..trace import Region, current, tracing
-from .answers import IN_KERNELS, answer_of, answers_for_kernels, class_of, init_of, makes_itself, raised_at
-from .carry import Names, Unmerged, anything, assigned, falls_through, join, jumps, loaded
+from .carry import Names, Unmerged, anything, assigned, falls_through, items_of, join, jumps, loaded
 from .code import Source, bound, is_library, renew, source_of, variables_of
 from .effects import adopt, carried_out, frozen, once
-from .expressions import FUNCTIONS, if_else, truth
+from .expressions import (
+    FUNCTIONS,
+    IN_KERNELS,
+    answer_of,
+    answers_for_kernels,
+    class_of,
+    init_of,
+    larger,
+    makes_itself,
+    raised_at,
+    smaller,
+    truth,
+)
 from .loops import BREAK, CONTINUE, RETURN, Loops
 
 FLAGS = (RETURN, BREAK, CONTINUE)
@@ -84,16 +95,8 @@ def call(function: Any, *args: Any, **named: Any) -> Any:
         and not named
         and any(isinstance(arg, Scalar) for arg in args)
     ):
-        return reduce(_smaller if function is min else _larger, args)
+        return reduce(smaller if function is min else larger, args)
     return answers_for_kernels(function, args, named)
-
-
-def _smaller(a: Any, b: Any) -> Any:
-    return if_else(b < a, lambda: b, lambda: a)  # as Python chooses, also between numbers that are no numbers
-
-
-def _larger(a: Any, b: Any) -> Any:
-    return if_else(b > a, lambda: b, lambda: a)
 
 
 _HELPERS = SimpleNamespace(call=call, class_of=class_of, **FUNCTIONS)
@@ -253,7 +256,7 @@ class Body(Loops):
             for item in target.elts:
                 self._name(item)
         elif isinstance(target, ast.Name):
-            for k, (called, item) in enumerate(_items(target.id, self.variables.get(target.id))):
+            for k, (called, item) in enumerate(items_of(target.id, self.variables.get(target.id))):
                 if isinstance(item, Tile):
                     item.take_name(target.id if called == target.id else f"{target.id}_{k}", called)
 
@@ -488,12 +491,3 @@ class Body(Loops):
             yield
             roots, _ = self.mentioned([node])
             ledger.after([*roots, *more], attributes, place)
-
-
-def _items(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """What lists and tuples in a variable hold, by the expressions that lead there; the value itself if it is none."""
-    if isinstance(value, (tuple, list)):
-        for k, item in enumerate(value):
-            yield from _items(f"{name}[{k}]", item)
-    else:
-        yield name, value

@@ -370,3 +370,12 @@ class Liveness:
 
 def _reads(node: ast.AST) -> Names:
     return frozenset(name.id for name in loaded(node))
+
+
+def items_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """What lists and tuples in a variable hold, by the expressions that lead there; the value itself if it is none."""
+    if isinstance(value, (tuple, list)):
+        for k, item in enumerate(value):
+            yield from items_of(f"{name}[{k}]", item)
+    else:
+        yield name, value

@@ -25,9 +25,8 @@ from ptokit.types.enums import Pipe, TileType
 from ..findings.addresses import PLACES, sharing
 from ..findings.addresses import Ring as RingBytes
 from ..findings.races import Draft, Findings
-from ..memory.gm import Located
+from ..memory.gm import Located, Producers
 from ..memory.shadow import Group, Owners, Space
-from ..memory.touches import Producers
 from ..simulation.clocks import Touch
 from ..simulation.core import AwaitSlot, Core, FlagKey, Item, Loops, PostSlot, SetFlag, WaitFlag, Work
 from ..simulation.queues import Simulation

@@ -22,8 +22,7 @@ from ptokit.machine.tiles import Tile
 from ptokit.types.enums import NotifyOp, Pipe
 
 from ..findings.races import Draft, Findings
-from ..memory.gm import Located
-from ..memory.touches import tile_region
+from ..memory.gm import Located, tile_region
 from ..simulation.clocks import Touch, footprint
 from ..simulation.core import OWN_FLAG, Barrier, Meet, SetFlag, Submit, WaitFlag, WaitWork, Work
 from ..simulation.waits import Source

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, NamedTuple
 from ptokit.diagnostics import Note
 from ptokit.diagnostics.finding import suggest
 from ptokit.ir import Block, Op, RawAttr, Value
-from ptokit.ir.blocks import dominators, reverse_postorder
 from ptokit.ir.control import RETURNS, TERMINATORS, Control
+from ptokit.ir.core import dominators, reverse_postorder
 from ptokit.isa.scalar.arithmetic import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
 from ptokit.types.values import I1, INDEX, Type
 

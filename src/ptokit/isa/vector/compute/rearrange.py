@@ -1,4 +1,4 @@
-"""Rearrangement of lanes, packing and unpacking (vector-path 6.8)."""
+"""Rearrangement of lanes, packing and unpacking, extrema with their lanes, histograms (vector-path 6.8)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.types.dtypes import DType, dtype, i64, u16
+from ptokit.types.dtypes import DTYPES, DType, dtype, i64, u8, u16
 
 from ...checks.compiling import Message
 from ...machine import Machine
@@ -17,6 +17,7 @@ from ...meaning.expressions import (
     Bit,
     Const,
     Convert,
+    Counted,
     Element,
     Expr,
     Folded,
@@ -30,14 +31,18 @@ from ...meaning.expressions import (
 )
 from ...meaning.positions import interleaved, split
 from ...meaning.words import Keep, Lane, Meaning, Python, Word, Write
-from ...site import ScalarInfo, Site, known
+from ...meaning.words import lane as each_lane
+from ...site import ScalarInfo, Site, VregInfo, known
 from ...table import Instr
 from ..predicates import PRD_01
 from ..registers import VREG_BYTES
-from ..words import ANY, mask, micro, number, out_vreg, token, types, vreg
+from ..words import ANY, VEC_06, mask, micro, number, out_vreg, token, types, vreg
 from . import materialise
 from .arithmetic import permutation
 from .words import MASKED, SAME, VEC_08, follows, number_of, worded
+
+# Rearrangement of lanes, packing and unpacking (vector-path 6.8).
+
 
 HALVES = ("LOWER", "HIGHER")
 
@@ -274,3 +279,40 @@ VBITCAST = micro(
     types=ANY,
     source="6.6",
 )
+
+
+# Extrema with the lanes that have them, and histograms (PTOAS e32488c9, micro-isa 10).
+
+
+SOURCE = "PTOAS e32488c9, micro-isa 10"
+
+
+def _shapes(o: Site) -> Message:
+    wanted = {"acc": "u16", "src": "u8", "dst": "u16"}
+    for name, kind in wanted.items():
+        info = o.operands.get(name)
+        if isinstance(info, VregInfo) and info.dtype is not DTYPES[kind]:
+            return f"{info.name} has lanes of {info.dtype}; {name} has {DTYPES[kind].text}"
+    return None
+
+
+def _histogram(text: str, what: str, *, cumulative: bool) -> Instr:
+    first = (Scalar("bin", i64) & 1) << 7  # half of the values
+    samples, on = Element("src", dtype=u8), Bit("mask", width=1)
+    count = Counted(samples, Place(i64) + first, on, u16, VREG_BYTES, cumulative)
+    return micro(
+        text,
+        f"dst = acc + how many active samples {what} the value of the lane; bin 1: values from 128.",
+        (vreg("acc"), vreg(), mask(optional=False, bits=8), number("bin", "i32")),
+        (out_vreg(like="acc"),),
+        None,
+        replace(VEC_06, check=_shapes),
+        meaning=each_lane(Element("acc") + count, over="acc"),
+        types=types("u8 u16"),
+        source=SOURCE,
+        decision="bin 0 counts values 0..127, bin 1 those from 128; a cumulative count includes all smaller values.",
+    )
+
+
+CHISTV2 = _histogram("chistv2", "have at most", cumulative=True)
+DHISTV2 = _histogram("dhistv2", "have", cumulative=False)
