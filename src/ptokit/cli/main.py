@@ -52,6 +52,7 @@ from .page_commands import (
     replay,
     targets,
 )
+from .prove import PROVE_EPILOG, prove
 
 # Values of options that are right as they are: text, and what is absent.
 
@@ -218,7 +219,7 @@ def _global(
 
 for command, epilog in (
     *((run, RUN_EPILOG), (diff, DIFF_EPILOG), (sanitize, SANITIZE_EPILOG), (check, CHECK_EPILOG), (time, TIME_EPILOG)),
-    *((fmt, FMT_EPILOG), (convert, CONVERT_EPILOG)),
+    *((prove, PROVE_EPILOG), (fmt, FMT_EPILOG), (convert, CONVERT_EPILOG)),
     *((isa, ISA_EPILOG), (explain, EXPLAIN_EPILOG), (targets, TARGETS_EPILOG)),
     *((layout, LAYOUT_EPILOG), (docs, DOCS_EPILOG)),
     *((kernels, KERNELS_EPILOG), (replay, REPLAY_EPILOG)),

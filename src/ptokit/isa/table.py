@@ -117,11 +117,25 @@ def listed(names: str, form: str = "%{}") -> str:
 # What families of instructions have in common beside what they compute: order, and the hardware they run on.
 
 
+class Sync(Enum):
+    """What an instruction that only orders does to the pipes of its core."""
+
+    SET = "raises a flag from one pipe to another"
+    WAIT = "waits for a flag and lowers it"
+    BARRIER = "waits for all earlier work of a pipe, or of all"
+    TAKE = "takes a buffer token for a pipe"
+    RELEASE = "gives a buffer token back"
+    WITHIN = "orders loads and stores inside a vector scope"
+    WORK = "waits for the instructions that made its operands"
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """What an instruction orders, and what it waits for."""
 
     only: bool = False  # it states an order between pipes, cores or instructions, and does nothing else
+    does: Sync | None = None  # which, where that is between the pipes of a core
+    queued: bool = False  # it hands work to an engine, or waits for that: no pipe says when it is done
     between_cores: bool = False  # it orders cores, not the pipes of one
     waits: bool = False  # for another core: ``run`` returns a function that gives the result once the wait is over
     by_compiler: bool = False  # in Auto mode the compiler issues it, and a program must not

@@ -15,7 +15,7 @@ from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 from ..machine import Machine
 from ..meaning.words import Ordering
 from ..site import Site
-from ..table import ORDERING, Attr, Instr, Operand, Order, grammar, index, instruction, ptr
+from ..table import ORDERING, Attr, Instr, Operand, Order, Sync, grammar, index, instruction, ptr
 from . import sync_rules as rules
 from .sync_rules import class_pipe
 
@@ -32,6 +32,8 @@ _ORDER = Ordering()
 
 
 _BY_COMPILER = replace(ORDERING, by_compiler=True)
+_SETS, _WAITS = replace(_BY_COMPILER, does=Sync.SET), replace(_BY_COMPILER, does=Sync.WAIT)
+_TAKES, _GIVES = replace(_BY_COMPILER, does=Sync.TAKE), replace(_BY_COMPILER, does=Sync.RELEASE)
 _CORE_FLAG_ORDER = replace(_BY_COMPILER, between_cores=True)
 _CORE_WAIT = replace(_CORE_FLAG_ORDER, waits=True)
 
@@ -82,7 +84,7 @@ SET_FLAG = _sync(
     attrs=(SRC_PIPE, DST_PIPE, EVENT_ID),
     pipe=_source,
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
-    order=_BY_COMPILER,
+    order=_SETS,
     form=grammar(*_FLAG_FORMS),
 )
 WAIT_FLAG = _sync(
@@ -92,7 +94,7 @@ WAIT_FLAG = _sync(
     attrs=(SRC_PIPE, DST_PIPE, EVENT_ID),
     pipe=_destination,
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
-    order=_BY_COMPILER,
+    order=_WAITS,
     form=grammar(*_FLAG_FORMS),
 )
 SET_FLAG_DYN = _sync(
@@ -103,7 +105,7 @@ SET_FLAG_DYN = _sync(
     attrs=(SRC_PIPE, DST_PIPE),
     pipe=_source,
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
-    order=_BY_COMPILER,
+    order=_SETS,
     form=grammar(*_FLAG_DYN),
 )
 WAIT_FLAG_DYN = _sync(
@@ -114,7 +116,7 @@ WAIT_FLAG_DYN = _sync(
     attrs=(SRC_PIPE, DST_PIPE),
     pipe=_destination,
     rules=(rules.FLAG_RANGE, rules.FLAG_PIPE),
-    order=_BY_COMPILER,
+    order=_WAITS,
     form=grammar(*_FLAG_DYN),
 )
 PIPE_BARRIER = _sync(
@@ -123,7 +125,7 @@ PIPE_BARRIER = _sync(
     "Later work of a pipe starts after all its earlier work; PIPE_ALL drains every pipe.",
     attrs=(_pipe_attr("pipe", "pipe"),),
     pipe=lambda site: site.attrs["pipe"],
-    order=_BY_COMPILER,
+    order=replace(_BY_COMPILER, does=Sync.BARRIER),
     form=grammar("A(pipe) {}"),
 )
 TSYNC = _sync(
@@ -131,6 +133,7 @@ TSYNC = _sync(
     "tsync",
     "Wait for the instructions that produced the given tiles or events.",
     Operand("events", variadic=1),
+    order=replace(ORDERING, does=Sync.WORK),
     form=grammar("ins ~( <? %events* : T(events) ?> ) {}"),
 )
 _CLASSES = (
@@ -146,6 +149,7 @@ RECORD_EVENT = _sync(
     attrs=(*_CLASSES, EVENT_ID),
     pipe=lambda site: class_pipe(site.src_op, site.core) or Pipe.S,
     rules=_EVENT_RULES,
+    order=replace(ORDERING, does=Sync.SET),
     form=grammar(*_EVENT),
 )
 WAIT_EVENT = _sync(
@@ -155,6 +159,7 @@ WAIT_EVENT = _sync(
     attrs=(*_CLASSES, EVENT_ID),
     pipe=lambda site: class_pipe(site.dst_op, site.core) or Pipe.S,
     rules=_EVENT_RULES,
+    order=replace(ORDERING, does=Sync.WAIT),
     form=grammar(*_EVENT),
 )
 BARRIER_SYNC = _sync(
@@ -164,6 +169,7 @@ BARRIER_SYNC = _sync(
     pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
     rules=(rules.BA_2, rules.PIPE_TAG),
     attrs=(Attr("op", str, None, "op_type", "pipe_event_type", dotted=True),),
+    order=replace(ORDERING, does=Sync.BARRIER),
     form=grammar("~[ A!(op) ] {}"),
 )
 
@@ -189,7 +195,7 @@ GET_BUF = _sync(
     attrs=_TOKEN,
     pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
     rules=(rules.BF_1,),
-    order=_BY_COMPILER,
+    order=_TAKES,
 )
 RLS_BUF = _sync(
     "rls_buf",
@@ -199,9 +205,9 @@ RLS_BUF = _sync(
     attrs=_TOKEN,
     pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
     rules=(rules.BF_1,),
-    order=_BY_COMPILER,
+    order=_GIVES,
 )
-for _text, _summary in (("get_buf_dyn", "Take"), ("rls_buf_dyn", "Give back")):
+for _text, _summary, _does in (("get_buf_dyn", "Take", _TAKES), ("rls_buf_dyn", "Give back", _GIVES)):
     _sync(
         _text,
         _text,
@@ -210,7 +216,7 @@ for _text, _summary in (("get_buf_dyn", "Take"), ("rls_buf_dyn", "Give back")):
         attrs=(_TOKEN[0], _TOKEN[2]),
         pipe=lambda site: class_pipe(site.attrs["op"], site.core) or Pipe.S,
         form=grammar(*_token_forms("%buf:index")),
-        order=_BY_COMPILER,
+        order=_does,
     )
 _CORE_FLAG = (_pipe_attr("pipe", "pipe"), Attr("event_id", int, None, "event_id", register="event"))
 
@@ -287,6 +293,6 @@ MEM_BAR = _sync(
     "Order loads and stores of vector registers inside one vector scope; tile instructions need none.",
     attrs=(Attr("kind", str, words=_ORDERED),),
     pipe=Pipe.V,
-    order=_BY_COMPILER,
+    order=replace(_BY_COMPILER, does=Sync.WITHIN),
     form=grammar("N(kind) {}"),
 )

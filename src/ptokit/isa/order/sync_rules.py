@@ -5,6 +5,7 @@ Source: memory-model-and-sync 2.1, assembly 8.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -62,6 +63,18 @@ def class_pipe(word: str | None, core: str = "") -> Pipe | None:
         return None if word is None else _PIPES.get(word)
     pipe = _NO_TAGS.get(word) or tag_pipe(word)
     return pipe_on(pipe, core) if word == "TMOV_V2M" and pipe is not None else pipe
+
+
+def flag_pipes(attrs: Mapping[str, Any], core: str) -> tuple[Pipe | None, Pipe | None]:
+    """Source and destination of a flag, by the attributes of what raises it or waits for it."""
+    if "src_pipe" in attrs:
+        return attrs["src_pipe"], attrs["dst_pipe"]
+    return class_pipe(attrs["src_op"], core), class_pipe(attrs["dst_op"], core)
+
+
+def held_pipe(attrs: Mapping[str, Any], core: str) -> Pipe | None:
+    """The pipe of a barrier or a buffer token, by the attributes of the instruction."""
+    return attrs["pipe"] if "pipe" in attrs else class_pipe(attrs["op"], core)
 
 
 def between_cores(src: str, dst: Pipe, target: Target) -> bool:

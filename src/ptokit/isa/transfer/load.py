@@ -25,6 +25,7 @@ from ..table import (
     Instr,
     Kind,
     Operand,
+    Order,
     Role,
     TextForm,
     dst,
@@ -341,6 +342,8 @@ def tprefetch_async(m: Machine, src: ViewOperand, workspace: Any, **_: Any) -> N
     src.check_bounds()
 
 
+_QUEUED = Order(queued=True)
+
 TPREFETCH_ASYNC = instruction(
     Instr(
         "TPREFETCH_ASYNC",
@@ -354,6 +357,7 @@ TPREFETCH_ASYNC = instruction(
             PREFA_02,
         ),
         meaning=Ordering(tprefetch_async),
+        order=_QUEUED,
         source="memory-and-data-movement; load-store 10",
     )
 )
@@ -366,6 +370,7 @@ PREFETCH_WAIT = instruction(
         attrs=(Attr("session", int, None, "session"), Attr("event", int, None, "event")),
         pipe=Pipe.S,
         meaning=Ordering(),
+        order=_QUEUED,
         form=grammar(*CALLED),
         source="memory-model-and-sync 5.5",
     )
@@ -436,6 +441,7 @@ instruction(
         (view("src"), handle("ctx")),
         pipe=Pipe.S,
         run=prefetch_in_context,
+        order=_QUEUED,
         form=grammar("~( %src , %ctx : T(src) , T(ctx) ) {} -> R", newest="tprefetch_async", in_python=False),
         source=_TEXT,
     )

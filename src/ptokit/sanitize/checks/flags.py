@@ -8,8 +8,8 @@ from typing import Any
 
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
-from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, class_pipe, no_flag, out_of_range, reserved
-from ptokit.isa.table import Instr
+from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, flag_pipes, held_pipe, no_flag, out_of_range, reserved
+from ptokit.isa.table import Instr, Sync
 from ptokit.machine.lanes import uniform
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe
@@ -186,17 +186,21 @@ def _unmatched(key: FlagKey, item: SetFlag) -> Draft:
 # Flags, barriers, tokens and signals of a program as items of the simulation.
 
 
+_FLAGS: dict[Sync | None, str] = {Sync.SET: "set_flag", Sync.WAIT: "wait_flag"}
+"""What findings call it."""
+
+
 def synchronise(
     o: ObservedCore, op: Op, instr: Instr, kind: str, operands: Mapping[str, Any], attrs: Mapping[str, Any]
 ) -> None:
     """A flag, barrier, token or signal."""
-    if instr.name == "mem_bar":
+    if instr.order.does is Sync.WITHIN:
         o.scope_order.barrier(attrs["kind"])
     if o.in_order and not instr.order.between_cores:
-        if instr.name in ("set_flag_dyn", "wait_flag_dyn"):  # the check knows the ids of others
-            _in_range(o, op, instr.name.removesuffix("_dyn"), int(uniform(operands["event"])))
+        if instr.order.does in _FLAGS and operands.get("event") is not None:  # the check knows the ids of others
+            _in_range(o, op, _FLAGS[instr.order.does], int(uniform(operands["event"])))
         return
-    item = _item(o, op, instr.name, kind, operands, attrs)
+    item = _item(o, op, instr, kind, operands, attrs)
     if item is not None:
         o.push(item)
     if isinstance(item, SetFlag | WaitFlag) and operands.get("event") is None:
@@ -204,24 +208,20 @@ def synchronise(
 
 
 def _item(
-    o: ObservedCore, op: Op, name: str, kind: str, operands: Mapping[str, Any], attrs: Mapping[str, Any]
+    o: ObservedCore, op: Op, instr: Instr, kind: str, operands: Mapping[str, Any], attrs: Mapping[str, Any]
 ) -> Item | None:
+    name = instr.name
     event = operands.get("event")
     number = attrs.get("event_id", 0) if event is None else int(uniform(event))
-    match name:
-        case "set_flag" | "wait_flag" | "set_flag_dyn" | "wait_flag_dyn":
-            return _flag(o, op, name.removesuffix("_dyn"), attrs["src_pipe"], attrs["dst_pipe"], number, kind)
-        case "record_event" | "wait_event":
-            src, dst = class_pipe(attrs["src_op"], kind), class_pipe(attrs["dst_op"], kind)
-            flag = "set_flag" if name == "record_event" else "wait_flag"
-            return _flag(o, op, flag, src, dst, number, kind)
-        case "pipe_barrier":
-            return Barrier(op, name, attrs["pipe"])
-        case "barrier_sync":
-            pipe = class_pipe(attrs["op"], kind)
+    match instr.order.does:
+        case Sync.SET | Sync.WAIT:
+            src, dst = flag_pipes(attrs, kind)
+            return _flag(o, op, _FLAGS[instr.order.does], src, dst, number, kind)
+        case Sync.BARRIER:
+            pipe = held_pipe(attrs, kind)
             return None if pipe is None else Barrier(op, name, pipe)
-        case "get_buf" | "rls_buf" | "get_buf_dyn" | "rls_buf_dyn":
-            pipe = class_pipe(attrs["op"], kind)
+        case Sync.TAKE | Sync.RELEASE:
+            pipe = held_pipe(attrs, kind)
             if pipe is None or pipe is Pipe.ALL:
                 return None
             token = int(uniform(operands["buf"])) if "buf" in operands else attrs["id"]
@@ -229,7 +229,12 @@ def _item(
                 message = f"{name}: token {token} is outside 0..{BUFFER_IDS - 1}"
                 o.report("BUF-PROTOCOL", op, token, partial(Draft, message, op.location))
                 return None
-            return (GetToken if name.startswith("get_buf") else ReleaseToken)(op, name, pipe, token=token)
+            return (GetToken if instr.order.does is Sync.TAKE else ReleaseToken)(op, name, pipe, token=token)
+        case Sync.WORK:
+            return WaitWork(op, name, Pipe.S, works=o.producers.of(operands["events"]))
+        case _:
+            pass
+    match name:
         case "sync.set" | "set_cross_block" | "set_intra_block":
             if _no_flag(o, op, name, number):
                 return None
@@ -239,8 +244,6 @@ def _item(
             if _no_flag(o, op, name, number):
                 return None
             return AwaitSignal(op, name, attrs["pipe"], event=number)
-        case "TSYNC":
-            return WaitWork(op, name, Pipe.S, works=o.producers.of(operands["events"]))
         case _:
             return None
 

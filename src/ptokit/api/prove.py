@@ -1,0 +1,265 @@
+"""`prove`: what holds of a kernel for all its arguments, or the arguments for which a run shows that it does not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import redirect_stdout
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+from ptokit.arguments.derive import derive
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
+from ptokit.ir.core import Function
+from ptokit.ir.launch import found_for, with_reached
+from ptokit.ir.verify import verify
+from ptokit.prove.closed import what_decides
+from ptokit.prove.report import (
+    OF_PIPES,
+    Claim,
+    Counterexample,
+    Decided,
+    Proof,
+    Verdict,
+    claim_of,
+    counted,
+    reasons,
+)
+from ptokit.run import Param, choose_entry
+from ptokit.run import Program as Compiled
+from ptokit.run.program import filled_in
+from ptokit.sanitize import Report, sanitize_launch
+from ptokit.sanitize.outcome import SyncMode
+from ptokit.targets import Target
+from ptokit.types.choices import LaunchOptions, SanitizeOptions
+from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
+
+from .arguments import make, read_arguments
+from .check import origin
+from .errors import UsageError
+from .launch import as_parameters, read_without_arguments
+from .parts import find_target
+from .program import Program, Source
+
+Progress = Callable[[str], None]
+"""Called with what is done next."""
+
+LARGEST = 1 << 26
+"""Elements of the arrays of a run that is to show something."""
+
+MOST_RUNS = 8
+"""Suspicions that runs are tried for."""
+
+NAMED = (
+    "scalar arguments are from 0 to 2**31 - 1",
+    "arrays do not overlap",
+    "index arithmetic stays within its types",
+)
+"""What every proof by the solver assumes."""
+
+
+def prove(
+    program: Program,
+    *,
+    target: str | Target | None = None,
+    entry: str | None = None,
+    assume: Iterable[str] = (),
+    blocks: int | None = None,
+    extended: bool = False,
+    default_target: str | Target | None = None,
+    progress: Progress = lambda what: None,
+) -> Proof:
+    """Prove for all arguments that flags balance, that pipes and blocks do not race, and that accesses stay in bounds.
+
+    ``program``, ``target``, ``entry``, ``extended``, ``default_target``: as for `ptokit.sanitize`. ``assume``: Python
+    comparisons over the parameters and ``blocks``, "n % 16 == 0", which are read and not evaluated. ``blocks``: of how
+    many blocks; None for any number of them, if the kernel asks for its block. What cannot be decided is open, with its
+    reason; what is refuted has arguments for which `ptokit.sanitize` agrees. Raises `DiagnosticError` for a program
+    with errors, `UsageError` for assumptions that say nothing, or hold for no arguments, and where the solver is
+    missing (``pip install 'ptokit[prove]'``) and the kernel needs it.
+    """
+    start = time.perf_counter()
+    source = read_without_arguments(origin(program, entry=entry), find_target(target), find_target(default_target))
+    chosen = source.target_or(find_target(target), find_target(default_target))
+    source.diagnostics.raise_if_errors()
+    work = _Proving(source, chosen, None if source.own_target else entry, tuple(assume), blocks, extended, progress)
+    proof = work.proof()
+    proof.seconds = time.perf_counter() - start
+    return proof
+
+
+class _Proving:
+    """A kernel that is to be proved."""
+
+    def __init__(
+        self,
+        source: Source,
+        target: Target,
+        entry: str | None,
+        assume: tuple[str, ...],
+        blocks: int | None,
+        extended: bool,
+        progress: Progress,
+    ) -> None:
+        self.source, self.target, self.assume, self.progress = source, target, assume, progress
+        found = choose_entry(source.module, entry)
+        self.name = found.name
+        self.options = LaunchOptions(entry=entry, extended=extended)
+        self.kernel, _ = filled_in(found, [None] * len(found.params))
+        errors = found_for(source.module, found, verify(source.module, target, extended=extended))
+        self.errors = [d for d in errors if d.severity is Severity.ERROR]
+        if any(claim_of(d.rule) is None for d in self.errors):
+            raise DiagnosticError(self.errors)
+        self.program = Compiled(source.module, found, target, extended=extended)
+        mode = SyncMode(with_reached(source.module, found), None)
+        self.by_compiler = mode.by_compiler or not target.is_device
+        asks = any(s.word in _OF_BLOCKS for f in self.program.plan.functions.values() for s in f.walk())
+        self.blocks = blocks if blocks is not None or asks else 1
+        self.results: list[tuple[list[str], int, Report]] = []
+
+    # --- the whole -----------------------------------------------------------------------------------------------
+
+    def proof(self) -> Proof:
+        scope = "for all arguments"
+        if self.assume:
+            scope += " with the assumptions"
+        scope += " and any number of blocks" if self.blocks is None else f" and {counted(self.blocks, 'block')}"
+        proof = Proof(self.name, self.target.name, scope, assumptions=self.assume)
+        decides = what_decides(self.program, self.blocks)
+        if self.errors:
+            proof.claims = self._refused()
+        elif not decides and not self.assume:
+            proof.closed = True
+            self._closed(proof)
+        else:
+            self._solved(proof, decides)
+        return proof
+
+    def _refused(self) -> list[Decided]:
+        """The static check has found what a claim is about: it holds for no arguments."""
+        found: dict[Claim, Diagnostic] = {}
+        for d in self.errors:
+            claim = claim_of(d.rule)
+            if claim is not None:
+                found.setdefault(claim, d)
+        whatever = derive(self.source.module, choose_entry(self.source.module, self.options.entry), self.blocks or 1)
+        return [
+            self._refuted(claim, found[claim], whatever, self.blocks or 1)
+            if claim in found
+            else Decided(claim, Verdict.OPEN, **reasons([("the check refuses the program", 0)]))
+            for claim in Claim
+        ]
+
+    def _closed(self, proof: Proof) -> None:
+        """One launch does what all do."""
+        self.progress("one launch, which does what all do")
+        blocks = self.blocks or 1
+        texts = derive(self.source.module, choose_entry(self.source.module, self.options.entry), blocks)
+        report = self.launch(texts, blocks)
+        for claim in Claim:
+            proof.claims.append(self._by_run(claim, report, texts, blocks))
+        proof.assumptions = ("arrays do not overlap",)
+        arrays = [(p, text) for p, text in zip(self.program.params, texts) if p.dtype is not None]
+        proof.needs = tuple(f"{p.name} of {text.split(':')[2]} elements" for p, text in arrays)
+
+    def _by_run(self, claim: Claim, report: Report, texts: list[str], blocks: int) -> Decided:
+        against = [d for d in report.errors if claim_of(d.rule) is claim]
+        if against:
+            return self._refuted(claim, against[0], texts, blocks)
+        if self.by_compiler and claim in OF_PIPES:
+            return Decided(claim, Verdict.COMPILER)
+        others = [d for d in report.errors if claim_of(d.rule) is None]
+        if others or not report.ran:
+            why = [(f"the run found {d.rule}: {d.message}", d.location.line) for d in others[:3]]
+            return Decided(claim, Verdict.OPEN, **reasons(why or [("the kernel could not be run", 0)]))
+        if not report.coverage.complete and not self.by_compiler:
+            return Decided(claim, Verdict.OPEN, **reasons([(f"the run says: {report.verdict}", 0)]))
+        return Decided(claim, Verdict.PROVED)
+
+    @staticmethod
+    def _refuted(claim: Claim, found: Diagnostic, texts: Sequence[str], blocks: int) -> Decided:
+        shown = Counterexample(found.rule, found.message, found.location.line, tuple(texts), blocks)
+        return Decided(claim, Verdict.REFUTED, (), (), shown)
+
+    def _solved(self, proof: Proof, decides: str) -> None:
+        """The solver decides."""
+        try:
+            from ptokit.prove.prover import Prover
+        except ImportError:
+            missing = f"{decides or 'assumptions'} decide: this needs the solver, pip install 'ptokit[prove]'"
+            proof.claims = [Decided(claim, Verdict.OPEN, **reasons([(missing, 0)])) for claim in Claim]
+            return
+        self.progress("all launches at once")
+        try:
+            prover = Prover(self.program, by_compiler=self.by_compiler, blocks=self.blocks, assume=self.assume)
+        except ValueError as error:
+            raise UsageError(str(error), "assume") from None
+        prover.prove()
+        proof.needs, proof.assumptions = prover.needs(), (*self.assume, *NAMED)
+        confirmed = self._confirmed(prover)
+        for claim in Claim:
+            if claim in confirmed:
+                proof.claims.append(confirmed[claim])
+            elif self.by_compiler and claim in OF_PIPES:
+                proof.claims.append(Decided(claim, Verdict.COMPILER))
+            else:
+                why = prover.reasons(claim)
+                proof.claims.append(Decided(claim, Verdict.OPEN if why else Verdict.PROVED, **reasons(why)))
+
+    # --- runs that show something ---------------------------------------------------------------------------------
+
+    def _confirmed(self, prover: Any) -> dict[Claim, Decided]:
+        """The claims that a run speaks against."""
+        found: dict[Claim, Decided] = {}
+        tried: dict[Any, None] = {}
+        for suspect in prover.suspects():
+            if suspect.claim in found or len(tried) >= MOST_RUNS:
+                continue
+            for values, blocks in prover.arguments(suspect):
+                texts = self._texts(prover, values, blocks)
+                if texts is None or (tuple(texts), blocks) in tried:
+                    continue
+                tried[tuple(texts), blocks] = None
+                self.progress(f"a run that may show {suspect.rule}")
+                report = self.launch(texts, blocks)
+                for d in report.errors:
+                    claim = claim_of(d.rule)
+                    if claim is not None and claim not in found:
+                        found[claim] = self._refuted(claim, d, texts, blocks)
+        return found
+
+    def _texts(self, prover: Any, values: dict[str, Any], blocks: int) -> list[str] | None:
+        """Arguments, as after ``--arg``: numbers as they are given, arrays as large as they have to be."""
+        texts = []
+        for k, param in enumerate(self.kernel.params):
+            name, kind = param.name or f"argument {k}", param.type
+            if isinstance(kind, Scalar):
+                value = values.get(name, 1)
+                texts.append(str(value).lower() if isinstance(value, bool) else str(value))
+            elif isinstance(kind, Ptr | MemRef | TensorView | PartitionView):
+                elements = prover.elements(name, kind.dtype.size, values, blocks)
+                if elements is None or elements > LARGEST:
+                    return None
+                shape = (
+                    "x".join(map(str, kind.dims)) if isinstance(kind, TensorView | PartitionView) else max(1, elements)
+                )
+                texts.append(f"zeros:{kind.dtype.name}:{shape}")
+            else:
+                return None
+        return texts
+
+    def launch(self, texts: Sequence[str], blocks: int) -> Report:
+        """What the sanitizer says of a launch."""
+        arguments = make(read_arguments(texts))
+        values = as_parameters(arguments, [Param(p.name, p.type) for p in self._params()])
+        options = replace(self.options, blocks=blocks)
+        with redirect_stdout(StringIO()):
+            return sanitize_launch(self.source.module, self.target, values, options, SanitizeOptions(), causes=False)
+
+    def _params(self) -> list[Any]:
+        entry: Function = choose_entry(self.source.module, self.options.entry)
+        return list(entry.params)
+
+
+_OF_BLOCKS = frozenset(("block_idx", "total"))

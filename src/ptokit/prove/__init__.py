@@ -1,0 +1,1 @@
+"""Proofs: what holds of a kernel for all its arguments. It shares nothing with the sanitizer, which only confirms."""

@@ -1,0 +1,305 @@
+"""What is claimed of a kernel, what has to hold for it, and whether the solver finds that it does.
+
+Nothing here calls a kernel wrong: what may not hold is suspected, with arguments where the solver has some, and only a
+run shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field
+from typing import Any
+
+import z3
+
+from ptokit.plan.steps import Step
+from ptokit.records import dataclass
+from ptokit.targets import Target
+from ptokit.types.enums import Pipe
+
+from .numbers import Number, Solver, both, key_of, lifted, negated, renamed, simple, symbols
+from .places import Space, Touch, View, certainly_apart, overlap
+from .report import Claim
+from .state import ANY, Ages, State
+
+
+class Fragment(Exception):
+    """Something that is not followed, at a step."""
+
+    def __init__(self, reason: str, step: Step | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.step = reason, step
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """Something that may not hold: the rule that a run would report, and what the unknowns are then."""
+
+    claim: Claim
+    rule: str
+    text: str
+    step: Step | None
+    facts: tuple[Number, ...]
+    model: Any = None
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Why a claim is not decided, and where."""
+
+    claim: Claim
+    reason: str
+    line: int = 0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Loop:
+    """A loop that is gone through: ``k`` is the number of the iteration, from 0."""
+
+    step: Step
+    k: Any
+    lower: Number
+    upper: Number
+    by: Number
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Instance:
+    """An access as it happens on one way: what holds then, and what it touches."""
+
+    access: int
+    step: Step
+    pipe: Pipe
+    touches: tuple[Touch, ...]
+    facts: tuple[Number, ...]
+    loops: tuple[Loop, ...]
+
+
+@dataclass
+class Found:
+    """What has been recorded so far; a loop that starts again drops what it had added."""
+
+    suspects: dict[Any, Suspect] = field(default_factory=dict)
+    gaps: dict[Gap, None] = field(default_factory=dict)
+    instances: dict[int, dict[Any, Instance]] = field(default_factory=dict)
+    unordered: dict[tuple[int, Any, int], Ages] = field(default_factory=dict)
+    needs: dict[Any, tuple[str, Number, Step | None]] = field(default_factory=dict)
+
+    def copy(self) -> Found:
+        """What there is now."""
+        instances = {access: dict(found) for access, found in self.instances.items()}
+        return Found(dict(self.suspects), dict(self.gaps), instances, dict(self.unordered), dict(self.needs))
+
+
+def line_of(step: Step | None) -> int:
+    """The line of a step, 0 without one."""
+    return 0 if step is None else step.op.location.line
+
+
+class Claims:
+    """What has to hold of a kernel."""
+
+    assumed: tuple[Number, ...]
+    homes: dict[int, tuple[Any, ...]]
+    params: dict[str, Any]
+    block: Number
+    total: Number
+
+    def __init__(self, target: Target) -> None:
+        self.target, self.solver, self.found = target, Solver(), Found()
+        self.places: dict[int, tuple[int, ...]] = {}  # by access, where it stands in the text, calls in place
+        self.levels: dict[int, tuple[int, ...]] = {}  # by access, the loops around it
+        self._accesses: dict[Any, int] = {}
+        self._order: dict[int, int] = {}
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops around what is gone through now."""
+        raise NotImplementedError
+
+    @property
+    def context(self) -> tuple[int, ...]:
+        """The calls and loops around, as a key."""
+        raise NotImplementedError
+
+    # --- obligations ---------------------------------------------------------------------------------------------
+
+    def oblige(
+        self, claim: Claim, rule: str, step: Step | None, facts: Sequence[Number], good: Number, text: str
+    ) -> None:
+        """`good` has to hold where the facts do."""
+        if good is not True:
+            self.suspect(claim, rule, step, (*facts, negated(good)), text)
+
+    def suspect(self, claim: Claim, rule: str, step: Step | None, facts: Sequence[Number], text: str) -> None:
+        """`rule` is broken if the facts can hold."""
+        key = claim, rule, line_of(step), text
+        if key in self.found.suspects or any(fact is False for fact in facts):
+            return
+        answer = self.solver.solve(facts, model=True)
+        if not answer.none:
+            self.found.suspects[key] = Suspect(claim, rule, text, step, tuple(facts), answer.model)
+
+    def leave_open(self, claim: Claim, reason: str, step: Step | None = None) -> None:
+        """A claim is not decided."""
+        self.found.gaps[Gap(claim, reason, line_of(step))] = None
+
+    # --- what arrays have to hold --------------------------------------------------------------------------------
+
+    def need(self, step: Step | None, view: View, facts: Sequence[Number]) -> None:
+        """A view of an argument has to lie in it."""
+        self.need_bytes(step, view.space, view.base, view.end(view.shape), facts)
+
+    def need_bytes(self, step: Step | None, space: Space, lo: Number, hi: Number, facts: Sequence[Number]) -> None:
+        """An argument has to hold the bytes before `hi`; none may lie before its first one."""
+        good = simple(lifted(lo) >= 0)
+        self.oblige(Claim.BOUNDS, "GM-OOB", step, facts, good, "an access may lie before its array")
+        most = hi
+        for loop in (None, *self.loops)[::-1]:
+            inner = self.block if loop is None else loop.k
+            if isinstance(inner, z3.ExprRef) and inner.get_id() in symbols([most]):
+                last = lifted(self.total) - 1 if loop is None else last_of(loop)
+                most = simple(renamed(most, [(inner, lifted(last))]))
+        allowed = {s.get_id() for s in (*self.params.values(), self.total) if isinstance(s, z3.ExprRef)}
+        open_ = symbols([most]).keys() - allowed
+        if open_ or (most is not hi and not self.solver.implied(facts, lifted(hi) <= lifted(most))):
+            reason = f"how far {space[1]} is accessed depends on more than arguments and the number of blocks"
+            self.leave_open(Claim.BOUNDS, reason, step)
+        else:
+            self.found.needs[space[1], key_of(most)] = (space[1], most, step)
+
+    # --- accesses ------------------------------------------------------------------------------------------------
+
+    def access(self, step: Step, state: State, pipe: Pipe, touches: Sequence[Touch]) -> None:
+        """An instruction begins: what it touches must not be touched by what may not have completed."""
+        calls = tuple(number for number in self.context if number not in {id(loop.step) for loop in self.loops})
+        access = self._accesses.setdefault((calls, id(step)), len(self._accesses))
+        self.places[access] = (*(self._order.get(call, 0) for call in calls), self._order.get(id(step), 0))
+        self.levels[access] = tuple(loop.k.get_id() for loop in self.loops)
+        instance = Instance(access, step, pipe, tuple(touches), state.facts, self.loops)
+        key = tuple(t.identity for t in touches), tuple(map(key_of, state.facts))
+        self.found.instances.setdefault(access, {}).setdefault(key, instance)
+        for other, ages in state.unknown[pipe].items():
+            triple = access, key, other
+            old = self.found.unordered.get(triple)
+            self.found.unordered[triple] = ages if old is None else tuple(map(max, old, ages))
+        if pipe is not Pipe.S or any(t.write for t in touches):  # reads of the scalar unit are over when it goes on
+            state.issued(access, pipe, len(self.loops))
+
+    def number_steps(self, steps: Iterable[Step]) -> None:
+        """Remember the order of the text."""
+        self._order = {id(step): k for k, step in enumerate(steps)}
+
+    # --- races ---------------------------------------------------------------------------------------------------
+
+    def races(self) -> None:
+        """Look at all pairs of accesses of different pipes that nothing orders."""
+        for (access, key, other), ages in self.found.unordered.items():
+            b = self.found.instances[access][key]
+            for a in self.found.instances[other].values():
+                if a.pipe is not b.pipe:
+                    self._race(a, b, ages)
+
+    def _race(self, a: Instance, b: Instance, ages: Ages) -> None:
+        pairs = [(s, t) for s in a.touches for t in b.touches if _conflict(s, t) and not certainly_apart(s, t)]
+        if not pairs:
+            return
+        if any(s.space[0] == "argument" and s.lo is None for s, _ in pairs):
+            self.leave_open(Claim.PIPES, f"what {a.step.name} touches of an array is not followed", a.step)
+        others = self._others(a, keep=True)
+        facts = [*b.facts, *(renamed(f, others) for f in a.facts), *self._apart(a, b, ages, others)]
+        for s, t in pairs:
+            rule = f"RACE-{_SHORT[s.write, t.write]}"
+            text = f"{b.step.name} on {b.pipe.text} and {a.step.name} on {a.pipe.text} in line {line_of(a.step)}"
+            condition = overlap(s, t, others, self.solver, self.assumed)
+            self.suspect(Claim.PIPES, rule, b.step, (*facts, condition), text)
+
+    def _others(self, a: Instance, *, keep: bool) -> list[tuple[Any, Any]]:
+        """Names for the unknowns of another instance; ``keep``: of the same core, which has one value of some."""
+        numbers = [*a.facts, *(n for touch in a.touches for n in touch.numbers)]
+        numbers += [n for loop in a.loops for n in (loop.k, loop.lower, loop.upper, loop.by)]
+        fixed = {s.get_id() for s in (*self.params.values(), self.total) if isinstance(s, z3.ExprRef)}
+        fixed |= {self.block.get_id()} if keep else set()
+        found = symbols(numbers).items()
+        return [(s, _other(s)) for number, s in found if number not in fixed and not (keep and self._once(number))]
+
+    def _once(self, number: int) -> bool:
+        return self.homes.get(number, (None,)) == ()
+
+    def _apart(self, a: Instance, b: Instance, ages: Ages, others: Sequence[tuple[Any, Any]]) -> Iterator[Any]:
+        """What is known of the iterations of an earlier instance, a, and a later one."""
+        names = {old.get_id(): new for old, new in others}
+        common = []
+        for x, y in zip(a.loops, b.loops):
+            if x.step is not y.step or not x.k.eq(y.k):
+                break
+            common.append(x)
+        alike = [names[loop.k.get_id()] == loop.k for loop in common]
+        earlier = [both(*alike[:i], names[loop.k.get_id()] < loop.k) for i, loop in enumerate(common)]
+        if self.places[a.access] < self.places[b.access]:  # in one iteration of all of them a comes first
+            earlier.append(both(*alike))
+        if common:
+            yield z3.Or(*map(lifted, earlier))
+        for i, loop in enumerate(common):
+            age = ages[i + 1]
+            if age < ANY:
+                then = names[loop.k.get_id()]
+                lower, upper, by = (lifted(renamed(n, others)) for n in (loop.lower, loop.upper, loop.by))
+                ended = z3.And(loop.k <= age - 1, lower + by * (then + (age - 1 - loop.k)) >= upper)
+                yield z3.If(lifted(both(*alike[:i])), loop.k - then <= age - 1, ended)
+        around = [loop.k for loop in common]
+        for old, new in others:
+            home = self.homes.get(old.get_id())
+            if home is not None and len(home) <= len(around) and all(x.eq(y) for x, y in zip(home, around)):
+                yield z3.Implies(lifted(both(*alike[: len(home)])), old == new)
+
+    # --- blocks --------------------------------------------------------------------------------------------------
+
+    def block_races(self) -> None:
+        """Look at all pairs of accesses of two blocks to one argument."""
+        seen: dict[Any, tuple[Instance, Touch]] = {}
+        for found in self.found.instances.values():
+            for instance in found.values():
+                for touch in instance.touches:
+                    if touch.space[0] == "argument":
+                        key = id(instance.step), touch.identity, tuple(map(key_of, instance.facts))
+                        seen.setdefault(key, (instance, touch))
+        every = list(seen.values())
+        for i, (a, s) in enumerate(every):
+            for b, t in every[i:]:
+                if s.space == t.space and _conflict(s, t):
+                    self._block_race(a, s, b, t)
+
+    def _block_race(self, a: Instance, s: Touch, b: Instance, t: Touch) -> None:
+        if s.lo is None or t.lo is None:
+            which = a if s.lo is None else b
+            self.leave_open(Claim.BLOCKS, f"what {which.step.name} touches of {s.space[1]} is not followed", which.step)
+            return
+        others = self._others(a, keep=False)
+        other = next((new for old, new in others if old.eq(self.block)), None)
+        if other is None:
+            other = _other(self.block)
+        facts = [*b.facts, *(renamed(f, others) for f in a.facts), other >= 0, other < self.total]
+        facts += [other != self.block, overlap(s, t, others, self.solver, self.assumed)]
+        rule = f"RACE-XCORE-{_SHORT[s.write, t.write]}"
+        text = f"{b.step.name} and {a.step.name} in line {line_of(a.step)} of another block"
+        self.suspect(Claim.BLOCKS, rule, b.step, facts, text)
+
+
+_SHORT = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW", (False, False): "RAR"}
+
+
+def _conflict(s: Touch, t: Touch) -> bool:
+    """True if one of them writes and they do not commute."""
+    return (s.write or t.write) and s.space == t.space and not (s.atomic is not None and s.atomic == t.atomic)
+
+
+def _other(symbol: Any) -> Any:
+    make = z3.Bool if z3.is_bool(symbol) else z3.Int
+    return make(f"{symbol.decl().name()}'")
+
+
+def last_of(loop: Loop) -> Any:
+    """The number of the last iteration of a loop that runs."""
+    lower, upper, by = map(lifted, (loop.lower, loop.upper, loop.by))
+    return simple((upper - lower + by - 1) / by - 1)

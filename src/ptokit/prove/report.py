@@ -1,0 +1,244 @@
+"""What a proof comes to: a verdict for each claim, what is assumed, what callers owe; assumptions as they are written.
+
+This module needs no solver: kernels that constants alone decide are proved without one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from enum import StrEnum
+from typing import Any
+
+from ptokit.records import dataclass
+
+
+class Claim(StrEnum):
+    """What a proof is about."""
+
+    FLAGS = "flags"
+    IDS = "event ids"
+    PIPES = "pipes"
+    BLOCKS = "blocks"
+    BOUNDS = "bounds"
+    WRITTEN = "initialised"
+
+
+SENTENCES = {
+    Claim.FLAGS: "flags and buffer tokens balance on every path, and no wait starves",
+    Claim.IDS: "event ids are in range, and no flag is set again before it is waited for",
+    Claim.PIPES: "no two pipes of a core race",
+    Claim.BLOCKS: "no two blocks race",
+    Claim.BOUNDS: "no access leaves its view, its array or its buffer",
+    Claim.WRITTEN: "nothing on the chip is read that was not written",
+}
+
+OF_PIPES = (Claim.FLAGS, Claim.IDS, Claim.PIPES)
+"""Claims that a compiler answers for where it orders the pipes."""
+
+_RULES: dict[Claim, tuple[str, ...]] = {
+    Claim.FLAGS: ("DEADLOCK", "FLAG-UNMATCHED", "FLAG-ORDER", "BUF-PROTOCOL", "UNIT-FLAG-LEFT"),
+    Claim.IDS: ("FLAG-RANGE", "FLAG-REUSE", "FLAG-ALIAS", "FLAG-PIPE", "BUF-PROTOCOL"),
+    Claim.BLOCKS: ("RACE-XCORE",),
+    Claim.PIPES: ("RACE",),
+    Claim.BOUNDS: ("GM-", "UB-CAPACITY", "ADDR-ALIGN", "TILE-01", "SS-1", "VS-3", "RUN-OUTSIDE", "VEC-A5-03", "PV-"),
+    Claim.WRITTEN: ("UNINIT-READ",),
+}
+
+
+def claim_of(rule: str) -> Claim | None:
+    """The claim that a finding of a run speaks against; None if no claim is about it."""
+    return next((claim for claim, starts in _RULES.items() if rule.startswith(starts)), None)
+
+
+class Verdict(StrEnum):
+    """What is known of a claim."""
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    OPEN = "open"
+    COMPILER = "left to the compiler"
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """Arguments, as after ``--arg``, for which a run shows it; ``rule`` and ``message`` are what that reports."""
+
+    rule: str
+    message: str
+    line: int
+    arguments: tuple[str, ...]
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A claim. ``because``: why it is open, one reason for each place; ``lines``: where."""
+
+    claim: Claim
+    verdict: Verdict
+    because: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
+    counterexample: Counterexample | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON object of docs/formats.md."""
+        shown = self.counterexample
+        found: dict[str, Any] = {"claim": self.claim.value, "verdict": self.verdict.value}
+        found |= {"because": list(self.because), "lines": list(self.lines)}
+        if shown is not None:
+            found["counterexample"] = {
+                "rule": shown.rule,
+                "message": shown.message,
+                "line": shown.line,
+                "arguments": list(shown.arguments),
+                "blocks": shown.blocks,
+            }
+        return found
+
+
+NOT_COVERED = (
+    "values",
+    "order inside a pipe",
+    "what the arrays hold at first",
+    "rules about sizes that the run checks",
+)
+"""What no proof is about."""
+
+
+@dataclass
+class Proof:
+    """What is known of a kernel for all its arguments.
+
+    ``scope``: for which arguments and numbers of blocks; ``closed``: constants alone decide its addresses, control and
+    flags. ``needs``: what arrays have to hold. ``assumptions``: stated by the caller, then those of every proof.
+    """
+
+    name: str
+    target: str
+    scope: str
+    claims: list[Decided] = field(default_factory=list)
+    closed: bool = False
+    needs: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """Refuted if a claim is, open if one is, else proved."""
+        found = {decided.verdict for decided in self.claims}
+        return next((v for v in (Verdict.REFUTED, Verdict.OPEN) if v in found), Verdict.PROVED)
+
+    @property
+    def proved(self) -> bool:
+        """True if every claim is proved, or left to the compiler."""
+        return self.verdict is Verdict.PROVED
+
+    def __getitem__(self, claim: str) -> Decided:
+        """A claim by its name."""
+        return next(decided for decided in self.claims if decided.claim == claim)
+
+    def lines(self, limit: int | None = None) -> list[str]:
+        """What the terminal shows. ``limit``: reasons that are shown for a claim."""
+        by = {v: [d for d in self.claims if d.verdict is v] for v in Verdict}
+        out = [f"{self.name} on {self.target}: {self.verdict} {self.scope}"]
+        out += [f"  proved: {SENTENCES[d.claim]}" for d in by[Verdict.PROVED]]
+        if by[Verdict.COMPILER]:
+            out.append("  left to the compiler: flags and the order of pipes")
+        for decided in by[Verdict.REFUTED]:
+            shown = decided.counterexample
+            assert shown is not None
+            given = " ".join(f"-a {text}" for text in shown.arguments)
+            out.append(f"  refuted: {SENTENCES[decided.claim]}")
+            where = f"line {shown.line}: " if shown.line else ""
+            out.append(f"    {where}{shown.message} [{shown.rule}]")
+            out.append(f"    shown by: ptokit sanitize ... --blocks {shown.blocks} {given}")
+        for decided in by[Verdict.OPEN]:
+            out.append(f"  open: {SENTENCES[decided.claim]}")
+            reasons = [f"line {n}: {why}" if n else why for why, n in zip(decided.because, decided.lines)]
+            kept = reasons if limit is None else reasons[:limit]
+            out += [f"    {reason}" for reason in kept]
+            if len(kept) < len(reasons):
+                out.append(f"    and {len(reasons) - len(kept)} more")
+        out += [f"  needs: {need}" for need in self.needs]
+        out.append(f"  assumed: {'; '.join(self.assumptions)}")
+        out.append(f"  not covered: {', '.join(NOT_COVERED)}")
+        return out
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON object of docs/formats.md."""
+        return {
+            "kernel": self.name,
+            "target": self.target,
+            "verdict": self.verdict.value,
+            "scope": self.scope,
+            "closed": self.closed,
+            "claims": [decided.as_json() for decided in self.claims],
+            "needs": list(self.needs),
+            "assumptions": list(self.assumptions),
+            "not_covered": list(NOT_COVERED),
+            "seconds": round(self.seconds, 3),
+        }
+
+
+# Assumptions: Python comparisons over parameters and `blocks`, which are read and never evaluated.
+
+
+Words = Mapping[str, Callable[..., Any]]
+"""By the name of a node of Python's syntax, and "and", "or", "number" and "truth": what makes the condition of it."""
+
+_NODES = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def condition(text: str, names: Mapping[str, Any], words: Words) -> Any:
+    """What an assumption says. Raises `ValueError`, which says how they are written."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ValueError(f"{text!r:.80} is no comparison, as in n % 16 == 0") from None
+    if not isinstance(tree, ast.Compare | ast.BoolOp) and not (isinstance(tree, ast.UnaryOp | ast.Name)):
+        raise ValueError(f"{text!r:.80} is no comparison, as in n % 16 == 0")
+    return _condition(tree, text, names, words)
+
+
+def _condition(node: ast.expr, text: str, names: Mapping[str, Any], words: Words) -> Any:
+    def inner(part: ast.expr) -> Any:
+        return _condition(part, text, names, words)
+
+    match node:
+        case ast.BoolOp(op=op, values=values):
+            return words["and" if isinstance(op, ast.And) else "or"](*map(inner, values))
+        case ast.UnaryOp(op=ast.Not(), operand=part):
+            return words["not"](inner(part))
+        case ast.UnaryOp(op=ast.USub(), operand=part):
+            return words["Sub"](words["number"](0), inner(part))
+        case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _NODES):
+            return words[type(op).__name__](inner(left), inner(right))
+        case ast.Compare(left=left, ops=ops, comparators=others) if all(isinstance(op, _NODES) for op in ops):
+            sides = [inner(left), *map(inner, others)]
+            return words["and"](*(words[type(op).__name__](a, b) for op, a, b in zip(ops, sides, sides[1:])))
+        case ast.Constant(value=int(number)) if not isinstance(number, bool):
+            return words["number"](number)
+        case ast.Name(id=name) if name in names:
+            return names[name]
+        case ast.Name(id=name):
+            known = ", ".join(names) or "none"
+            raise ValueError(f"there is no number {name!r:.40} in {text!r:.80}; there are {known}")
+    raise ValueError(f"{text!r:.80} has more than numbers, + - * // %, comparisons, and, or, not")
+
+
+def counted(n: int, noun: str) -> str:
+    """``3 blocks``."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def reasons(pairs: Sequence[tuple[str, int]]) -> dict[str, Any]:
+    """The fields of a claim that is open."""
+    each = list(dict.fromkeys(pairs))
+    return {"because": tuple(why for why, _ in each), "lines": tuple(line for _, line in each)}

@@ -1,0 +1,180 @@
+"""Claims about all arguments: proved, refuted with arguments that the sanitizer agrees about, or open with a reason."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+import ptokit
+from ptokit.api.prove import prove
+from ptokit.prove.report import Claim, Proof, Verdict
+
+from .kernels import BACK, BODY, COPY, DRAINED, HANDED, PRIMED, add, flag, kernel, load, loop, store
+
+pytest.importorskip("z3")
+
+
+def proof(text: str, **options: Any) -> Proof:
+    return prove(text, target="a2a3", **options)
+
+
+def refuted(found: Proof) -> dict[Claim, str]:
+    shown = {d.claim: d.counterexample for d in found.claims if d.verdict is Verdict.REFUTED}
+    return {claim: each.rule for claim, each in shown.items() if each is not None}
+
+
+def test_a_loop_with_all_its_flags_is_proved() -> None:
+    found = proof(COPY)
+    assert [(d.claim, d.verdict) for d in found.claims] == [(claim, Verdict.PROVED) for claim in Claim]
+    assert found.needs == ("x of 512*n elements", "y of 512*n elements")
+    assert not found.closed
+
+
+@pytest.mark.parametrize(
+    ("gone", "claim", "rule"),
+    [
+        ((flag("set", "V", "MTE3"),), Claim.FLAGS, "DEADLOCK"),
+        ((flag("set", "V", "MTE2"), flag("wait", "V", "MTE2")), Claim.PIPES, "RACE-WAR"),
+        ((DRAINED[0],), Claim.FLAGS, "FLAG-UNMATCHED"),
+    ],
+)
+def test_a_flag_that_is_missing_is_shown_by_a_run(gone: tuple[str, ...], claim: Claim, rule: str) -> None:
+    lines = [line for line in COPY.splitlines() if line not in gone]
+    if len(gone) == 1 and gone[0] in DRAINED:
+        lines = COPY.splitlines()
+        del lines[len(lines) - 1 - lines[::-1].index(gone[0])]
+    text = "\n".join(lines)
+    found = proof(text)
+    assert refuted(found)[claim] == rule
+    shown = found[claim].counterexample
+    assert shown is not None
+    report = ptokit.sanitize(text + "\n", shown.arguments, target="a2a3", blocks=shown.blocks)
+    assert rule in {d.rule for d in report.errors}
+
+
+def test_what_only_an_empty_loop_breaks_is_found() -> None:
+    """The flag is set in the loop and waited for after it: with n = 0 nothing sets it."""
+    body = [load("%t0", "%r"), "pto.barrier #pto.pipe<PIPE_ALL>"]
+    text = kernel(loop(*body), flag("wait", "MTE2", "V"), params="%n: index").replace(
+        "scf.for", flag("set", "MTE2", "V") + "\nscf.for"
+    )
+    assert proof(text).proved
+    inside = kernel(loop(*body, flag("set", "MTE2", "V"), flag("wait", "MTE2", "V")))
+    assert proof(inside).proved
+    wrong = kernel(
+        f"%some = arith.cmpi sgt, %n, %c0 : index\nscf.if %some {{\n{flag('set', 'MTE2', 'V')}\n}}", HANDED[1]
+    )
+    found = proof(wrong)
+    assert refuted(found) == {Claim.FLAGS: "DEADLOCK"}
+    assert "0" in found[Claim.FLAGS].counterexample.arguments  # type: ignore[union-attr]
+
+
+def test_conditions_that_go_together_are_followed() -> None:
+    """A flag is set and waited for under one condition, at two places."""
+    some = "%some = arith.cmpi sgt, %n, %c1 : index"
+    text = kernel(
+        some,
+        f"scf.if %some {{\n{load('%t0', '%c0')}\n{HANDED[0]}\n}}",
+        f"scf.if %some {{\n{HANDED[1]}\n{add('%t1', '%t0')}\n}}",
+        rows="%c16",
+    )
+    assert proof(text).proved
+
+
+def test_event_ids_that_rotate() -> None:
+    rotating = "%e = arith.remui %i, %c2 : index"
+    body = (rotating, load("%t0", "%r"), flag("set", "MTE2", "V", "%e"), flag("wait", "MTE2", "V", "%e"))
+    back = (add("%t1", "%t0"), flag("set", "V", "MTE2"), flag("wait", "V", "MTE2"))
+    assert proof(kernel(loop(*body, *back))).proved
+    wild = kernel(loop("%e = arith.addi %i, %c0 : index", *body[1:], *back))
+    assert refuted(proof(wild))[Claim.IDS] == "FLAG-RANGE"
+
+
+def test_a_flag_that_is_set_twice() -> None:
+    found = proof(kernel(HANDED[0], HANDED[0], HANDED[1], HANDED[1]))
+    assert Claim.IDS in refuted(found)
+
+
+def test_blocks_that_store_to_the_same_rows() -> None:
+    mine = "%b = pto.get_block_idx\n%bi = arith.index_cast %b : i64 to index"
+    rows = "%r = arith.muli %bi, %c16 : index"
+    work = (load("%t0", "%r"), *HANDED, add("%t1", "%t0"), *BACK, store("%t1", "%r"))
+    apart = kernel(mine, rows, *work, params="%n: index", rows="%c4096")
+    assert proof(apart, blocks=256).proved
+    assert refuted(proof(apart, blocks=257)) == {Claim.BOUNDS: "GM-OOB"}
+    alike = kernel(mine, "%r = arith.muli %c0, %bi : index", *work, rows="%c4096")
+    assert refuted(proof(alike, blocks=2)) == {Claim.BLOCKS: "RACE-XCORE-WAW"}
+    assert "any number of blocks" in proof(alike).scope
+
+
+def test_bounds_hold_under_assumptions() -> None:
+    work = (load("%t0", "%n"), *HANDED, add("%t1", "%t0"))
+    text = kernel(*work, rows="%c4096")
+    assert refuted(proof(text)) == {Claim.BOUNDS: "GM-OOB"}
+    assert proof(text, assume=["n <= 4080"]).proved
+    assert Claim.BOUNDS in refuted(proof(text, assume=["n <= 4081"]))
+
+
+@pytest.mark.parametrize(
+    ("assumption", "said"),
+    [
+        ("n > 3 and n < 2", "no arguments"),
+        ("m > 3", "there is no number 'm'"),
+        ("n +", "is no comparison"),
+        ("n + 1", "is no comparison"),
+        ("__import__('os').system('true') == 0", "has more than"),
+        ("n % n == 0", "positive constants"),
+        ("n", "compare it"),
+        ("(n > 1) + 2 > 0", "of numbers"),
+        ("n ** 2 == 4", "has more than"),
+    ],
+)
+def test_assumptions_that_say_nothing(assumption: str, said: str) -> None:
+    with pytest.raises(ptokit.UsageError, match=said.replace("+", r"\+")):
+        proof(COPY, assume=[assumption])
+
+
+def test_what_is_read_has_to_be_written() -> None:
+    found = proof(kernel(add("%t1", "%t0"), rows="%c16"))
+    assert refuted(found) == {Claim.WRITTEN: "UNINIT-READ"}
+    sometimes = f"%some = arith.cmpi sgt, %n, %c1 : index\nscf.if %some {{\n{load('%t0', '%c0')}\n}}"
+    found = proof(kernel(sometimes, *HANDED, add("%t1", "%t0"), rows="%c16"))
+    assert refuted(found) == {Claim.WRITTEN: "UNINIT-READ"}
+
+
+def test_a_kernel_that_constants_decide_is_proved_by_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = kernel(load("%t0", "%c0"), *HANDED, add("%t1", "%t0"), *BACK, store("%t1", "%c0"), params="", rows="%c16")
+    monkeypatch.setitem(sys.modules, "z3", None)
+    monkeypatch.delitem(sys.modules, "ptokit.prove.prover", raising=False)
+    found = proof(text)
+    assert found.closed
+    assert found.proved
+    races = kernel(load("%t0", "%c0"), add("%t1", "%t0"), params="", rows="%c16")
+    assert refuted(proof(races)) == {Claim.PIPES: "RACE-RAW"}
+
+
+def test_without_the_solver_the_rest_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name == "z3" or name.startswith("ptokit.prove.")]:
+        if name not in ("ptokit.prove.report", "ptokit.prove.closed"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "z3", None)
+    found = proof(COPY)
+    assert {d.verdict for d in found.claims} == {Verdict.OPEN}
+    assert "ptokit[prove]" in found.claims[0].because[0]
+
+
+def test_what_is_not_followed_is_open_with_its_line() -> None:
+    text = kernel("pto.sync.set #pto.pipe<PIPE_V>, 3", loop(load("%t0", "%r")))
+    found = proof(text)
+    assert found.verdict is Verdict.OPEN
+    assert "sync.set" in found[Claim.FLAGS].because[0]
+    assert found[Claim.FLAGS].lines[0] > 0
+
+
+def test_the_same_answer_every_time() -> None:
+    wrong = kernel(*PRIMED, loop(*BODY))
+    first, second = proof(wrong), proof(wrong)
+    first.seconds = second.seconds = 0
+    assert first.as_json() == second.as_json()
