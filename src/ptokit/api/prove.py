@@ -10,11 +10,10 @@ from io import StringIO
 from typing import Any
 
 from ptokit.arguments.derive import derive
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity, UsageError
 from ptokit.ir.core import Function
 from ptokit.ir.launch import found_for, with_reached
 from ptokit.ir.verify import verify
-from ptokit.prove.closed import what_decides
 from ptokit.prove.report import (
     OF_PIPES,
     Claim,
@@ -25,6 +24,7 @@ from ptokit.prove.report import (
     claim_of,
     counted,
     reasons,
+    what_decides,
 )
 from ptokit.run import Param, choose_entry
 from ptokit.run import Program as Compiled
@@ -37,7 +37,6 @@ from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
 from .arguments import make, read_arguments
 from .check import origin
-from .errors import UsageError
 from .launch import as_parameters, read_without_arguments
 from .parts import find_target
 from .program import Program, Source
@@ -185,14 +184,16 @@ class _Proving:
     def _solved(self, proof: Proof, decides: str) -> None:
         """The solver decides."""
         try:
-            from ptokit.prove.prover import Prover
+            import z3 as _  # noqa: F401
         except ImportError:
             missing = f"{decides or 'assumptions'} decide: this needs the solver, pip install 'ptokit[prove]'"
             proof.claims = [Decided(claim, Verdict.OPEN, **reasons([(missing, 0)])) for claim in Claim]
             return
+        from ptokit.prove.control import Control
+
         self.progress("all launches at once")
         try:
-            prover = Prover(self.program, by_compiler=self.by_compiler, blocks=self.blocks, assume=self.assume)
+            prover = Control(self.program, by_compiler=self.by_compiler, blocks=self.blocks, assume=self.assume)
         except ValueError as error:
             raise UsageError(str(error), "assume") from None
         prover.prove()

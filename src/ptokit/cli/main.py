@@ -20,7 +20,18 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from ptokit import __version__
 from ptokit.diagnostics import DiagnosticError, UsageError
 
-from .commands import CHECK_EPILOG, DIFF_EPILOG, RUN_EPILOG, SANITIZE_EPILOG, check, diff, run, sanitize
+from .commands import (
+    CHECK_EPILOG,
+    DIFF_EPILOG,
+    PROVE_EPILOG,
+    RUN_EPILOG,
+    SANITIZE_EPILOG,
+    check,
+    diff,
+    prove,
+    run,
+    sanitize,
+)
 from .console import EXIT_ERRORS, EXIT_INTERNAL, EXIT_INTERRUPTED
 from .more_commands import (
     CAMPAIGN_EPILOG,
@@ -52,7 +63,6 @@ from .page_commands import (
     replay,
     targets,
 )
-from .prove import PROVE_EPILOG, prove
 
 # Values of options that are right as they are: text, and what is absent.
 

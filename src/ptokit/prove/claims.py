@@ -14,6 +14,7 @@ import z3
 
 from ptokit.plan.steps import Step
 from ptokit.records import dataclass
+from ptokit.run.program import Program
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 
@@ -21,6 +22,8 @@ from .numbers import Number, Solver, both, key_of, lifted, negated, renamed, sim
 from .places import Space, Touch, View, certainly_apart, overlap
 from .report import Claim
 from .state import ANY, Ages, State
+
+MOST_BLOCKS = 65_535
 
 
 class Fragment(Exception):
@@ -104,6 +107,7 @@ class Claims:
     params: dict[str, Any]
     block: Number
     total: Number
+    program: Program
 
     def __init__(self, target: Target) -> None:
         self.target, self.solver, self.found = target, Solver(), Found()
@@ -285,6 +289,67 @@ class Claims:
         text = f"{b.step.name} and {a.step.name} in line {line_of(a.step)} of another block"
         self.suspect(Claim.BLOCKS, rule, b.step, facts, text)
 
+    # --- what comes of it -------------------------------------------------------------------------------------------
+
+    def suspects(self) -> list[Suspect]:
+        """What may not hold, what there are arguments for first."""
+        return sorted(self.found.suspects.values(), key=lambda s: s.model is None)
+
+    def reasons(self, claim: Claim) -> list[tuple[str, int]]:
+        """Why a claim is open, each with its line; empty if it is proved."""
+        found = [(s.text, line_of(s.step)) for s in self.found.suspects.values() if s.claim is claim]
+        found += [(gap.reason, gap.line) for gap in self.found.gaps if gap.claim is claim]
+        if not found and claim in (Claim.BLOCKS, Claim.PIPES) and self._may_leave_views:
+            found.append(("it holds only if no slice leaves its view, which is open or refuted", 0))
+        return found
+
+    @property
+    def _may_leave_views(self) -> bool:
+        return any(s.claim is Claim.BOUNDS for s in self.found.suspects.values())
+
+    def needs(self) -> tuple[str, ...]:
+        """What arrays have to hold, in words."""
+        sizes = {p.name or f"argument {k}": p for k, p in enumerate(self.program.params)}
+        found: dict[str, None] = {}
+        for name, end, _ in self.found.needs.values():
+            dtype = sizes[name].dtype if name in sizes else None
+            size = 1 if dtype is None else max(1, dtype.size)
+            found[f"{name} of {_in_words(end, size)} elements"] = None
+        return tuple(found)
+
+    # --- arguments -----------------------------------------------------------------------------------------------
+
+    def arguments(self, suspect: Suspect) -> Iterator[tuple[dict[str, Any], int]]:
+        """Arguments and numbers of blocks for which a suspicion may come true, small ones."""
+        numbers = [p for p in self.params.values() if isinstance(p, z3.ArithRef)]
+        if isinstance(self.total, z3.ExprRef):
+            numbers.append(self.total)
+        most = 1
+        model = None
+        while model is None and most < MOST_BLOCKS:
+            limits = [n <= most for n in numbers]
+            model = self.solver.solve((*suspect.facts, *limits), model=True).model
+            most *= 4
+        model = suspect.model if model is None else model
+        if model is not None:
+            values = {name: _valued(model, symbol) for name, symbol in self.params.items()}
+            blocks = self.total if isinstance(self.total, int) else _valued(model, self.total)
+            yield values, min(max(1, blocks), MOST_BLOCKS)
+
+    def elements(self, name: str, size: int, values: dict[str, Any], blocks: int) -> int | None:
+        """How many elements an array has to hold for some arguments; None where that is open."""
+        pairs = [(symbol, lifted(values[each])) for each, symbol in self.params.items()]
+        if isinstance(self.total, z3.ExprRef):
+            pairs.append((self.total, lifted(blocks)))
+        most = 0
+        for argument, end, _ in self.found.needs.values():
+            if argument == name:
+                number = simple(z3.substitute(lifted(end), *pairs)) if pairs else simple(lifted(end))
+                if not isinstance(number, int):
+                    return None
+                most = max(most, -(-number // max(1, size)))
+        return most
+
 
 _SHORT = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW", (False, False): "RAR"}
 
@@ -303,3 +368,28 @@ def last_of(loop: Loop) -> Any:
     """The number of the last iteration of a loop that runs."""
     lower, upper, by = map(lifted, (loop.lower, loop.upper, loop.by))
     return simple((upper - lower + by - 1) / by - 1)
+
+
+def _in_words(end: Any, size: int) -> str:
+    """So many elements as end in a byte."""
+    if isinstance(end, int):
+        return str(-(-end // size))
+    end = z3.simplify(end, som=True)
+    terms = []
+    for term in end.children() if z3.is_add(end) else [end]:
+        first, *rest = term.children() if z3.is_mul(term) else [term]
+        if not z3.is_int_value(first) or first.as_long() % size:
+            return f"({_spaced(end)})/{size}" if size > 1 else _spaced(end)
+        number = first.as_long() // size
+        factors = [_spaced(f) for f in rest]
+        terms.append("*".join(factors if number == 1 and factors else [str(number), *factors]))
+    return " + ".join(terms).replace("+ -", "- ")
+
+
+def _spaced(e: Any) -> str:
+    return " ".join(str(e).split())
+
+
+def _valued(model: Any, symbol: Any) -> Any:
+    value = model.eval(symbol, model_completion=True)
+    return z3.is_true(value) if z3.is_bool(value) else value.as_long()

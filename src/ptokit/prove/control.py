@@ -43,8 +43,17 @@ class _Again(Exception):
 class Control(Instructions):
     """Goes through whole kernels."""
 
-    def run(self) -> None:
-        """Go through the kernel, and find out what may not hold."""
+    def prove(self) -> None:
+        """Go through the kernel, and find out what may not hold. What is not followed leaves every claim open."""
+        try:
+            if self.program.cores.mixed:
+                raise Fragment("cube and vector cores at once are not followed")
+            self._run()
+        except Fragment as fragment:
+            for claim in Claim:
+                self.leave_open(claim, fragment.reason, fragment.step)
+
+    def _run(self) -> None:
         plan = self.program.plan
         self.number_steps(step for function in plan.functions.values() for step in function.walk())
         self.keeps_registers = any(_keeps(step) for function in plan.functions.values() for step in function.walk())

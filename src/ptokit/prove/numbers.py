@@ -7,6 +7,7 @@ time, so that answers are the same on every machine; no answer within it counts 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from typing import Any
@@ -405,3 +406,52 @@ _MANY: tuple[tuple[Callable[[Any], bool], Callable[..., Any]], ...] = (
     (z3.is_add, z3.Sum),
     (z3.is_distinct, z3.Distinct),
 )
+
+
+# Assumptions.
+
+
+def _of_numbers(make: Any) -> Any:
+    def made(a: Any, b: Any) -> Any:
+        if not (isinstance(a, z3.ArithRef) and isinstance(b, z3.ArithRef)):
+            raise ValueError("arithmetic and comparisons are of numbers; and, or and not join comparisons")
+        return make(a, b)
+
+    return made
+
+
+def _of_truths(make: Any) -> Any:
+    return lambda *parts: make(*map(truth, parts))
+
+
+def truth(value: Any) -> Any:
+    """A condition as it is. Raises `ValueError` for a number."""
+    if not isinstance(value, z3.BoolRef | bool):
+        raise ValueError("a number is no condition: compare it")
+    return value
+
+
+def _divisor(value: Any) -> Any:
+    if not z3.is_int_value(value) or value.as_long() <= 0:
+        raise ValueError("numbers are divided by positive constants")
+    return value
+
+
+WORDS: dict[str, Any] = {
+    "and": _of_truths(both),
+    "or": _of_truths(either),
+    "not": _of_truths(negated),
+    "number": z3.IntVal,
+    "Add": _of_numbers(operator.add),
+    "Sub": _of_numbers(operator.sub),
+    "Mult": _of_numbers(operator.mul),
+    "FloorDiv": _of_numbers(lambda a, b: a / _divisor(b)),
+    "Mod": _of_numbers(lambda a, b: a % _divisor(b)),
+    "Eq": _of_numbers(operator.eq),
+    "NotEq": _of_numbers(operator.ne),
+    "Lt": _of_numbers(operator.lt),
+    "LtE": _of_numbers(operator.le),
+    "Gt": _of_numbers(operator.gt),
+    "GtE": _of_numbers(operator.ge),
+}
+"""What makes conditions of assumptions (`report.condition`)."""

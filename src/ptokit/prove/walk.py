@@ -22,9 +22,9 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
 from .claims import Claims, Fragment, Loop
-from .numbers import DATA, Number, both, computed, either, is_number, is_truth, lifted, simple
+from .numbers import DATA, WORDS, Number, both, computed, either, is_number, is_truth, lifted, simple, truth
 from .places import Pointer, Space, Tile, Tiles, View, space_of
-from .report import Claim
+from .report import Claim, condition
 from .state import State, met
 
 GIVEN = "given"
@@ -40,10 +40,13 @@ MOST_STEPS = 60_000
 class Walk(Claims):
     """Goes through the steps of one kernel for one kind of core."""
 
-    def __init__(self, program: Program, core: str, *, by_compiler: bool, blocks: int | None) -> None:
-        """``by_compiler``: the order of pipes is left to the compiler. ``blocks``: None for any number of them."""
+    def __init__(self, program: Program, *, by_compiler: bool, blocks: int | None, assume: Sequence[str] = ()) -> None:
+        """``by_compiler``: the order of pipes is left to the compiler. ``blocks``: None for any number of them.
+
+        Raises `ValueError` for an assumption that says nothing, or if they hold for no arguments.
+        """
         super().__init__(program.target)
-        self.program, self.core, self.by_compiler = program, core, by_compiler
+        self.program, self.core, self.by_compiler = program, program.cores.roles[0].kind, by_compiler
         self.total: Number = z3.Int("blocks") if blocks is None else blocks
         self.block: Number = z3.Int("block")
         self.frames: list[Loop | Step] = []  # loops and calls around what is gone through
@@ -52,7 +55,12 @@ class Walk(Claims):
         self.kept: list[Any] = []
         self._names: dict[Any, Any] = {}
         self._steps = 0
-        self.block_asked = False
+        self.stated: tuple[Any, ...] = ()
+        self.start()
+        names = {**self.params, "blocks": lifted(self.total)}
+        self.stated = tuple(lifted(truth(condition(text, names, WORDS))) for text in assume)
+        if self.stated and self.solver.solve((*self.assumed, *self.stated), model=True).none:
+            raise ValueError(f"there are no arguments for which {' and '.join(assume)}")
 
     # --- unknowns ------------------------------------------------------------------------------------------------
 
@@ -134,8 +142,7 @@ class Walk(Claims):
                     state.values[param] = Pointer(space, 0, max(1, kind.dtype.size))
             elif isinstance(kind, MemRef | TensorView | PartitionView):
                 state.values[param] = self._argument(name, kind)
-        state.facts = tuple(facts)
-        self.assumed = state.facts
+        state.facts = self.assumed = (*facts, *self.stated)
         return state
 
     def _argument(self, name: str, kind: MemRef | TensorView | PartitionView) -> Any:
@@ -211,11 +218,9 @@ class Walk(Claims):
         """It is there from the start."""
 
     def on_block_idx(self, step: Step, state: State) -> Any:
-        self.block_asked = True
         return self.block
 
     def on_total(self, step: Step, state: State) -> Any:
-        self.block_asked = True
         return self.total
 
     def on_subblock(self, step: Step, state: State) -> Any:
