@@ -38,8 +38,7 @@ from enum import StrEnum
 from textwrap import dedent
 from typing import Any, Protocol
 
-from ptokit.records import dataclass
-from ptokit.records.on_demand import OnDemand
+from ptokit.records import OnDemand, dataclass
 
 from .finding import Severity
 

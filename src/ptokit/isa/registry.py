@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TypeVar
 
 from ptokit.diagnostics.rules import FURTHER
-from ptokit.records.on_demand import OnDemand
+from ptokit.records import OnDemand
 
 from .modules import MODULES
 

@@ -22,7 +22,7 @@ from ptokit.types.enums import Pipe
 from .checks.compiling import REQUIRED, compiled
 from .meaning.execute import Derived
 from .meaning.footprint import footprint as footprint_of
-from .meaning.positions import lanes_taken
+from .meaning.moves import lanes_taken
 from .meaning.words import Meaning as Meaning
 from .meaning.words import Ordering, Python, Shown, Unrun, Word
 from .operands import BITS, FIRST_SOURCE

@@ -1,4 +1,6 @@
-"""`dataclass` as the standard library has it, in less time: there are some 200 of them, most made at every start.
+"""`dataclass`, and `OnDemand`, a dictionary that imports what fills it.
+
+`dataclass` is as the standard library has it, in less time: there are some 200 of them, most made at every start.
 
 The standard decorator compiles up to six functions for each class. Here ``__init__`` is compiled, and the others are
 shared: they go through the names of the fields. Of what the standard one can do, `dataclass` takes the options below;
@@ -8,10 +10,10 @@ fields, `replace`, `asdict` and matching are the standard ones.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from operator import attrgetter
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
@@ -136,3 +138,68 @@ def _state(self: Any) -> list[Any]:
 def _set_state(self: Any, state: list[Any]) -> None:
     for f, value in zip(dataclasses.fields(self), state):
         _set(self, f.name, value)
+
+
+V = TypeVar("V")
+
+
+class OnDemand(dict[str, V]):
+    """Entries that modules add when they are imported. A name that is asked for gets its module imported; whoever goes
+    through the entries or counts them gets all of them, in the same order whichever were imported first.
+
+    Subclasses say how modules are found, and give that order.
+    """
+
+    def bring(self, name: str) -> bool:
+        """Import what defines a name; False if nothing does."""
+        raise NotImplementedError
+
+    def bring_all(self) -> None:
+        """Import what defines any entry."""
+        raise NotImplementedError
+
+    def place(self, name: str) -> Any:
+        """By what entries are sorted."""
+        raise NotImplementedError
+
+    def __missing__(self, name: str) -> V:
+        if (found := self.get(name)) is None:
+            raise KeyError(name)
+        return found  # type: ignore[no-any-return]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        found = super().get(name)
+        if found is None and self.bring(name):
+            found = super().get(name)
+        return default if found is None else found
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.get(name) is not None
+
+    def imported(self) -> list[V]:
+        """Those of the modules that have been imported."""
+        return list(super().values())
+
+    def has_imported(self, name: str) -> bool:
+        """True if a module that has been imported has added an entry."""
+        return super().__contains__(name)
+
+    def _complete(self) -> dict[str, V]:
+        self.bring_all()
+        return dict(sorted(super().items(), key=lambda item: self.place(item[0])))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._complete())
+
+    def __len__(self) -> int:
+        self.bring_all()
+        return super().__len__()
+
+    def keys(self) -> KeysView[str]:  # type: ignore[override]
+        return self._complete().keys()
+
+    def values(self) -> ValuesView[V]:  # type: ignore[override]
+        return self._complete().values()
+
+    def items(self) -> ItemsView[str, V]:  # type: ignore[override]
+        return self._complete().items()

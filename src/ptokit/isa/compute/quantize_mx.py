@@ -17,7 +17,7 @@ from ptokit.types.tile import DYNAMIC
 from ..checks.compiling import Message, sharing
 from ..checks.tiles import A5_ONLY, assembler_rule
 from ..machine import Machine, TileOperand
-from ..meaning.positions import kind
+from ..meaning.moves import kind
 from ..operands import types_of
 from ..site import Site, TileInfo
 from ..table import Access, Attr, Instr, dst, instruction, src

@@ -36,7 +36,7 @@ from ..meaning.expressions import (
     less,
     select,
 )
-from ..meaning.positions import for_all_blocks
+from ..meaning.moves import for_all_blocks
 from ..meaning.words import Lane, Write, lane
 from ..operands import BF16, I6, F
 from ..site import Site, known

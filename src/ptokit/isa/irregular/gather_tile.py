@@ -15,7 +15,7 @@ from ptokit.types.enums import CmpMode, MaskAxis, MaskPattern, TileType
 from ..checks.compiling import Message, is_nd
 from ..checks.tiles import A5_ONLY, assembler_rule, differ, not_of, valid_differs, vec_rows
 from ..machine import Machine, TileOperand
-from ..meaning.positions import flat, for_all_blocks, in_range, kind
+from ..meaning.moves import flat, for_all_blocks, in_range, kind
 from ..meaning.words import Gather, Outside, Python, Scatter, Word
 from ..operands import BF16, I6, INT16_32, F, types_of
 from ..site import Site, TileInfo, known

@@ -29,7 +29,7 @@ from ..meaning.expressions import (
     less_equal,
     select,
 )
-from ..meaning.positions import kind
+from ..meaning.moves import kind
 from ..meaning.words import Fill, Lane, Meaning, Move, Python, Write, lane
 from ..numerics.arith import counter_of, element, random_row
 from ..operands import BF16, I8, INT16_32, F, Types, types, types_of

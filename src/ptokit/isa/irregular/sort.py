@@ -17,7 +17,7 @@ from ptokit.types.enums import TileType
 from ..checks.compiling import DEVICES, Message, overlap
 from ..checks.tiles import boxed_or_columns, differ, not_of, not_plain, not_vec, overlapping
 from ..machine import Machine, TileOperand
-from ..meaning.positions import for_all_blocks, kind
+from ..meaning.moves import for_all_blocks, kind
 from ..operands import BF16, F, types_of
 from ..scratch import of_lists, of_tails
 from ..site import Site, TileInfo, known

@@ -19,7 +19,7 @@ from ..checks.compiling import DEVICES, Message
 from ..checks.tiles import boxed_or_columns, differ, not_of, overlapping
 from ..machine import Machine, TileOperand
 from ..meaning.expressions import TURNED, Element, Extent
-from ..meaning.positions import kind
+from ..meaning.moves import kind
 from ..meaning.words import Keep, Move, Ordering, Python, Word
 from ..operands import BF16, FIRST_SOURCE, I6, F, types_of
 from ..scratch import of_transposes

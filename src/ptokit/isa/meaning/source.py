@@ -42,8 +42,7 @@ from .expressions import (
     type_of,
 )
 from .fold import first_extreme
-from .moves import as_kind, fill, lines, put, store
-from .positions import flat
+from .moves import as_kind, fill, flat, lines, put, store
 from .primitives import PRIMITIVES
 
 # NumPy forms of what happens between lanes, by the names that the text of functions has for them (`rows`).

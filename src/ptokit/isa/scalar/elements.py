@@ -19,7 +19,7 @@ from ..checks.compiling import Message
 from ..checks.tile_types import TILE_09
 from ..checks.tiles import assembler_rule
 from ..machine import Machine, TileOperand
-from ..meaning.positions import kind
+from ..meaning.moves import kind
 from ..meaning.words import Refusal, Single
 from ..numerics.arith import element
 from ..operands import I6, F, names  # noqa: F401

@@ -32,7 +32,7 @@ from ..meaning.expressions import (
     less,
     select,
 )
-from ..meaning.positions import interleaved, rest, split
+from ..meaning.moves import interleaved, rest, split
 from ..meaning.words import Advance, Lane, Write
 from ..site import MaskInfo, PtrInfo, ScalarInfo, Site, known
 from ..table import Instr, Role

@@ -25,7 +25,7 @@ from ..meaning.expressions import (
     maximum,
 )
 from ..meaning.footprint import FOLDED
-from ..meaning.positions import interleaved, split
+from ..meaning.moves import interleaved, split
 from ..meaning.words import Lane, Write
 from ..site import LanesInfo, Site
 from ..table import BySite

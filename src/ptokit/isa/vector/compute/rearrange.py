@@ -29,7 +29,7 @@ from ...meaning.expressions import (
     less,
     select,
 )
-from ...meaning.positions import interleaved, split
+from ...meaning.moves import interleaved, split
 from ...meaning.words import Keep, Lane, Meaning, Python, Word, Write
 from ...meaning.words import lane as each_lane
 from ...site import ScalarInfo, Site, VregInfo, known
