@@ -134,11 +134,7 @@ def _carry_out(
 ) -> tuple[str, list[str]]:
     kernel: Function = choose_entry(module, name)
     with contextlib.redirect_stdout(io.StringIO()):
-        values = [parse_argument(t, i).make() for i, t in enumerate(_arguments(module, kernel, blocks, number))]
-        for i, (value, param) in enumerate(zip(values, kernel.params)):
-            dtype = Param(param.name, param.type).dtype
-            if dtype is not None:
-                values[i] = as_parameter(value, dtype)
+        values = arguments_of(module, kernel, blocks, number)
         if action == "run":
             compile_program(module, used, entry=kernel.name).launch(values, blocks, backend="numpy")
             return "passed", []
@@ -150,6 +146,16 @@ def _carry_out(
         return ("findings" if report.ran else "refused"), errors
     gaps = [gap.what for gap in report.coverage.gaps if not gap.accepted]
     return ("findings" if gaps else "passed"), gaps
+
+
+def arguments_of(module: Module, kernel: Function, blocks: int, number: int | str) -> list[Any]:
+    """Arguments of a launch, made from the kernel's text, where unknown integers are `number`."""
+    values = [parse_argument(t, i).make() for i, t in enumerate(_arguments(module, kernel, blocks, number))]
+    for i, (value, param) in enumerate(zip(values, kernel.params)):
+        dtype = Param(param.name, param.type).dtype
+        if dtype is not None:
+            values[i] = as_parameter(value, dtype)
+    return values
 
 
 def _arguments(module: Module, kernel: Function, blocks: int, number: int | str) -> list[str]:

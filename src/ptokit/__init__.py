@@ -70,6 +70,12 @@ def _print(module: Module, target: Target) -> str:
     return kernel_text(module, target)
 
 
+def _write(module: Module, target: Target) -> str:
+    from ptokit.cpp.writing.file import cpp_text
+
+    return cpp_text(module, target)
+
+
 def _distribute(*args: Any, **options: Any) -> None:
     from ptokit.launches.launch import launch
 
@@ -78,9 +84,9 @@ def _distribute(*args: Any, **options: Any) -> None:
 
 @cache
 def _front_end() -> ModuleType:
-    """The Python front end, connected with what it does not know by itself: the text form, and other processes."""
+    """The Python front end, connected with what it does not know by itself: texts, and other processes."""
     kernels: Any = import_module("ptokit.lang.kernels")
-    kernels.printer, kernels.distribute = _print, _distribute
+    kernels.printer, kernels.writer, kernels.distribute = _print, _write, _distribute
     return import_module("ptokit.lang")
 
 

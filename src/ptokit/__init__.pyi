@@ -6741,7 +6741,7 @@ class _cmo:
     def cacheinvalid(self, space: str) -> RecordEvent:
         """Invalidate the scalar unit's cache: the 64-byte line that an address is in, or all of it.
 
-        C++: cmo.cacheinvalid([addr]); text: pto.cmo.cacheinvalid.
+        C++: cmo([addr]); text: pto.cmo.cacheinvalid.
 
         addr: ptr, read, optional
         space: str, default None
@@ -6759,7 +6759,7 @@ class _comm:
     def tbroadcast(self, src: GlobalTensor | Partition, ping: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], root: int | None = ...) -> RecordEvent:
         """Send the data of one device to all of a group.
 
-        C++: comm.tbroadcast(src, ping, [pong], members); text: pto.comm.tbroadcast.
+        C++: comm(src, ping, [pong], members); text: pto.comm.tbroadcast.
 
         src: view, read
         ping: tile, read
@@ -6776,7 +6776,7 @@ class _comm:
     def tgather(self, dst: GlobalTensor | Partition, ping: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], root: int | None = ...) -> RecordEvent:
         """Put the data of all devices of a group together, row after row.
 
-        C++: comm.tgather(dst, ping, [pong], members); text: pto.comm.tgather.
+        C++: comm(dst, ping, [pong], members); text: pto.comm.tgather.
 
         dst: view, written
         ping: tile, read
@@ -6793,7 +6793,7 @@ class _comm:
     def tget(self, dst: GlobalTensor | Partition, src: GlobalTensor | Partition, ping: Tile, *more: RecordEvent) -> RecordEvent:
         """Fetch global memory of another device, through one or two tiles.
 
-        C++: comm.tget(dst, src, ping, [pong]); text: pto.comm.tget.
+        C++: comm(dst, src, ping, [pong]); text: pto.comm.tget.
 
         dst: view, written
         src: view, read
@@ -6809,7 +6809,7 @@ class _comm:
     def tput(self, dst: GlobalTensor | Partition, src: GlobalTensor | Partition, ping: Tile, *more: RecordEvent | _AtomicType, atomic: _AtomicType | None = ...) -> RecordEvent:
         """Send global memory to another device, through one or two tiles.
 
-        C++: comm.tput(dst, src, ping, [pong]); text: pto.comm.tput.
+        C++: comm(dst, src, ping, [pong]); text: pto.comm.tput.
 
         dst: view, written
         src: view, read
@@ -6826,7 +6826,7 @@ class _comm:
     def treduce(self, dst: GlobalTensor | Partition, acc: Tile, ping: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], op: _ReduceOp | None = ..., root: int | None = ...) -> RecordEvent:
         """Make one of the data of all devices of a group, element by element.
 
-        C++: comm.treduce(dst, acc, ping, [pong], members); text: pto.comm.treduce.
+        C++: comm(dst, acc, ping, [pong], members); text: pto.comm.treduce.
 
         dst: view, written
         acc: tile, read
@@ -6845,7 +6845,7 @@ class _comm:
     def tscatter(self, src: GlobalTensor | Partition, ping: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], root: int | None = ...) -> RecordEvent:
         """Give every device of a group its rows.
 
-        C++: comm.tscatter(src, ping, [pong], members); text: pto.comm.tscatter.
+        C++: comm(src, ping, [pong], members); text: pto.comm.tscatter.
 
         src: view, read
         ping: tile, read
@@ -6865,7 +6865,7 @@ class _fence:
     def barrier_all(self, scope: str) -> RecordEvent:
         """Wait until all earlier accesses to a memory are seen by all: of this core, global memory, or both.
 
-        C++: fence.barrier_all(scope); text: pto.fence.barrier_all.
+        C++: fence(scope); text: pto.fence.barrier_all.
 
         scope: str, default None
 
@@ -6879,7 +6879,7 @@ class _sync:
     def set(self, pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...) -> RecordEvent:
         """Raise a flag between cores when the pipe's earlier work is done.
 
-        C++: sync.set([event]); text: pto.sync.set.
+        C++: sync([event]); text: pto.sync.set.
 
         event: scalar, read, optional
         pipe: Pipe, default None
@@ -6893,7 +6893,7 @@ class _sync:
     def wait(self, pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...) -> RecordEvent:
         """Hold the core (a2a3) or the pipe (a5) until a flag between cores is set.
 
-        C++: sync.wait([event]); text: pto.sync.wait.
+        C++: sync([event]); text: pto.sync.wait.
 
         event: scalar, read, optional
         pipe: Pipe, default None

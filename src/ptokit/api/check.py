@@ -154,7 +154,7 @@ def formatted(program: Program) -> Rewritten:
 
 
 def convert(program: Program, form: str, *, target: str | Target | None = None) -> str:
-    """The text of a program in another form: ``dps``, ``ssa``, ``sync`` or ``generic``.
+    """The text of a program in another form: ``dps``, ``ssa``, ``sync``, ``generic``, or ``cpp`` for C++.
 
     It means the same program. ``target``: of a program that states none. Raises `DiagnosticError` for a program
     with errors, and where the form cannot express something in it; `UsageError` for a form that there is not.
@@ -171,12 +171,28 @@ def converted(program: Program, form: str, target: str | Target | None = None) -
     source = read(program, target=target)
     if source.diagnostics.errors:
         return Rewritten(source.file, source.text, None, source.diagnostics)
+    if form == TextForm.CPP:
+        return _as_cpp(source, target)
     if not source.module.text:
         kernel_text(source.module, source.target_or(None))
     result = printed(source.module, form)
     found = Diagnostics()
     found.extend([*source.diagnostics, *result.diagnostics])
     return Rewritten(source.file, source.text, result.text, found)
+
+
+def _as_cpp(source: Source, target: str | Target | None) -> Rewritten:
+    """A program as C++."""
+    from ptokit.cpp.writing.file import cpp_text
+
+    found = Diagnostics()
+    found.extend(source.diagnostics)
+    try:
+        text = cpp_text(source.module, source.target_or(find_target(target)))
+    except DiagnosticError as error:
+        found.extend(error.diagnostics)
+        return Rewritten(source.file, source.text, None, found)
+    return Rewritten(source.file, source.text, text, found)
 
 
 # Several targets at once: a result for each, and findings that name their targets.

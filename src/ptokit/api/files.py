@@ -395,5 +395,11 @@ class CppLaunchable:
 
         return kernel_text(self.module, self.target)
 
+    def to_cpp(self) -> str:
+        """The kernel as a file of C++ without templates. Raises `DiagnosticError` (CPP-WRITE)."""
+        from ptokit.cpp.writing.file import cpp_text
+
+        return cpp_text(self.module, self.target)
+
     def __repr__(self) -> str:
         return f"<kernel {self.name} of {self.file.file} for {self.target.name}>"

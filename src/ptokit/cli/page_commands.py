@@ -49,6 +49,7 @@ CONVERT_EPILOG = """Examples:
   ptokit convert kernel.pto --to ssa -o kernel_ssa.pto
   ptokit convert kernel_ssa.pto --to dps
   ptokit convert gemm.cpp -t a2a3 --entry 'Gemm<float, 64>' --to dps -o gemm.pto
+  ptokit convert kernels.py:scale --to cpp -o scale.cpp
 
 \b
 Forms:
@@ -56,6 +57,7 @@ Forms:
   ssa      level 1: %d = pto.tadd %a, %b : (T, T) -> T
   sync     as the manual writes it: tadd %d, %a, %b : (T, T, T)
   generic  what every MLIR tool reads: "pto.tadd"(%a, %b, %d) : (T, T, T) -> ()
+  cpp      C++ for the PTO library, and for ptokit: TADD(d, a, b); with a launcher
 
 The file may be in any form. The new text means the same program; comments are
 not kept. Exit status: 0 when done, 1 if the file has errors or the form cannot
@@ -67,7 +69,9 @@ def convert(
     to: Annotated[TextForm, typer.Option("--to", help="The form to write.", show_default=False)],
     target: Annotated[
         str | None,
-        typer.Option("--target", "-t", metavar="T", help="Of C++: cpu, a2a3 or a5.", autocompletion=known_targets),
+        typer.Option(
+            "--target", "-t", metavar="T", help="Of C++, read or written: a2a3 or a5.", autocompletion=known_targets
+        ),
     ] = None,
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="OUT", help="The file to write instead of stdout.")

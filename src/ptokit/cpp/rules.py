@@ -79,6 +79,14 @@ ASSEMBLY = _rule(
     '{get_sys_cnt()|asm volatile("MOV %0, SYS_CNT" : "=l"(t));}',
 )
 
+WRITE = _rule(
+    "CPP-WRITE",
+    "What is written as C++ has a counterpart there: instructions of tiles, flags, numbers, loops and branches.",
+    "The file compiles against the headers of the PTO library, whose calls are the only ones it may have.",
+    "{pto.trowsum ins(%x, %tmp : !t, !t) outs(%y : !c)|pto.trowsum ins(%x : !t) outs(%y : !c)}    # written with "
+    "ptokit convert --to cpp",
+)
+
 REPLAY = _rule(
     "CPP-REPLAY",
     "A suite to replay has a host program, kernels and the data that its tests read.",

@@ -225,7 +225,7 @@ class Instr:
     order: Order = UNORDERED
     produces: tuple[Operand, ...] = ()  # SSA results that the semantics function returns
     typed: bool = False  # the semantics function gets ``types``: what is known of operands and results, by name
-    cpp: str | None = None  # C++ name where it is not `name`
+    cpp: str | None = None  # how C++ calls it, where not by its name with all operands (`cpp.writing.calls`); "": not
     source: str = ""
     decision: str = ""  # where public facts leave something open: the reading ptokit chose
     types: Mapping[str, frozenset[DType]] = field(default_factory=dict)  # element types by target (isa.typesets)
@@ -383,12 +383,18 @@ class Instr:
         return self.value_rules if isinstance(self.value_rules, bool) else self.value_rules(site)
 
     @property
+    def cpp_name(self) -> str:
+        """The name by which C++ calls it; empty where C++ has no such call."""
+        called = re.match(r"(?:\w+: )?(\w*)", self.name if self.cpp is None else self.cpp)
+        return called[1] if called else ""
+
+    @property
     def signature(self) -> str:
         """C++ call: ``TADD(dst, src0, src1)``; of attributes where there are no operands."""
         args = [f"[{o.name}]" if o.optional else o.name for o in self.operands]
         if not self.operands:
             args = [f"[{a.name}]" if a.default is not None or a.optional else a.name for a in self.attrs]
-        return f"{self.cpp or self.name}({', '.join(args)})"
+        return f"{self.cpp_name or self.name}({', '.join(args)})"
 
 
 TABLE = Registry[Instr]()

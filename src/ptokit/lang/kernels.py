@@ -307,6 +307,14 @@ class Kernel(Generic[P]):
         """
         return printer(self.trace(*args, **named), self.target)
 
+    @refuses
+    def to_cpp(self, *args: Any, **named: Any) -> str:
+        """The kernel as a file of C++ for the PTO library, with a launcher; arguments as for `trace`.
+
+        Raises `DiagnosticError` for what C++ does not have (CPP-WRITE).
+        """
+        return writer(self.trace(*args, **named), self.target)
+
     def __repr__(self) -> str:
         return f"<kernel {self.name}({self.parameters}) for {self.target.name}>"
 
@@ -474,6 +482,10 @@ def _no_printer(module: Module, target: Target) -> str:
 
 printer: Callable[..., str] = _no_printer
 """Prints a module as `.pto` text. The package sets it; this layer knows nothing of the text form."""
+
+
+writer: Callable[..., str] = _no_printer
+"""Writes a module as C++. The package sets it, too."""
 
 
 def _no_workers(program: Program, args: Sequence[Any], blocks: int, **options: Any) -> None:

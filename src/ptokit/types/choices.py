@@ -89,6 +89,7 @@ class TextForm(StrEnum):
     SSA = "ssa"
     SYNC = "sync"
     GENERIC = "generic"
+    CPP = "cpp"
 
 
 class Action(StrEnum):

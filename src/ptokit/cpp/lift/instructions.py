@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ptokit import lang
@@ -28,7 +29,7 @@ from ptokit.types.enums import (
     SLayout,
     TileType,
 )
-from ptokit.types.tile import DYNAMIC
+from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import I64
 from ptokit.types.values import Scalar as ScalarType
 
@@ -54,6 +55,7 @@ class Told:
         self.given: list[tuple[str, str, list[Operand]]] = []
         self.result: Value | None = None
         self._tiles: dict[Any, Tile] = {}
+        self._unplaced: dict[Any, str] = {}  # the type with which a tile without an address is told first
         self._overfull: dict[Value, str] = {}  # tiles whose valid region is larger than they are
 
     def hear(self, i: Instruction) -> bool:
@@ -196,23 +198,28 @@ class Told:
         loc, rows, cols, blocks, valid_row, valid_col, boxes, fractal, pad, compact = map(int, words[1:])
         place, *valid = (self.numbers.plain(operand) for operand in operands)
         key = (text, *(self._key(x) for x in (place, *valid)))
-        if not all(isinstance(x, int) for x in (place, *valid)):
+        unplaced = isinstance(place, Scalar) and self._is_new(place)
+        first = self._unplaced.setdefault(self._key(place), text) if unplaced else text
+        fixed = all(isinstance(x, int) for x in valid)
+        own = fixed and text == first and (unplaced or isinstance(place, int))
+        if not own:
             key = (self.trace.block.label, *key)
         found = self._tiles.get(key)
         if found is not None:
             return found
-        fixed = all(isinstance(x, int) for x in (place, *valid))
-        if fixed and place == 0:
+        if fixed and isinstance(place, int) and place == 0:
             message = f"the tile{f' {name}' if name else ''} has no address"
             hint = "TASSIGN one first, or compile with -D __PTO_AUTO__ where the assembler places tiles"
             raise Unliftable(OPERANDS, message, hint)
-        unplaced = isinstance(place, Scalar) and self._is_new(place)
+        if unplaced and not own:
+            found = self._tiles[key] = self._same_place(words, first.split(), operands[0], valid, name)
+            return found
         address = None if unplaced else place - 1
         sizes = [n if stated == DYNAMIC else stated for n, stated in zip(valid, (valid_row, valid_col))]
         sizes = [self.numbers.index_number(self.memory.at(n)) if isinstance(n, int) and n == 0 else n for n in sizes]
         wanted, sizes = sizes, [min(n, most) if isinstance(n, int) else n for n, most in zip(sizes, (rows, cols))]
         block, hold = self.trace.block, Block()
-        if fixed or unplaced:
+        if own:
             self.trace.block = hold
         tile = Tile(
             TileType(loc),
@@ -235,6 +242,23 @@ class Told:
         self.memory.prologue += hold.ops
         self._tiles[key] = tile
         return tile
+
+    def _same_place(self, words: list[str], first: list[str], place: Operand, valid: list[Any], name: str) -> Tile:
+        """A tile that the compiler has placed, seen as another type, or as much of it as is valid."""
+        if str(DYNAMIC) in first[5:7]:
+            first[5:7] = first[2:4]
+            self._unplaced[self._key(self.numbers.plain(place))] = " ".join(first)
+        sizes = [Operand("i64", n) for n in first[5:7]]
+        whole = self._tile(" ".join(first), [place, *sizes], name)
+        if words[:5] + words[7:] != first[:5] + first[7:]:
+            loc, rows, cols, blocks, _, _, boxes, fractal, pad, compact = map(int, words[1:])
+            plain = TileSpec(TileType(loc), dtype(words[0]), rows, cols, rows, cols, BLayout(blocks), SLayout(boxes))
+            spec = replace(plain, fractal=fractal, pad=pad, compact=CompactMode(compact))
+            seen = self.trace.emit("pto.treshape", {"src": whole.value}, results=[spec]).result
+            whole = Tile._alias(seen, (rows, cols))
+        part = whole.part(0, 0, whole.spec, (valid[0], valid[1]))
+        self._name(part, name)
+        return Tile._alias(part, (valid[0], valid[1]))
 
     def _is_new(self, place: Scalar) -> bool:
         owner = place.value.owner

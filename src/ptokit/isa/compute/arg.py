@@ -288,6 +288,7 @@ def arg_reduction(name: str, axis: str, op: str) -> Instr:
         common=rules,
         form=TextForm(orders={LEVEL2: "src tmp -> dst_val dst"}),
         source="compute-reduce-matrix 3",
+        cpp=f"{name}(dst_val, dst, src, tmp) | {name}(dst, src, tmp)",
     )
 
 

@@ -365,6 +365,7 @@ TCMP = vector(
     common=(*TILE_RULES, EW_A5_01),
     attrs=CMP_MODE,
     form=TextForm("dps-attrs-in"),
+    cpp="TCMP(dst, src0, src1, cmp)",
 )
 TCMPS = vector(
     "TCMPS",
@@ -376,6 +377,7 @@ TCMPS = vector(
     attrs=CMP_MODE,
     footprint=_rows_of_source,
     form=TextForm("dps-attrs-in"),
+    cpp="TCMPS(dst, src, scalar, cmp)",
 )
 TSEL = computed(
     "TSEL",
@@ -383,6 +385,7 @@ TSEL = computed(
     (dst(), _CHOICE, src("src0"), src("src1"), tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3())),
     types(INT16_32 | FB, N11, asm=ASM_SELECT_TILE),
     common=(*SELECT_RULES, EW_A5_03, EW_A5_04, EW_11_SEL, EW_AS_12, EW_A5_01, EW_CPU_01),
+    cpp="TSEL(dst, mask, src0, src1, tmp)",
 )
 TSELS = computed(
     "TSELS",
@@ -390,4 +393,5 @@ TSELS = computed(
     (dst(), _CHOICE, src(), tmp(optional=True, like=FIRST_SOURCE, needed=on_a2a3("src")), scalar()),
     types(INT16_32 | FB, I8 | F, asm=ASM_SELECT),
     common=(*SELECT_RULES, EW_AS_10, EW_11_SELS, EW_AS_13, EW_A5_01),
+    cpp="TSELS(dst, mask, src, tmp, scalar)",
 )

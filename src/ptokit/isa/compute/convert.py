@@ -328,6 +328,7 @@ TCVT = vector(
     halves=True,
     together=Together(("src", "dst"), CVT_PAIRS),
     source="compute-elementwise 8",
+    cpp="TCVT(dst, src, tmp?, rmode, sat_mode?)",
 )
 
 

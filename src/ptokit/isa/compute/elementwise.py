@@ -404,6 +404,7 @@ TDIVS = tile_scalar(
     summary="dst = src / scalar, or scalar / src where the scalar is written first",
     attrs=(Attr("scalar_first", bool, False),),
     form=TextForm("dps-either"),
+    cpp="scalar_first: TDIVS(dst, scalar, src) | TDIVS(dst, src, scalar)",
 )
 TREMS = tile_scalar(
     "TREMS",

@@ -365,6 +365,7 @@ def row_expansion(name: str, fn: Operation, types: Types) -> Instr:
         attrs=() if plain else ROW_ATTRS,
         summary=f"{sentence(lane(fn(SRC0, OF_ROW)))}, or swapped",
         source="compute-reduce-matrix 4",
+        cpp=f"{name}(dst, src0, src1, tmp?)" + " without src1_col src0_eq_dst high_precision" * (not plain),
     )
 
 

@@ -381,6 +381,7 @@ TQUANT = instruction(
         footprint=_footprint,
         halves=True,
         source="compute-reduce-matrix 14",
+        cpp="TQUANT<quant_type>(dst, src, scale, tmp?, &offset?)",
     )
 )
 TDEQUANT = instruction(

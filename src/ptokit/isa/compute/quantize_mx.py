@@ -371,7 +371,11 @@ TQUANT_MX = instruction(
             Attr("alg", MxQuantAlg, MxQuantAlg.OcpMxFp8E4M3, "mx_alg", "mx_quant_alg"),
             Attr("interleave", bool, False, "interleave"),
         ),
-        cpp="TQUANT",
+        cpp=(
+            "TQUANT<!quant_type, store_mode>(dst, src, &exp, &max, &scaling, &exp_zz) | "
+            "TQUANT<!quant_type, ^dst, ^src, ^exp, ^max, ^scaling, scale_alg?>(dst, src, &exp, &max, &scaling) | "
+            "TQUANT<!grp_axis:int, !alg, interleave?>(dst, src, &exp, &max, &scaling)"
+        ),
         rules=(*MX_RULES, A5_ONLY, MXQ_1, MXQ_2, MXQ_3),
         run=_quantize,
         footprint=_footprint,

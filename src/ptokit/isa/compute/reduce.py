@@ -146,6 +146,7 @@ def row_reduction(name: str, op: str, types: Types, *rules: Rule, decision: str 
         common=ROW_RULES,
         source="compute-reduce-matrix 1",
         decision=decision,
+        cpp=f"{name}(dst, src, tmp)",
     )
 
 
@@ -191,6 +192,7 @@ TCOLSUM = column_reduction(
     form=TextForm("dps-attrs-in"),
     note="; isBinary adds as a tree",
     decision=f"{ORDER_OF_COLUMNS} {ORDER_OF_TREES}",
+    cpp="TCOLSUM(dst, src, tmp, is_binary) | TCOLSUM(dst, src)",
 )
 TCOLPROD = column_reduction(
     "TCOLPROD",

@@ -441,7 +441,12 @@ def computed(
 def binary(name: str, value: Value, types: Types, *rules: Rule, scratch: Operand | None = None, **more: Any) -> Instr:
     """An instruction with two source tiles, and a scratch tile where one is given."""
     operands = (dst(), src("src0"), src("src1"), *([scratch] if scratch else []))
-    return computed(name, value, operands, types, *rules, **more)
+    return computed(name, value, operands, types, *rules, cpp=_with_all(name, operands), **more)
+
+
+def _with_all(name: str, operands: tuple[Operand, ...]) -> str:
+    """A call in C++, where a scratch tile is never left out."""
+    return f"{name}({', '.join(operand.name for operand in operands)})"
 
 
 def unary(name: str, value: Value, types: Types, *rules: Rule, **more: Any) -> Instr:
@@ -454,6 +459,7 @@ def tile_scalar(
 ) -> Instr:
     """A source tile and a scalar."""
     operands = (dst(), src(), more.pop("operand", scalar()), *([scratch] if scratch else []))
+    more.setdefault("cpp", _with_all(name, operands))
     return computed(name, value, operands, types, EW_07, *rules, **more)
 
 

@@ -226,6 +226,7 @@ def _mode(name: str, summary: str) -> Instr:
             rules=(MODE_01,),
             meaning=lambda o: Keep(ROUNDING, o.mode if o.enable else None),
             source="compute-reduce-matrix 11",
+            cpp="",
         )
     )
 

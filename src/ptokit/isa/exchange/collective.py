@@ -215,6 +215,7 @@ TPUT = _between(
     _memory("src"),
     meaning=Transfer("dst", "src"),
     form=replace(TEXT_ONLY, orders={LEVEL1: "dst src"}),
+    cpp="",
 )
 TGET = _between(
     "TGET",
@@ -223,6 +224,7 @@ TGET = _between(
     _memory("src"),
     meaning=Transfer("dst", "src"),
     form=replace(TEXT_ONLY, orders={LEVEL1: "dst src"}),
+    cpp="",
 )
 TBROADCAST = _between(
     "TBROADCAST",
@@ -232,6 +234,7 @@ TBROADCAST = _between(
     _memory("src"),
     meaning=Transfer("group", "src"),
     form=replace(TEXT_ONLY, orders={LEVEL2: "group src -> dst"}),
+    cpp="",
 )
 TREDUCE = _between(
     "TREDUCE",
@@ -241,6 +244,7 @@ TREDUCE = _between(
     _memory("src", optional=True),
     meaning=_reduced,
     attrs=(Attr("op", ReduceOp, None, "op", "reduce_op", dotted=True),),
+    cpp="",
 )
 GROUP_GATHER = _between(
     "GROUP_GATHER",
@@ -250,7 +254,7 @@ GROUP_GATHER = _between(
     meaning=Transfer("dst", "group", rows=True),
     text="tgather.group",
     form=replace(TEXT_ONLY, newest="tgather"),
-    cpp="TGATHER",
+    cpp="",
 )
 GROUP_SCATTER = _between(
     "GROUP_SCATTER",
@@ -260,7 +264,7 @@ GROUP_SCATTER = _between(
     meaning=Transfer("group", "src", rows=True),
     text="tscatter.group",
     form=replace(TEXT_ONLY, newest="tscatter", orders={LEVEL2: "group src ->"}),
-    cpp="TSCATTER",
+    cpp="",
 )
 MAKE_GROUP = instruction(
     Instr(

@@ -340,6 +340,7 @@ TGATHER = instruction(
         meaning=_meaning,
         footprint=_footprint,
         source="compute-layout-irregular 2.2",
+        cpp="TGATHER<^dst, ^src, mask, axis:GatherAxis?>(dst, src) | TGATHER(dst, src, idx, tmp)",
     )
 )
 
@@ -428,6 +429,7 @@ TSCATTER = instruction(
         meaning=_scatter_meaning,
         footprint=_scatter_footprint,
         source="compute-layout-irregular 2.4",
+        cpp="TSCATTER<mask, axis:ScatterAxis?>(dst, src) | TSCATTER(dst, src, idx)",
     )
 )
 
@@ -472,5 +474,6 @@ THISTOGRAM = instruction(
         run=_histogram,
         footprint=_histogram_footprint,
         source="compute-layout-irregular 2.9",
+        cpp="THISTOGRAM<!byte:HistByte>(dst, src, idx)",
     )
 )

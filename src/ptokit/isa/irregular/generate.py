@@ -221,6 +221,7 @@ TCI = _generator(
     pipe=lambda o: Pipe.V if o.has("tmp") else Pipe.S,  # a loop of scalar stores, or vector instructions
     rules=(*CI_RULES, CI_AS_01),
     source="compute-layout-irregular 2.7; memory-model-and-sync 2.1",
+    cpp="TCI<^dst, ^tmp?, ^start, !descending:int>(dst, start, tmp?)",
 )
 TTRI = _generator(
     "TTRI",
@@ -231,6 +232,7 @@ TTRI = _generator(
     TRI_TYPES,
     rules=TRI_RULES,
     source="compute-layout-irregular 2.8",
+    cpp="TTRI<^dst, !upper_or_lower>(dst, diagonal)",
 )
 TRANDOM = _generator(
     "TRANDOM",
@@ -241,6 +243,7 @@ TRANDOM = _generator(
     WORDS,
     rules=(*RANDOM_RULES, A5_ONLY, RN_1),
     source="compute-layout-irregular 2.10",
+    cpp=("TRANDOM<rounds?>(dst, TRandomKey{key0 key1}, TRandomCounter{counter0 counter1 counter2 counter3})"),
 )
 
 

@@ -450,5 +450,10 @@ TMRGSORT = instruction(
         run=_merged_lists,
         footprint=_merge_footprint,
         source="compute-layout-irregular 2.6",
+        cpp=(
+            "TMRGSORT(dst, src0, block_len) | "
+            "TMRGSORT<^dst, ^tmp, ^src0, ^src1, ^src2?, ^src3?, !exhausted>"
+            "(dst, MrgSortExecutedNumList{}, tmp, src0, src1, src2?, src3?)"
+        ),
     )
 )

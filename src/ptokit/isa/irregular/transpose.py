@@ -249,6 +249,7 @@ TTRANS = instruction(
         rules=(*RULES, TRANS_AS_01),
         meaning=_meaning,
         source="compute-layout-irregular 1.1",
+        cpp="TTRANS(dst, src, tmp)",
     )
 )
 
@@ -461,14 +462,14 @@ TIMG2COL = instruction(
         run=_patches,
         footprint=_footprint,
         source="compute-layout-irregular 1.7",
+        cpp="TIMG2COL<^dst, ^src, fmatrix?>(dst, src, pos_m?, pos_k?)",
     )
 )
 
 
 def _register_operation(name: str, what: str, **more: Any) -> Instr:
     def meaning(o: Site) -> Word:
-        """In the automatic modes TIMG2COL does it itself."""
-        if o.fmatrix in _AUTO:
+        if o.fmatrix in _AUTO:  # then TIMG2COL does it itself
             return Ordering()
         return Keep(_register(o.target, name, o.fmatrix), _parts(name, o.config.spec.state))
 
@@ -484,6 +485,7 @@ def _register_operation(name: str, what: str, **more: Any) -> Instr:
             meaning=meaning,
             footprint=lambda o: iter(()),
             source="compute-layout-irregular 1.7",
+            cpp=f"{name}<^config, fmatrix?>(config)",
             **more,
         )
     )

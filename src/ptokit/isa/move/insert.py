@@ -141,6 +141,11 @@ TEXTRACT = instruction(
         ),
         halves=True,
         source="compute-layout-irregular 1.3; move-gather-scatter 9",
+        cpp=(
+            "TEXTRACT<^dst, ^src, mode?, relu?>(dst, src, quant?, row, col) | "
+            "TEXTRACT<^dst, ^src, ^fp, mode, relu?>(dst, src, fp, row, col) | "
+            "TEXTRACT_FP<^dst, ^src, ^fp, relu?>(dst, src, fp, row, col)"
+        ),
     )
 )
 
@@ -159,6 +164,7 @@ TEXTRACT_FP = instruction(
         value_rules=has_words,
         form=TextForm(spellings=("textract.fp",), newest="textract"),
         source="compute-layout-irregular 1.3; move-gather-scatter 9",
+        cpp="TEXTRACT_FP<^dst, ^src, ^fp, relu?>(dst, src, fp, row, col)",
     )
 )
 
@@ -448,6 +454,12 @@ TINSERT = instruction(
         form=TextForm(orders={GENERIC: "src row col dst fp quant"}),
         halves=True,
         source="compute-layout-irregular 1.4; move-gather-scatter 9",
+        cpp=(
+            "TINSERT<^dst, ^src, mode?, relu?>(dst, src, quant?, row, col) | "
+            "TINSERT<split>(dst, src, row, col) | "
+            "TINSERT<^dst, ^src, ^fp, mode, relu?>(dst, src, fp, row, col) | "
+            "TINSERT_FP<^dst, ^src, ^fp, relu?>(dst, src, fp, row, col)"
+        ),
     )
 )
 
@@ -466,5 +478,6 @@ TINSERT_FP = instruction(
         value_rules=has_words,
         form=TextForm(spellings=("tinsert.fp",), newest="tinsert"),
         source="compute-layout-irregular 1.4; move-gather-scatter 9",
+        cpp="TINSERT_FP<^dst, ^src, ^fp, relu?>(dst, src, fp, row, col)",
     )
 )

@@ -319,6 +319,12 @@ TMOV = instruction(
         ),
         halves=True,
         source="tmov; move-gather-scatter 2 to 6",
+        cpp=(
+            "TMOV<phase?, ^dst, ^src, mode?, relu?>(dst, src, quant?) | "
+            "TMOV<phase?, ^dst, ^src, ^fp, mode, relu?>(dst, src, fp) | "
+            "TMOV_FP<phase?, ^dst, ^src, ^fp, relu?>(dst, src, fp) | "
+            "TMOV<grp_axis:int?>(dst, src, tmp)"
+        ),
     )
 )
 
@@ -338,5 +344,6 @@ TMOV_FP = instruction(
         drained={target: by_words(types) for target, types in {"a2a3": A23_ACC_TYPES, **ACC_TYPES}.items()},
         form=TextForm(misfits={**dict.fromkeys(("dst", "src", "fp"), "MF-1")}),
         source="tmov; move-gather-scatter 2, 4.12, 6",
+        cpp="TMOV_FP<phase?, ^dst, ^src, ^fp, relu?>(dst, src, fp)",
     )
 )

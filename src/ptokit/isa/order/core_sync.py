@@ -134,6 +134,7 @@ SYNCALL = instruction(
             "<? mode = A!(mode) , core_type = A!(core_type) ?> {}"
         ),
         source="memory-model-and-sync 5.5; compute-layout-irregular 4",
+        cpp="SYNCALL<!core_type>()",
     )
 )
 
@@ -240,9 +241,16 @@ TNOTIFY = _signal(
     Role.OUT,
     tnotify,
     attrs=(Attr("op", NotifyOp, NotifyOp.Set, "notifyOp", "notify_op"),),
+    cpp="",
 )
 TWAIT = _signal(
-    "TWAIT", "Wait until every signal compares with a value as asked.", Role.IN, twait, attrs=_CMP, order=WAITING
+    "TWAIT",
+    "Wait until every signal compares with a value as asked.",
+    Role.IN,
+    twait,
+    attrs=_CMP,
+    order=WAITING,
+    cpp="",
 )
 TTEST = _signal(
     "TTEST",
@@ -253,6 +261,7 @@ TTEST = _signal(
     order=WAITING,
     produces=(Operand("seen", Role.OUT, Kind.SCALAR, type="i1"),),
     result=" -> R",
+    cpp="",
 )
 
 

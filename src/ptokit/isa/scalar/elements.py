@@ -298,6 +298,7 @@ TPRINT = instruction(
         rules=PRINT_RULES,
         run=_print,
         source=_SOURCE,
+        cpp="TPRINT<format?>(src, tmp?)",
     )
 )
 

@@ -465,5 +465,6 @@ MGATHER = instruction(
         footprint=footprint,
         form=TextForm(misfits={"dst": "GA-3", "src": "GA-7", "idx": "GA-3"}),
         source="memory-and-data-movement; move-gather-scatter 10",
+        cpp="MGATHER<mode, oob, exec?>(dst, src, idx, scratch?)",
     )
 )

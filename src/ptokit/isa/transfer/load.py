@@ -359,6 +359,7 @@ TPREFETCH_ASYNC = instruction(
         meaning=Ordering(tprefetch_async),
         order=_QUEUED,
         source="memory-and-data-movement; load-store 10",
+        cpp="",
     )
 )
 

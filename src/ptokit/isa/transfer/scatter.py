@@ -417,5 +417,6 @@ MSCATTER = instruction(
             "Operands are those of the header, (dst, src, idx); lists of instructions have (dst, indices, src). Give "
             "src= and idx= by name."
         ),
+        cpp="MSCATTER<mode, atomic, oob, conflict>(dst, src, idx)",
     )
 )

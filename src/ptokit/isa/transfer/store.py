@@ -196,6 +196,7 @@ TSTORE = instruction(
         drained=drained("cast", "scalar"),
         form=TextForm("dps-typed", carried=(TENSOR,), misfits={"dst": "ST-1", "src": "ST-1"}),
         source="tstore; load-store 4, 5",
+        cpp="TSTORE<phase?, ^src, ^dst, atomic, relu?>(dst, src, quant?)",
     )
 )
 
@@ -215,5 +216,6 @@ TSTORE_FP = instruction(
         ),
         source="memory-and-data-movement; load-store 6, 8",
         value_rules=lambda o: o.target.is_device and o.dst.dtype in BYTES,
+        cpp="TSTORE_FP<^src, ^dst, ^fp, atomic, relu?>(dst, src, fp)",
     )
 )
