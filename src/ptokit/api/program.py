@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from ptokit.targets import Target
 
 
-# Programs as the functions of the library take them, what is read, and the settings in pyproject.toml.
-
-
 # Programs as the functions of the library take them, and where they are read from.
 
 

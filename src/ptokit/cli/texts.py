@@ -27,9 +27,6 @@ from ptokit.types.tile import TileSpec
 from .console import PIPE_WIDTH, emit, is_terminal, remark, say, show_diagnostics, use_color, width_of
 from .outputs import CONVERTED_FILE, FORMATTED_FILE, PICTURE_FILE, check_writable, refuse_special, write_whole
 
-# ``ptokit convert``, ``ptokit fmt`` and ``ptokit layout``.
-
-
 # ``ptokit convert``.
 
 
@@ -155,9 +152,6 @@ def _marked(drawn: LayoutMap, at: str) -> LayoutMap:
         return drawn.marked(int(place[1]), int(place[2]))
     except IndexError as error:
         raise typer.BadParameter(f"{error}.", param_hint="--at") from None
-
-
-# ``ptokit docs`` and ``ptokit lsp``: pages in a browser, findings in an editor.
 
 
 # ``ptokit docs``.

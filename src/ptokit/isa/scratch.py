@@ -23,9 +23,6 @@ from .operands import BITS, Operand
 from .site import Info, Site, Size, TileInfo, known
 from .table import Instr, Role
 
-# Scratch tiles that text leaves out, and tiles that an instruction takes as others than text says.
-
-
 # Where the assembler makes a scratch tile that text leaves out, and what says its size (`Operand.needed`).
 
 
@@ -124,9 +121,6 @@ def _scales(operand: Operand, operands: Mapping[str, Info | None]) -> TileInfo |
     blayout, slayout = (BLayout.RowMajor, SLayout.RowMajor) if left else (BLayout.ColMajor, SLayout.ColMajor)
     spec = TileSpec(operand.place, DTYPES["e8m0"], *size, *size, blayout, slayout, SCALED)
     return TileInfo(given.name, spec, *size, scaled.addr // _SHIFT)
-
-
-# Rules about scratch tiles and about operands that share bytes (compute-elementwise 3.6, 6).
 
 
 # Rules about operands that share bytes (compute-elementwise 6, compute-reduce-matrix 0.3).

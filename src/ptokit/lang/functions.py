@@ -29,9 +29,6 @@ from .tensors import GlobalTensor, Partition
 from .tiles import Tile
 from .trace import Trace, current
 
-# Functions of a kernel that are no instructions: choices, tile storage, quantisation words, tiles in fixed layouts.
-
-
 # Functions that choose between numbers or round them: minimum, maximum, cdiv, select.
 
 

@@ -40,9 +40,6 @@ from .module import STATE_BLOCK, STATE_SEEN, NativeModule, Worker
 from .values import GmPointer, NotNativeError, Tile, View
 from .views import Checked, reach
 
-# A kernel as machine code: made once, launched over blocks on several threads.
-
-
 # Which blocks may run at the same time: those that touch nothing of what others write.
 
 

@@ -27,9 +27,6 @@ from ..numerics.quant import QuantMode, move_mode, quantize
 from .expressions import Const, Expr, Index, Place, Reinterpret, Scalar, equal, lane, leaves, less, select
 from .words import Lane
 
-# Expressions of places: elements by index, lanes interleaved and by count.
-
-
 # Elements of tiles by their place: what gathers, scatters and sorts have in common.
 
 
@@ -103,9 +100,6 @@ def split(lanes: int, of: Callable[[str, Index], Expr], *names: str) -> tuple[Ex
     first, second = names
     even, odd = (lane(2, start, cycle=lanes) for start in (0, 1))
     return select(low, of(first, even), of(second, even)), select(low, of(first, odd), of(second, odd))
-
-
-# NumPy forms of moves: regions of tiles, rows of bytes, transfers between devices, drains, gathers by index.
 
 
 # NumPy forms of moves: regions of tiles set and filled, whatever their storage is.

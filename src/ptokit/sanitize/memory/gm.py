@@ -25,9 +25,6 @@ from ..simulation.clocks import Clock, Footprint, Region, Touch, footprint, unio
 from ..simulation.core import Work
 from .shadow import Group, Record, Space
 
-# Who touched which elements of global memory, and which bytes by address (memory-model-and-sync 7, 8, 11.2).
-
-
 # Global memory: who touched which elements, over all blocks (memory-model-and-sync 7, 8, 11.2).
 
 
@@ -286,9 +283,6 @@ def _merged(starts: np.ndarray, nbytes: int) -> Footprint:
 
 def _bytes(found: Footprint) -> np.ndarray:
     return np.arange(found.lo, found.hi) if isinstance(found.index, slice) else found.index
-
-
-# From an instruction's footprint to exact accesses, and which instructions wrote last (memory-model-and-sync 7, 8).
 
 
 # From an instruction's footprint to exact accesses of memory (memory-model-and-sync 7, 8).
