@@ -14,6 +14,7 @@ import ptokit.run  # noqa: F401
 from ptokit.diagnostics import CATALOGUE, Scope
 from ptokit.isa.table import TABLE
 from ptokit.targets import TARGETS
+from tests.each import each
 
 # Ids in the rule tables of types-and-layouts, load-store and move-gather-scatter. Every one has an entry of its own:
 # none is merged into another or renamed.
@@ -52,7 +53,7 @@ def test_the_data_file_names_each_rule_once() -> None:
     assert all(FAMILIES.match(i) for i in RULE_IDS)
 
 
-@pytest.mark.parametrize("rule", RULE_IDS)
+@each("rule", RULE_IDS)
 def test_every_rule_of_the_tables_is_in_the_catalogue(rule: str) -> None:
     entry = CATALOGUE[rule]
     assert entry.what.endswith(".")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ptokit.ir.control import CONTROL
+from tests.each import each
 
 PACKAGE = Path(__file__).parents[1] / "src" / "ptokit"
 MAX_LINES = 500
@@ -63,7 +64,7 @@ def test_every_folder_is_a_known_layer() -> None:
     assert folders <= set(LEVEL)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+@each("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_imports_go_downwards(path: Path) -> None:
     assert violations(path, path.read_text(encoding="utf-8")) == []
 
@@ -250,7 +251,7 @@ def test_packages_of_instructions_stand_side_by_side() -> None:
     assert crossing == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+@each("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_files_are_small(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
 

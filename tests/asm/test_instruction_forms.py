@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 import ptokit.isa.all  # noqa: F401 - completes the table
 from ptokit.asm import parse_module
 from ptokit.asm.printing.forms import text_forms
 from ptokit.ir import Op
 from ptokit.isa.table import TABLE
+from tests.each import each
 
 ALIASES = """\
 !tile = !pto.tile_buf<vec, 16x64xf32>
@@ -46,7 +45,7 @@ def read(name: str, form: str) -> tuple[list[str], list[Op]]:
     return [d.rule for d in parsed.diagnostics], [] if body is None else list(body.walk())
 
 
-@pytest.mark.parametrize("name", list(TABLE))
+@each("name", TABLE)
 def test_every_form_of_every_instruction_is_read(name: str) -> None:
     for form, line in text_forms(TABLE[name]).items():
         rules, ops = read(name, form)

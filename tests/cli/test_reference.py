@@ -16,6 +16,7 @@ from ptokit.cli.console import show_list, show_parts
 from ptokit.diagnostics import CATALOGUE, Rule, catalogue
 from ptokit.isa.table import TABLE
 from ptokit.targets import TARGETS
+from tests.each import each
 
 from .conftest import Run
 
@@ -59,7 +60,7 @@ def test_lists_have_a_line_for_each_entry_on_a_narrow_terminal(
     assert max(map(len, lines)) == 80
 
 
-@pytest.mark.parametrize("name", list(TABLE))
+@each("name", TABLE)
 def test_every_instruction_has_a_page(ptokit: Run, name: str) -> None:
     ran = ptokit("isa", name)
     instr = TABLE[name]
@@ -167,14 +168,14 @@ def test_decisions_are_on_the_page(ptokit: Run) -> None:
     assert f"sources leave it open\n    {' '.join(rule.decision.split())}\n" in out
 
 
-@pytest.mark.parametrize("rule", [r for r in catalogue() if r.check is not None], ids=lambda r: r.id)
+@each("rule", [r for r in catalogue() if r.check is not None], ids=lambda r: r.id)
 def test_what_is_checked_is_explained(rule: Rule) -> None:
     assert rule.what
     assert rule.source
     assert (rule.accepted and rule.refused) or rule.unrun or rule.reported_as
 
 
-@pytest.mark.parametrize("rule", catalogue(), ids=lambda r: r.id)
+@each("rule", catalogue(), ids=lambda r: r.id)
 def test_every_rule_has_a_page(ptokit: Run, rule: object) -> None:
     rule = CATALOGUE[rule.id]  # type: ignore[attr-defined]
     ran = ptokit("explain", rule.id.lower())

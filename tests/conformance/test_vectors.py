@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from ptokit.conformance.bench import replay
 from ptokit.conformance.cases import Case
 from ptokit.diagnostics import ALL_TARGETS
 from ptokit.targets import TARGETS
+from tests.each import each
 
 from .suites import read_suite
 
@@ -17,7 +16,7 @@ SUITE = read_suite(Path(__file__).parents[1] / "data" / "vectors")
 CLAIMS = [(case, name) for case in SUITE for name in TARGETS if case.claims(name)]
 
 
-@pytest.mark.parametrize(("case", "on"), CLAIMS, ids=[f"{case.id}-{on}" for case, on in CLAIMS])
+@each("case, on", CLAIMS, ids=[f"{case.id}-{on}" for case, on in CLAIMS])
 def test_vector(case: Case, on: str) -> None:
     result = replay(case, TARGETS[on])
     assert result.passed, result.reason

@@ -11,6 +11,7 @@ import pytest
 from ptokit.api.findings import load_catalogue
 from ptokit.cli.page_commands import explain
 from ptokit.diagnostics import Evidence, Rule, Scope, Severity, catalogue, define
+from tests.each import each
 
 load_catalogue()
 ISA = [rule for rule in catalogue() if rule.scope is Scope.ISA and rule.enforced]
@@ -22,7 +23,7 @@ def test_evidence_is_a_word() -> None:
         define("X-1", "", evidence="hearsay")
 
 
-@pytest.mark.parametrize("rule", [*ISA, *ASSEMBLER], ids=lambda rule: rule.id)
+@each("rule", [*ISA, *ASSEMBLER], ids=lambda rule: rule.id)
 def test_the_evidence_of_a_rule_decides_its_verdict(rule: Rule) -> None:
     strong = {Evidence.STATIC_ASSERT, Evidence.DEVICE, Evidence.SIMULATOR, Evidence.PTOKIT}
     assert rule.evidence

@@ -18,6 +18,7 @@ from ptokit.types import dtypes
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import BLayout, SLayout, TileType
 from ptokit.types.tile import TileSpec, offset_map, tile
+from tests.each import each
 
 NZ = {"blayout": BLayout.ColMajor, "slayout": SLayout.RowMajor}
 ZN = {"blayout": BLayout.RowMajor, "slayout": SLayout.ColMajor}
@@ -46,7 +47,7 @@ TILES = list(tiles())
 # --- facts -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("spec", TILES, ids=str)
+@each("spec", TILES)
 def test_the_formula_is_the_layout(spec: TileSpec) -> None:
     where = {"r": np.arange(spec.rows)[:, None], "c": np.arange(spec.cols)[None]}
     offsets = np.broadcast_to(eval(layout(spec).formula(), where), (spec.rows, spec.cols))
@@ -157,7 +158,7 @@ def test_the_box_of_the_marked_element_is_drawn_in_detail() -> None:
     assert line.split()[0] == "203"
 
 
-@pytest.mark.parametrize("spec", TILES, ids=str)
+@each("spec", TILES)
 @pytest.mark.parametrize("width", [60, 80])
 def test_grids_fit_the_width(spec: TileSpec, width: int) -> None:
     for drawn in (layout(spec), layout(spec).marked(spec.rows - 1, spec.cols // 2)):
@@ -199,7 +200,7 @@ def texts(svg: str) -> list[str]:
     return [node.text or "" for node in ET.fromstring(svg).iter(f"{SVG}text")]
 
 
-@pytest.mark.parametrize("spec", TILES, ids=str)
+@each("spec", TILES)
 def test_pictures_are_well_formed_and_show_everything_inside(spec: TileSpec) -> None:
     root = ET.fromstring(layout(spec).marked(0, 0).svg())
     width, height = float(root.get("width", 0)), float(root.get("height", 0))

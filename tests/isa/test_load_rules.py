@@ -10,6 +10,7 @@ from ptokit.diagnostics import CATALOGUE, Scope
 from ptokit.isa.site import UNKNOWN, TileInfo
 from ptokit.isa.transfer.load import TLOAD
 from ptokit.types.tile import TileSpec
+from tests.each import each
 
 from .transfer_sites import broken, conv, mat, site, spec, vec, view
 
@@ -544,7 +545,7 @@ def test_rules_without_a_check_say_who_enforces_them() -> None:
 
 
 @pytest.mark.parametrize("on", ["cpu", "a2a3", "a5"])
-@pytest.mark.parametrize("case", CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)])
+@each("case", CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)])
 def test_unknown_sizes_break_no_rule_about_sizes(case: Row, on: str) -> None:
     """With sizes open, what remains is only what types and layouts say."""
     tile, g = case[3]

@@ -12,6 +12,7 @@ from ptokit.ir.verify import verify
 from ptokit.isa.check import broken_rules
 from ptokit.isa.site import MARK, Site, TileInfo, without_marks
 from ptokit.targets import target
+from tests.each import each
 
 from . import test_rules_compute, test_rules_irregular
 from .fake import site
@@ -22,7 +23,7 @@ _WORD = re.compile(r"[\w.$-]+")
 _ENGLISH = {"mask", "scale", "offset", "tmp"}  # operands whose names are words that messages have, too
 
 
-@pytest.mark.parametrize("case", CASES, ids=case_ids(CASES))
+@each("case", CASES, ids=case_ids(CASES))
 def test_operands_are_those_that_the_message_names(case: tuple) -> None:
     _, name, on, _, bad = case
     given = dict(bad)

@@ -11,6 +11,7 @@ from ptokit.isa.check import broken_rules
 from ptokit.isa.site import UNKNOWN, TileInfo
 from ptokit.isa.transfer.store import TSTORE, TSTORE_FP
 from ptokit.types.enums import AtomicType, ReluPreMode
+from tests.each import each
 
 from .transfer_sites import acc, broken, conv, mat, site, spec, vec, view, words
 from .words import quant_word
@@ -330,7 +331,7 @@ def test_ordinary_stores_break_nothing(on: str, side: Side) -> None:
 
 
 @pytest.mark.parametrize("on", ["cpu", "a2a3", "a5"])
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
+@each("case", CASES, ids=NAMES)
 def test_unknown_sizes_break_no_rule_about_sizes(case: Row, on: str) -> None:
     tile, g, *rest = case[3]
     unknown = (UNKNOWN,) * 5

@@ -20,6 +20,7 @@ from ptokit.isa.table import TABLE
 from ptokit.run.program import compile_program
 from ptokit.sanitize import sanitize
 from ptokit.targets import A2A3, A5, CPU, TARGETS, Target
+from tests.each import each
 from tests.isa import test_rules_compute, test_rules_irregular
 from tests.isa.fake import spec
 from tests.isa.rule_cases import broken
@@ -55,13 +56,13 @@ def test_the_file_is_short() -> None:
     assert sum(bool(line.strip()) for line in lines) < 20
 
 
-@pytest.mark.parametrize("name", TABLE)
+@each("name", TABLE)
 def test_every_rule_of_the_older_target_binds_the_newer_one(name: str) -> None:
     older, newer = ([rule.id for rule in rules_of(TABLE[name], on)] for on in (A5, A7))
     assert newer == [id for id in older if id != "EW-A5-01"] + (["A7-01"] if name == "TADD" else [])
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case[0]}-{case[1]}-{i}" for i, case in enumerate(CASES)])
+@each("case", CASES, ids=[f"{case[0]}-{case[1]}-{i}" for i, case in enumerate(CASES)])
 def test_what_breaks_a_rule_breaks_it_on_the_newer_target(case: tuple, a7: Target) -> None:
     _, name, _, good, bad = case
     for operands in (good, bad):
@@ -69,7 +70,7 @@ def test_what_breaks_a_rule_breaks_it_on_the_newer_target(case: tuple, a7: Targe
         assert newer.keys() - {"A7-01"} == older.keys() - {"EW-A5-01"}
 
 
-@pytest.mark.parametrize("case", [c for c in LOADS if c[1] == "a5"], ids=lambda case: case[0])
+@each("case", [c for c in LOADS if c[1] == "a5"], ids=lambda case: case[0])
 def test_transfers_look_up_the_same_rules_and_tables(case: tuple, a7: Target) -> None:
     for operands in case[2:4]:
         older, newer = (broken_at(transfer("TLOAD", on, *operands)) for on in ("a5", "a7"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ptokit.targets import TARGET_NAMES
+from tests.each import each
 
 PACKAGE = Path(__file__).parents[2] / "src" / "ptokit"
 FILES = [p for p in sorted(PACKAGE.rglob("*.py")) if p.parent.name != "targets"]
@@ -52,7 +53,7 @@ def comparisons(text: str) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+@each("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_no_name_is_compared(path: Path) -> None:
     assert comparisons(path.read_text(encoding="utf-8")) == []
 
