@@ -354,7 +354,8 @@ def time(
     ``program``, ``args``, ``target``, ``default_target``, ``entry``, ``vector_cores``, ``extended`` and ``ranks``: as
     for `ptokit.run`; arrays are not written. ``part``: a device that runs the target ("910B2"), by default one that the
     result names. ``values``: compute what tiles hold, too, which is done anyway where a number that decides something
-    depends on it. ``warm``: the same launch has just ended, so that cores are awake, and L2 holds what fits of the
+    depends on it. ``complete``: carry out every iteration of loops, those too that repeat others.
+    ``warm``: the same launch has just ended, so that cores are awake, and L2 holds what fits of the
     arguments.
     Raises `DiagnosticError` for what is refused or fails, `UsageError` for a part that there is not.
     """
@@ -370,4 +371,5 @@ def time(
         raise UsageError(str(error), "part") from None
     given = as_parameters(of_ranks(make(kernel.arguments), ranks), compiled.params)
     more: dict[str, Any] = {"named": how.part is not None, "values": how.values, "ranks": ranks or 0, "warm": how.warm}
+    more["complete"] = how.complete
     return timed(compiled, given, launch.blocks, chosen, **more)

@@ -326,11 +326,14 @@ class Timer:
         return Timer(self.kernel, self.kernel[blocks].blocks)
 
     @refuses
-    def __call__(self, *args: Any, part: str | None = None, warm: bool = False, **named: Any) -> Timing:
+    def __call__(
+        self, *args: Any, part: str | None = None, warm: bool = False, complete: bool = False, **named: Any
+    ) -> Timing:
         """Follow what the cores would issue, and run that through a model of a part; arrays are not written.
 
         ``part``: a device that runs the target ("910B2"), by default one that the result names.
-        ``warm``: the same launch has just ended: cores are awake, and L2 holds what fits of the arguments. Raises
+        ``warm``: the same launch has just ended: cores are awake, and L2 holds what fits of the arguments.
+        ``complete``: carry out every iteration of loops, those too that repeat others. Raises
         `DiagnosticError` for what a launch refuses, and LANG-TARGET for a part that there is not.
         """
         from ptokit.targets.parts import PartError, part_named
@@ -346,7 +349,8 @@ class Timer:
         values = given(bound, signature, 0)
         try:
             compiled = kernel._program(signature)
-            return timed(compiled, values, self.blocks, chosen, named=part is not None, warm=warm)
+            how = {"named": part is not None, "warm": warm, "complete": complete}
+            return timed(compiled, values, self.blocks, chosen, **how)
         except DiagnosticError as error:
             raise DiagnosticError(kernel.parameters.at_the_call(d, args) for d in error.diagnostics) from None
 

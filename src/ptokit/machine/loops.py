@@ -1,4 +1,5 @@
-"""Loops: many iterations at once where they do not depend on each other, and which loops are around a step.
+"""Loops: many iterations at once where they do not depend on each other, which iterations differ evenly, and which
+loops are around a step.
 
 Registers then have one row for each block and iteration. Whether a loop can be done so is decided in two steps. The
 text must show that nothing but a count-down of lanes is carried from one iteration to the next (`countdowns`). The run
@@ -8,17 +9,19 @@ stores are kept until all of that is known. Otherwise the loop runs as it is wri
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from math import lcm
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ptokit.ir.core import Value
 from ptokit.isa.table import Kind
-from ptokit.plan.steps import Operand, Step, values_of, without_form
+from ptokit.plan.steps import Operand, Step, constant, values_of, without_form
+from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe
-from ptokit.types.values import INDEX
+from ptokit.types.values import INDEX, Scalar
 
 from .lanes import lanes, lift
 from .local_memory import LocalMemory, LocalPointer
@@ -145,6 +148,117 @@ class _Loop(NamedTuple):
                 return False
             self.counts[result] = (without_form(step.operands[0]), instr.counts)
         return True
+
+
+# Loops whose iterations differ evenly, so that one who has seen a few of them knows the others.
+
+
+LONGEST = 64
+"""Iterations after which remainders repeat at the latest."""
+
+
+_RUNS: Mapping[str, Callable[[int], int]] = {
+    "andi": lambda mask: mask + 1 if mask & (mask + 1) == 0 else 0,  # the lowest bits
+    "shrsi": lambda by: 1 << by,
+    "shrui": lambda by: 1 << by,
+    "shli": lambda by: 1,
+}
+"""Iterations after which an operation with this second operand has moved evenly; 0 if it has not."""
+
+
+class Even(NamedTuple):
+    """A loop whose numbers have moved after `period` iterations as far as in the `period` before.
+
+    That holds as long as what no step of `tests` compares changes its order: its two operands, or one and 0.
+    """
+
+    period: int
+    tests: frozenset[Step]
+
+
+def evenly(loop: Step) -> Even | None:
+    """How evenly the iterations of a loop differ; None where the text does not show it, or it carries values."""
+    ((body, *more),) = loop.regions
+    if more or len(body.args) > 1 or body.args[0].type != INDEX:
+        return None
+    found = _Moving({body.args[0]: 1}, set())
+    if not found.block(body.steps):
+        return None
+    return Even(lcm(*found.periods.values()), frozenset(found.tests))
+
+
+class _Moving(NamedTuple):
+    """Values that differ between iterations, each with the number of iterations after which it has moved evenly."""
+
+    periods: dict[Value, int]
+    tests: set[Step]
+
+    def block(self, steps: Iterable[Step]) -> bool:
+        """False if a number may move unevenly."""
+        return all(self.arithmetic(step) if step.word == "compute" else self.other(step) for step in steps)
+
+    def period(self, operands: Iterable[Operand]) -> int:
+        """0 if the operands are those of every iteration."""
+        found = [self.periods[value] for value in values_of(operands) if value in self.periods]
+        return lcm(*found) if found else 0
+
+    def arithmetic(self, step: Step) -> bool:
+        period = self.period(step.operands)
+        if not period:
+            return True
+        first, *rest = step.operands
+        match step.name:
+            case "addi" | "subi" | "index_cast" | "index_castui" | "extsi" | "extui":
+                pass
+            case "muli" if not (self.period([first]) and self.period(rest)):
+                pass
+            case "cmpi":  # the same as long as the order is
+                self.tests.add(step)
+                return True
+            case "minsi" | "maxsi" | "minui" | "maxui":
+                self.tests.add(step)
+            case "select" if not self.period([first]):
+                pass
+            case "andi" | "shrsi" | "shrui" | "shli":
+                by = constant(without_form(rest[0]))
+                every = _RUNS[step.name](by) if type(by) is int and 0 <= by < LONGEST else 0
+                if not 0 < every * period <= LONGEST:
+                    return False
+                period *= every
+            case "remsi" | "remui" | "divsi" | "divui" | "ceildivsi" | "floordivsi" | "ceildivui":
+                by = constant(without_form(rest[0]))
+                if type(by) is not int or not 0 < by * period <= LONGEST:
+                    return False
+                self.tests.add(step)
+                period *= by
+            case _:
+                return False
+        self.periods.update(dict.fromkeys(step.results, period))
+        return True
+
+    def other(self, step: Step) -> bool:
+        period = self.period(step.operands)
+        match step.word:
+            case "while" | "switch" | "branch":
+                return False
+            case "call" if period:
+                return False
+            case "if" | "for" | "region" | "scope":
+                if step.word == "for" and self.period(step.operands[3:]):
+                    return False
+                inside = all(self.block(block.steps) for region in step.regions for block in region)
+                return inside and not (step.results and self._gives(step))
+        numbers = [value for value in step.results if isinstance(value.type, DType | Scalar)]
+        if period and numbers and step.word != "instruction":
+            return False  # read from a place that moves
+        if period:
+            self.periods.update(dict.fromkeys(step.results, period))
+        return True
+
+    def _gives(self, step: Step) -> bool:
+        """True if what its regions hand out moves."""
+        last = (block.steps[-1] for region in step.regions for block in region if block.steps)
+        return any(self.period(inner.operands) for inner in last if inner.word == "yield")
 
 
 class _Stream(NamedTuple):

@@ -14,7 +14,7 @@ A kernel that an observer watches gives the same results. An observer that raise
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -29,7 +29,7 @@ from .chunk import Chunk
 from .global_memory import View
 from .lanes import Fault
 from .local_memory import Access
-from .loops import Loops
+from .loops import Even, Loops
 from .signals import Event, block_text, place_text
 from .threads import Watch
 from .tiles import Tile
@@ -209,6 +209,13 @@ class Observer:
     def part(self, moment: Moment) -> Any:
         """An instruction by which the running one is carried out, at its place in the program."""
         return moment.run()
+
+    def iterations(self, machine: Chunk, loop: Even, counts: Iterable[Any]) -> Iterable[Any]:
+        """The iterations of a loop that are carried out, those of `counts`; subclasses may leave some out."""
+        return counts
+
+    def compared(self, machine: Chunk, first: Any, second: Any) -> None:
+        """Two numbers whose order decides how evenly the iterations of a loop around them differ."""
 
     def threads(self, moment: Moment) -> Any:
         """Carry out a step that launches threads, or an operation of theirs that one thread executes."""

@@ -7,8 +7,7 @@ depends on those under way: one that is found later cannot begin earlier, becaus
 
 from __future__ import annotations
 
-from array import array
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Hashable, Sequence
 from heapq import heappop, heappush
 from typing import Any
@@ -18,64 +17,9 @@ from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.targets.parts import Part
 
-from .issue import PIPES, SCALAR, Issued, Item, LaunchItems, What
+from .issue import PIPES, SCALAR, Item, LaunchItems, What
 from .model import Memory
-
-AHEAD = 2048
-"""Items that may be queued before the scalar unit is left alone for a while; no result depends on it."""
-NOTHING = -1
-
-
-class Works:
-    """Everything that was done: start, end, item, core, and the work that it waited for (`NOTHING`: none)."""
-
-    def __init__(self) -> None:
-        self.start, self.end = array("d"), array("d")
-        self.item, self.core, self.after = array("q"), array("i"), array("q")
-
-    def __len__(self) -> int:
-        return len(self.start)
-
-
-class Core:
-    """The state of a core."""
-
-    def __init__(self, index: int, issued: Issued, start: float) -> None:
-        self.index, self.issued, self.start = index, issued, start
-        self.at = self.place = 0  # the next item, the next of its places
-        self.clock = start  # of the scalar unit
-        self.free = [start] * len(PIPES)
-        self.done = [start] * len(PIPES)  # end of the last work on each pipe
-        self.last = [NOTHING] * len(PIPES)
-        self.cause: list[tuple[int, int] | None] = [None] * len(PIPES)  # (item waited at, work waited for)
-        self.queues: list[deque[Any]] = [deque() for _ in PIPES]
-        self.moving = [False] * len(PIPES)  # a transfer is under way
-        self.queued = 0
-        self.flags: dict[Hashable, deque[tuple[float, int]]] = {}
-        self.busy = [0.0] * len(PIPES)
-        self.scalar_cause = NOTHING
-        self.arrived = False  # at a meeting
-        self.writers: dict[Hashable, Done] = {}
-        self.readers: dict[Hashable, list[Done]] = {}
-        self.holders: dict[Hashable, dict[int, Done]] = {}  # of buffer ids, by pipe
-        self.held: dict[tuple[Hashable, int], Done] = {}
-
-    @property
-    def at_work(self) -> bool:
-        """Something is queued or under way."""
-        return bool(self.queued) or any(self.moving)
-
-    def over(self, pipe: int) -> float:
-        """When all that a pipe has begun has given its results."""
-        return max(self.free[pipe], self.done[pipe])
-
-
-@dataclass(eq=False, slots=True)
-class Done:
-    """Something that others may wait for, once it has an end."""
-
-    end: float = -1.0
-    work: int = NOTHING
+from .state import AHEAD, BEATS, NOTHING, Core, Done, Steady, Works
 
 
 @dataclass(eq=False)
@@ -85,9 +29,23 @@ class Run:
     cores: list[Core]
     works: Works
     waits: dict[tuple[int, int, int], float]
+    left_out: dict[int, tuple[int, float]]  # executions and cycles that repeat others, by item
     memories: list[Memory]  # of each device
     end: float
     stuck: list[tuple[int, Item]]
+
+    @property
+    def counts(self) -> Counter[int]:
+        """How often each item was executed, what was left out counted."""
+        counts = Counter(self.works.item)
+        for number, (times, _) in self.left_out.items():
+            counts[number] += times
+        return counts
+
+    @property
+    def repeated(self) -> int:
+        """Executions that were left out."""
+        return sum(times for times, _ in self.left_out.values())
 
     @property
     def hit(self) -> int:
@@ -123,12 +81,12 @@ class Engine:
         self.posts: dict[Hashable, tuple[float, int]] = {}
         self.memories = {place.rank: Memory(part, warm) for place in places}
         self.works = Works()
-        self.waits: dict[tuple[int, int, int], float] = {}
         self._heap: list[tuple[float, int, int, Any, float]] = []  # what begins a transfer: time, core, pipe
         blocks = sorted({place.block for place in places})
         spread = part.starts(len(blocks)) if starts and not warm else [0.0] * len(blocks)
         begin = dict(zip(blocks, spread))
         self.cores = [Core(k, issued, begin[issued.core.block]) for k, issued in enumerate(found.cores)]
+        self.steady = Steady(self.cores, self.memories, self.works, found, self._heap)
         self._of_block: dict[int, list[Core]] = {}
         for core in self.cores:
             self._of_block.setdefault(core.issued.core.block, []).append(core)
@@ -142,7 +100,7 @@ class Engine:
             self._advance(core)
         while True:
             self._wake()
-            if not self._heap:
+            if not self._heap and not self._further():
                 break
             begun, index, pipe, entry, start = heappop(self._heap)
             core = self.cores[index]
@@ -151,16 +109,28 @@ class Engine:
             memory = item.memory if item.place else (item.number, core.index, len(self.works))
             end = self.memories[core.issued.core.rank].transfer(begun, cost, memory, place)
             core.moving[pipe] = False
-            self._finish(core, pipe, item, start, end, done)
+            self._finish(core, pipe, item, start, end - core.later, done)
             self._advance(core)
+            if self.steady.asked:
+                self.steady.jump()
         stuck = []
         for core in self.cores:
             heads = [queue[0][0] for queue in core.queues if queue]
             if core.at < len(core.issued):
                 heads.insert(0, self.items[core.issued.items[core.at]])
             stuck += [(core.index, item) for item in heads[:1]]
-        end = max((max(core.clock, *core.free, *core.done) for core in self.cores), default=0.0)
-        return Run(self.cores, self.works, self.waits, list(self.memories.values()), end, stuck)
+        end = max((max(core.clock, *core.free, *core.done) + core.later for core in self.cores), default=0.0)
+        waits = {(core.index, *key): cycles for core in self.cores for key, cycles in core.waits.items()}
+        return Run(self.cores, self.works, waits, self.steady.left_out, list(self.memories.values()), end, stuck)
+
+    def _further(self) -> bool:
+        """Let cores issue more where what they wait for may be far ahead; True if something is under way then."""
+        for core in self.cores:
+            if core.ahead < AHEAD:
+                core.ahead = AHEAD
+                self._advance(core)
+        self._wake()
+        return bool(self._heap)
 
     def _wake(self) -> None:
         """Cores that signals, slots and meetings may let go on."""
@@ -188,11 +158,11 @@ class Engine:
     def _issue(self, core: Core) -> bool:
         """Issue until the scalar unit has to wait; True if something was issued."""
         codes, items, queues = core.issued.items, self.items, core.queues
-        at, limit = core.at, len(codes)
-        before = at
-        while at < limit and core.queued < AHEAD:
+        at, limit, repeats = core.at, len(codes), core.issued.repeats
+        issued = False
+        while at < limit and core.queued < core.ahead:
             item = items[codes[at]]
-            place = core.issued.places[core.place] if item.place else 0
+            place = core.next_place() if item.place else 0
             if item.pipe <= SCALAR or (item.what is What.AWAIT and self.holds) or item.what is What.MEET:
                 core.at = at
                 if not self._scalar(core, item):
@@ -203,8 +173,11 @@ class Engine:
                 core.queued += 1
             core.place += item.place
             at += 1
+            issued = True
+            if at in repeats:
+                at = core.again(at, repeats[at])
         core.at = at
-        return at > before
+        return issued
 
     def _done(self, core: Core, item: Item) -> Any:
         """What an item waits for, and what others wait for with it: data, where no flags order them; buffer ids."""
@@ -302,8 +275,8 @@ class Engine:
         if item.number in self.without:
             when = 0.0
         if when > clock:
-            key = core.index, SCALAR, item.number
-            self.waits[key] = self.waits.get(key, 0.0) + when - clock
+            key = SCALAR, item.number
+            core.waits[key] = core.waits.get(key, 0.0) + when - clock
             core.scalar_cause = work
         core.clock = max(clock, when)
         core.free[SCALAR] = core.clock
@@ -374,7 +347,7 @@ class Engine:
         cost = item.cost
         if cost.nbytes:
             core.moving[pipe] = True
-            heappush(self._heap, (start + cost.cycles, core.index, pipe, entry, start))
+            heappush(self._heap, (start + cost.cycles + core.later, core.index, pipe, entry, start))
             return True
         self._finish(core, pipe, item, start, start + cost.cycles, done)
         return True
@@ -385,10 +358,10 @@ class Engine:
         cause = core.cause[pipe]
         number = len(works.start)
         if idle > 0 and pipe != SCALAR:
-            key = core.index, pipe, cause[0] if cause is not None else NOTHING
-            self.waits[key] = self.waits.get(key, 0.0) + idle
-        works.start.append(start)
-        works.end.append(end)
+            key = pipe, cause[0] if cause is not None else NOTHING
+            core.waits[key] = core.waits.get(key, 0.0) + idle
+        works.start.append(start + core.later)
+        works.end.append(end + core.later)
         works.item.append(item.number)
         works.core.append(core.index)
         works.after.append(cause[1] if cause is not None and idle > 0 else core.last[pipe])
@@ -399,6 +372,11 @@ class Engine:
         core.last[pipe] = number
         if done is not None:
             done[0].end, done[0].work = end, number
+        beats = core.beats.get(item.number)
+        if beats is not None:
+            beats.append(end)
+            if len(beats) % BEATS == 0:
+                self.steady.asked = True
 
     def _send(self, core: Core, item: Item, when: float, work: int) -> None:
         self.semaphores.send(core.issued.core, _event(item), item.mode, (when, work))

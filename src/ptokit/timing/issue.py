@@ -7,9 +7,10 @@ are only noted: what they cost follows from their operands' sizes.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 from enum import IntEnum
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from ptokit.ir.core import Op
 from ptokit.isa.meaning.words import Unrun
@@ -19,6 +20,7 @@ from ptokit.isa.table import Kind
 from ptokit.machine.chunk import Chunk
 from ptokit.machine.global_memory import Pointer, View
 from ptokit.machine.lanes import uniform
+from ptokit.machine.loops import Even
 from ptokit.machine.observer import Moment, Observer
 from ptokit.machine.signals import CoreId, Event, Freed, Pushed, Ring, Waiting
 from ptokit.machine.tiles import Tile
@@ -84,19 +86,34 @@ class Item:
         return f"{self.name} (line {self.line})"
 
 
+class Repeat(NamedTuple):
+    """The last `items` of a core are issued so many `times` more; each time places have moved by `moves`."""
+
+    items: int
+    places: int
+    times: int
+    moves: tuple[int, ...]
+
+
 class Issued:
-    """The items of one core by number, and in `places`, for those that have one: a byte offset, or a slot's number."""
+    """The items of one core by number, and in `places`, for those that have one: a byte offset, or a slot's number.
+
+    ``repeats``: by the number of items before it, what is issued again there. What is issued again may have some.
+    """
 
     def __init__(self, core: CoreId) -> None:
         self.core = core
         self.items: array[int] = array("q")
         self.places: array[int] = array("q")
+        self.repeats: dict[int, Repeat] = {}
 
     def __len__(self) -> int:
         return len(self.items)
 
     def follow(self, other: Issued) -> None:
         """Issue the items of another core afterwards."""
+        before = len(self.items)
+        self.repeats |= {before + at: repeat for at, repeat in other.repeats.items()}
         self.items.extend(other.items)
         self.places.extend(other.places)
 
@@ -153,8 +170,12 @@ class NeedsValues(Exception):
 class Follower(Observer):
     """Notes what the cores of a launch issue."""
 
-    def __init__(self, costs: Costs, written: frozenset[str], *, by_data: bool, values: bool = False) -> None:
+    def __init__(
+        self, costs: Costs, written: frozenset[str], *, by_data: bool, values: bool = False, complete: bool = False
+    ) -> None:
         self.costs, self.written, self.by_data, self.values = costs, written, by_data, values
+        self.complete = complete or values  # every iteration is followed
+        self._tests: list[list[int]] = []  # what iterations have compared, of each loop around
         self.found = LaunchItems([], [], by_data, untimed={})
         self._cores: dict[int, Issued] = {}
         self._known: dict[Any, Item] = {}
@@ -205,6 +226,41 @@ class Follower(Observer):
         self._push(moment.machine, item)
         if moment.instr is not None and moment.instr.order.only and "event" not in moment.step.names:
             self._fixed[op] = item
+
+    # --- loops ---------------------------------------------------------------------------------------------------
+
+    def compared(self, machine: Chunk, first: Any, second: Any) -> None:
+        if self._tests:
+            self._tests[-1].append(int(uniform(first)) - int(uniform(second)))
+
+    def iterations(self, machine: Chunk, loop: Even, counts: Iterable[Any]) -> Iterator[Any]:
+        """Those that show how the others go on, and the last."""
+        counts = counts if isinstance(counts, range) else list(counts)
+        if self.complete or machine.semaphores is not None or len(counts) < SHORTEST:
+            yield from counts
+            return
+        core = self._core(machine)
+        seen: list[tuple[int, int, list[int]]] = []  # of each iteration where it ends, and its tests
+        at = 0
+        begin = len(core.items), len(core.places), list[int]()
+        while at < len(counts):
+            self._tests.append([])
+            yield counts[at]
+            tests = self._tests.pop()
+            if self._tests:
+                self._tests[-1] += tests
+            at += 1
+            seen.append((len(core.items), len(core.places), tests))
+            for period in (loop.period, 2 * loop.period, 4 * loop.period):
+                left = (len(counts) - 1 - at) // period
+                if left < LEAST or len(seen) < 3 * period:
+                    break
+                found = _going_on(core, [begin, *seen][-3 * period - 1 :], period, left)
+                if found is not None:
+                    core.repeats[len(core.items)] = found
+                    at += found.times * period
+                    begin, seen = (len(core.items), len(core.places), []), []
+                    break
 
     # --- steps ---------------------------------------------------------------------------------------------------
 
@@ -385,6 +441,44 @@ class Follower(Observer):
         number = _NUMBER[pipe]
         item = self._item((op, what, number, key), what, number, name, op.location.line, key=key, place=True)
         self._push(machine, item, k)
+
+
+SHORTEST, LEAST = 12, 3
+"""A loop with fewer iterations is followed in full; fewer are not left out."""
+
+
+def _going_on(core: Issued, seen: list[tuple[int, int, list[int]]], period: int, left: int) -> Repeat | None:
+    """How often the last `period` iterations are issued again, at most `left` times, if three such groups are alike."""
+    marks = [seen[k * period] for k in range(4)]
+    codes = [core.items[a[0] : b[0]] for a, b in pairwise(marks)]
+    if not codes[0] == codes[1] == codes[2] or not codes[0] or len(core.items) in core.repeats:
+        return None
+    places = [core.places[a[1] : b[1]] for a, b in pairwise(marks)]
+    moves = tuple(b - a for a, b in zip(places[1], places[2]))
+    if moves != tuple(b - a for a, b in zip(places[0], places[1])):
+        return None
+    inner = [
+        [(at - a[0], repeat) for at, repeat in core.repeats.items() if a[0] < at < b[0]] for a, b in pairwise(marks)
+    ]
+    if not inner[0] == inner[1] == inner[2]:
+        return None
+    for k in range(period):
+        first, second, third = (seen[1 + k + n * period][2] for n in range(3))
+        if not len(first) == len(second) == len(third):
+            return None
+        for a, b, c in zip(first, second, third):
+            if c - b != b - a:
+                return None
+            if c != b:
+                left = min(left, _before_zero(c, c - b))
+    return Repeat(len(codes[2]), len(places[2]), left, moves) if left >= LEAST else None
+
+
+def _before_zero(value: int, move: int) -> int:
+    """How often a number can move without becoming 0 or changing its sign."""
+    if value == 0:
+        return 0
+    return (abs(value) - 1) // abs(move) if (value > 0) != (move > 0) else 1 << 62
 
 
 ORDERLESS = CORE_PIPES | {"mem_bar", "fence", "fence.barrier_all", "dsb", "dcci", "cacheinvalid"}

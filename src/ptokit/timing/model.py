@@ -346,7 +346,8 @@ class Memory:
         self._sizes: dict[Hashable, int] = {}
         self._order: list[Hashable] = []
         self._index: dict[Hashable, int] = {}
-        self._used = 0
+        self.used = 0  # bytes that it holds
+        self.full = False  # something has had to go
         self._there: dict[Hashable, float] = {}  # when what is being fetched has come
         self._l2: tuple[list[float], list[float]] = ([], [])  # ends of transfers under way: loads, stores
         self._gm: list[float] = []
@@ -354,18 +355,19 @@ class Memory:
 
     def _keep(self, key: Hashable, nbytes: int) -> None:
         """Random replacement: going through more than there is room for loses a share, not everything."""
-        while self._used + nbytes > self.room and self._order:
+        while self.used + nbytes > self.room and self._order:
+            self.full = True
             k = self._random.randrange(len(self._order))
             gone, last = self._order[k], self._order.pop()
             if last is not gone:
                 self._order[k], self._index[last] = last, k
             del self._index[gone]
-            self._used -= self._sizes.pop(gone)
+            self.used -= self._sizes.pop(gone)
             self._there.pop(gone, None)
         self._index[key] = len(self._order)
         self._order.append(key)
         self._sizes[key] = nbytes
-        self._used += nbytes
+        self.used += nbytes
 
     def transfer(self, now: float, cost: Cost, memory: Hashable, place: int) -> float:
         """The end of a transfer that begins now. Its rate is fixed then, by how many share L2 and global memory."""
@@ -376,13 +378,11 @@ class Memory:
         loads, stores = self._l2
         ends = self._l2[write]
         rate = min(cost.rate, self.l2_rates[write] / (len(ends) + 1), self.l2_both / (len(loads) + len(stores) + 1))
-        keys: Sequence[Hashable] = ((memory, place),)
-        if cost.packed and nbytes >= GRANULE:
-            keys = [(memory, "", k) for k in range(place // GRANULE, -(-(place + nbytes) // GRANULE))]
+        keys = _places(cost, memory, place)
         share = nbytes / len(keys)
         fetched = [key for key in keys if key not in self._index]
         if self.warm and fetched:
-            self.warm = self._used + nbytes <= self.room
+            self.warm = self.used + nbytes <= self.room
             for key in fetched if self.warm else ():
                 self._keep(key, int(share))
             fetched = [] if self.warm else fetched
@@ -403,6 +403,26 @@ class Memory:
             end = max(end, *(self._there.get(key, 0.0) for key in keys))
         heappush(ends, end)
         return end
+
+    def touch(self, cost: Cost, memory: Hashable, place: int) -> None:
+        """What a transfer moves that takes no time."""
+        keys = _places(cost, memory, place)
+        for key in keys:
+            if key not in self._index:
+                self._keep(key, cost.nbytes // len(keys))
+
+    def shift(self, by: float) -> None:
+        """Let everything under way end later."""
+        for ends in (*self._l2, self._gm):
+            ends[:] = [end + by for end in ends]
+        self._there = {key: end + by if end else end for key, end in self._there.items()}
+
+
+def _places(cost: Cost, memory: Hashable, place: int) -> Sequence[Hashable]:
+    """What is moved, as L2 knows it."""
+    if cost.packed and cost.nbytes >= GRANULE:
+        return [(memory, "", k) for k in range(place // GRANULE, -(-(place + cost.nbytes) // GRANULE))]
+    return ((memory, place),)
 
 
 __all__ = ["Cost", "Costs", "Memory", "cube_cycles", "drain_cycles", "loop_cycles", "stream_cycles"]

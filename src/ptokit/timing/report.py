@@ -17,9 +17,10 @@ from ptokit.run.program import Program
 from ptokit.targets import Target
 from ptokit.targets.parts import ASSUMED, Part
 
-from .engine import NOTHING, Run, run
+from .engine import Run, run
 from .issue import ORDERLESS, PIPES, SCALAR, Follower, Item, LaunchItems, NeedsValues, What
 from .model import Costs
+from .state import NOTHING
 
 SCHEMA_VERSION = 1
 """Of the JSON report."""
@@ -112,7 +113,7 @@ class Timing:
     @property
     def flops(self) -> int:
         """Operations of products."""
-        counts = Counter(self.run.works.item)
+        counts = self.run.counts
         costs = ((self.found.items[number].cost, times) for number, times in counts.items())
         return sum(cost.flops * times for cost, times in costs if cost is not None)
 
@@ -173,6 +174,10 @@ class Timing:
                 )
         if self.assumed >= 0.005:
             out.append(f"{self.assumed:.0%} of the busy time rests on assumed costs: {', '.join(self._assumed)}")
+        if self.run.repeated:
+            total = len(self.run.works) + self.run.repeated
+            share = self.run.repeated / total
+            out.append(f"{share:.1%} of {total} instructions repeat others and were left out (--complete runs all)")
         if self.found.untimed:
             out.append(f"not followed: {', '.join(sorted(self.found.untimed))}")
         return out
@@ -228,7 +233,8 @@ class Timing:
             "cycles": round(self.cycles, 1),
             "us": round(self.us, 3),
             "launch_cycles": round(self.launch, 1),
-            "instructions": len(self.run.works),
+            "instructions": len(self.run.works) + self.run.repeated,
+            "repeated": self.run.repeated,
             "flops": self.flops,
             "bytes": self.nbytes,
             "l2_hits": self.run.hit,
@@ -291,8 +297,8 @@ def _pipes(timing: Timing) -> list[PipeTime]:
 
 def _places(timing: Timing) -> list[Place]:
     works, items = timing.run.works, timing.found.items
-    cycles: dict[int, float] = {}
-    counts = Counter(works.item)
+    cycles = {number: took for number, (_, took) in timing.run.left_out.items()}
+    counts = timing.run.counts
     for number, start, end in zip(works.item, works.start, works.end):
         cycles[number] = cycles.get(number, 0.0) + end - start
     cores = {pipe.name: pipe.cores for pipe in timing.pipes}
@@ -435,30 +441,34 @@ def timed(
     values: bool = False,
     ranks: int = 0,
     warm: bool = False,
+    complete: bool = False,
 ) -> Timing:
     """Time a launch. ``args``: as for `Program.launch`; arrays are not written. ``named``: the user chose the part.
 
     ``values``: compute what tiles hold, on copies of the arrays; that is done anyway where a number that decides what
     happens depends on it. ``ranks``: on how many devices, 0 for a launch on one. ``warm``: the same launch
-    has just ended, so that cores are awake, and L2 holds what fits of the arguments.
+    has just ended, so that cores are awake, and L2 holds what fits of the arguments. ``complete``:
+    carry out every iteration of loops, those too that go on as those before.
     Raises `DiagnosticError` as a launch does.
     """
     why = "" if not values else "as was asked for"
     try:
-        found = _follow(program, args, blocks, part, values=values, ranks=ranks)
+        found = _follow(program, args, blocks, part, values=values, ranks=ranks, complete=complete)
     except NeedsValues as error:
         why = str(error)
-        found = _follow(program, args, blocks, part, values=True, ranks=ranks)
+        found = _follow(program, args, blocks, part, values=True, ranks=ranks, complete=True)
     done = run(found, part, program.target, warm=warm)
     timing = Timing(program.name, part, program.target, blocks, found, done, done.end, named, why, warm=warm)
     timing.file = program.module.file or ""
     return timing
 
 
-def _follow(program: Program, args: Sequence[Any], blocks: int, part: Part, *, values: bool, ranks: int) -> LaunchItems:
+def _follow(
+    program: Program, args: Sequence[Any], blocks: int, part: Part, *, values: bool, ranks: int, complete: bool
+) -> LaunchItems:
     names = [param.name or f"arg{i}" for i, param in enumerate(program.params)]
     written = frozenset(n for n, param in zip(names, program.entry.params) if param in program.effects.written)
-    follower = Follower(Costs(part), written, by_data=not _has_flags(program), values=values)
+    follower = Follower(Costs(part), written, by_data=not _has_flags(program), values=values, complete=complete)
     if values:
         args = [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
     try:

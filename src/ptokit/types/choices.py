@@ -207,6 +207,7 @@ class TimeOptions:
 
     part: str | None = option(None, "The device: 910B1, 950PR_9599, ...; by default one that the report names.", "NAME")
     values: bool = option(False, "Compute what tiles hold, too.")
+    complete: bool = option(False, "Carry out every iteration of loops, those too that repeat others.")
     warm: bool = option(False, "The same launch has just ended: cores are awake, L2 holds what fits of the arguments.")
 
 

@@ -16,7 +16,7 @@ from ptokit.ir.core import Op, Value
 from ptokit.isa.table import Kind
 from ptokit.machine import arithmetic, lanes
 from ptokit.machine.lanes import Fault
-from ptokit.machine.loops import NotSteadyError, countdowns
+from ptokit.machine.loops import NotSteadyError, countdowns, evenly
 from ptokit.machine.observer import TOLD, watched
 from ptokit.machine.tiles import bound
 from ptokit.plan.steps import Callee, Data, Form, FunctionPlan, Operand, Plan, Region, Step
@@ -43,6 +43,10 @@ class Text:
             "NotSteadyError": NotSteadyError,
             "Fault": Fault,
         }
+        loops = [step for function in plan.functions.values() for step in function.walk() if step.word == "for"]
+        found = {step: evenly(step) for step in loops} if watch else {}
+        self.even = {step: even for step, even in found.items() if even is not None}  # for the observer
+        self.tests = frozenset(test for even in self.even.values() for test in even.tests)
         self.counter = itertools.count()
         self.functions = {name: f"f_{k}" for k, name in enumerate(plan.functions)}  # Python takes some names for others
         self.threads = {name: f"t_{k}" for k, name in enumerate(plan.threads)}
@@ -249,6 +253,9 @@ class Writer:
 
     def compute(self, step: Step) -> None:
         args = self.refs(step.operands)
+        if step in self.out.tests:
+            moves = step.name in ("cmpi", "minsi", "maxsi", "minui", "maxui")
+            self.line(f"m.observer.compared(m, {args[0]}, {args[1] if moves else 0})")
         text = None
         if len(step.results) == 1:
             many = step.results[0] in self.plan.varying or self.machine != "m"  # of several blocks or iterations
@@ -273,6 +280,8 @@ class Writer:
         iterations = f"range({refs})" if counted else f"m.loop({refs})"
         if taken is not None:
             iterations = self._all_iterations(step, names, taken, refs)
+        if step in self.out.even:
+            iterations = f"m.observer.iterations(m, {self.const(self.out.even[step])}, {iterations})"
         name = self.bind(iv, "i")
         first = len(self.out.lines) + 1
         for arg, carrier in zip(carried, names):

@@ -1,0 +1,302 @@
+"""The state of the cores of a launch, and how what repeats is left out once all of them are in step.
+
+Iterations of a loop that goes on evenly take the same time each, once pipes are full and the cores have found how they
+share memory. Then all cores go forward together by as many iterations as the first has left, and everything that
+is under way with them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, deque
+from collections.abc import Hashable, Mapping
+from heapq import heapify
+from typing import Any
+
+from ptokit.records import dataclass
+
+from .issue import PIPES, Issued, Item, LaunchItems, Repeat, What
+from .model import Memory
+
+NOTHING = -1
+AHEAD = 2048
+"""Items that may be queued before the scalar unit is left alone for a while; no result depends on it."""
+BEATS = 8
+"""Cores are looked at after so many iterations each time."""
+EVEN = 0.002
+"""By how much two groups of iterations that follow each other may differ in the time they take."""
+
+
+class Works:
+    """Everything that was done: start, end, item, core, and the work that it waited for (`NOTHING`: none)."""
+
+    def __init__(self) -> None:
+        self.start, self.end = array("d"), array("d")
+        self.item, self.core, self.after = array("q"), array("i"), array("q")
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(eq=False, slots=True)
+class Again:
+    """Items that are issued again: up to which, the first of their places, and how often that was. ``beat``: the first
+    of the beats that are theirs."""
+
+    at: int
+    repeat: Repeat
+    first: int
+    beat: int
+    done: int = 0
+
+
+class Core:
+    """The state of a core."""
+
+    def __init__(self, index: int, issued: Issued, start: float) -> None:
+        self.index, self.issued, self.start = index, issued, start
+        self.at = self.place = 0  # the next item, the next of its places
+        self.clock = start  # of the scalar unit
+        self.free = [start] * len(PIPES)
+        self.done = [start] * len(PIPES)  # end of the last work on each pipe
+        self.last = [NOTHING] * len(PIPES)
+        self.cause: list[tuple[int, int] | None] = [None] * len(PIPES)  # (item waited at, work waited for)
+        self.queues: list[deque[Any]] = [deque() for _ in PIPES]
+        self.moving = [False] * len(PIPES)  # a transfer is under way
+        self.queued = 0
+        self.ahead = AHEAD
+        self.flags: dict[Hashable, deque[tuple[float, int]]] = {}
+        self.busy = [0.0] * len(PIPES)
+        self.scalar_cause = NOTHING
+        self.arrived = False  # at a meeting
+        self.writers: dict[Hashable, Done] = {}
+        self.readers: dict[Hashable, list[Done]] = {}
+        self.holders: dict[Hashable, dict[int, Done]] = {}  # of buffer ids, by pipe
+        self.held: dict[tuple[Hashable, int], Done] = {}
+        self.nest: list[Again] = []  # what is issued again now, the innermost last
+        self.waits: dict[tuple[int, int], float] = {}  # cycles by pipe and item
+        self.later = 0.0  # cycles that have been left out: its clocks are those of all less so much
+        self.beats: dict[int, list[float]] = {}  # ends of works that come with each iteration, by item
+        self.beat_of: dict[int, tuple[int, int]] = {}  # of what is issued again: such an item, and how often it comes
+
+    def listen(self, items: list[Item]) -> None:
+        """Note when works end that show how fast repeated items go on: those that come least often."""
+        issued = self.issued
+        for at, repeat in issued.repeats.items():
+            first = at - repeat.items
+            inner = [(end - r.items, end) for end, r in issued.repeats.items() if first < end < at]
+            within = {k for begin, end in inner for k in range(begin, end)}
+            counts = Counter(issued.items[k] for k in range(first, at) if k not in within)
+            often = {issued.items[k] for k in within}
+            found = [
+                (n, number) for number, n in counts.items() if items[number].what is What.WORK and number not in often
+            ]
+            if found:
+                times, number = min(found)
+                self.beat_of[at] = number, times
+                self.beats[number] = []
+                self.ahead = min(self.ahead, 3 * repeat.items + len(PIPES))
+
+    def next_place(self) -> int:
+        """The place that comes with the next item."""
+        found = self.issued.places[self.place]
+        for again in self.nest:
+            k = self.place - again.first
+            if k >= 0:
+                found += again.done * again.repeat.moves[k]
+        return found
+
+    def content(self, at: int) -> Counter[int]:
+        """How often each item comes in what is issued again before `at`."""
+        issued = self.issued
+        first = at - issued.repeats[at].items
+        found = Counter(issued.items[first:at])
+        for end, inner in issued.repeats.items():
+            if first < end < at:
+                for number, times in self.content(end).items():
+                    found[number] += inner.times * times
+        return found
+
+    def _coming(self, at: int) -> int:
+        """Number of the first beat that what is issued from now on gives."""
+        if at not in self.beat_of:
+            return 0
+        number, _ = self.beat_of[at]
+        queued = sum(entry[0].number == number for queue in self.queues for entry in queue)
+        return len(self.beats[number]) + queued + sum(self.moving)
+
+    def forget(self) -> None:
+        """Listen anew."""
+        for again in self.nest:
+            if again.at in self.beat_of:
+                again.beat = max(0, again.beat - len(self.beats[self.beat_of[again.at][0]]))
+        for beats in self.beats.values():
+            beats.clear()
+
+    def again(self, at: int, repeat: Repeat) -> int:
+        """Where the items go on that end before `at`: with those that are issued again, or after them."""
+        if not self.nest or self.nest[-1].at != at:
+            self.nest.append(Again(at, repeat, self.place - repeat.places, self._coming(at)))
+        top = self.nest[-1]
+        top.done += 1
+        if top.done > repeat.times:
+            self.nest.pop()
+            return at
+        self.place -= repeat.places
+        return at - repeat.items
+
+    @property
+    def at_work(self) -> bool:
+        """Something is queued or under way."""
+        return bool(self.queued) or any(self.moving)
+
+    def over(self, pipe: int) -> float:
+        """When all that a pipe has begun has given its results."""
+        return max(self.free[pipe], self.done[pipe])
+
+
+@dataclass(eq=False, slots=True)
+class Done:
+    """Something that others may wait for, once it has an end."""
+
+    end: float = -1.0
+    work: int = NOTHING
+
+
+@dataclass(eq=False)
+class Steps:
+    """What a core had done when it was looked at: beats, works, cycles by pipe and wait, and of L2 what it had, what it
+    had not, and what it holds."""
+
+    beats: int
+    works: int
+    busy: list[float]
+    waits: dict[tuple[int, int], float]
+    bytes: tuple[int, int, int]
+
+
+@dataclass(eq=False)
+class Pace:
+    """A core that goes on evenly: cycles that it has before it, those of an iteration, and what it had done when it was
+    looked at, so many iterations ago."""
+
+    core: Core
+    again: Again
+    time: float
+    each: float
+    iterations: float
+    since: Steps
+
+
+class Steady:
+    """Leaves out iterations of all cores at a time. ``left_out``: executions and cycles of it, by item."""
+
+    def __init__(
+        self, cores: list[Core], memories: Mapping[int, Memory], works: Works, found: LaunchItems, heap: list[Any]
+    ) -> None:
+        self.cores, self.memories, self.works, self.items, self.heap = cores, memories, works, found.items, heap
+        self.asked = False
+        self.left_out: dict[int, tuple[int, float]] = {}
+        self._steps: dict[tuple[int, int], list[Steps]] = {}  # by core and beat
+        apart = (What.SIGNAL, What.AWAIT, What.MEET, What.POST, What.SLOT, What.NEXT)
+        if len(memories) == 1 and not any(item.what in apart for item in found.items):
+            for core in cores:
+                core.listen(self.items)
+
+    def jump(self) -> None:
+        """Leave out what all cores have before them, if all of them are in step."""
+        self.asked = False
+        chosen: list[Pace] = []
+        for core in self.cores:
+            if core.at == len(core.issued) and not core.at_work:
+                continue
+            paces = (self._pace(core, again) for again in core.nest)
+            best = max((pace for pace in paces if pace is not None), key=lambda pace: pace.time, default=None)
+            if best is None:
+                return
+            chosen.append(best)
+        time = min((pace.time for pace in chosen), default=0.0)
+        for pace in chosen[:1]:  # until L2 is full, which may change the pace
+            memory = self.memories[pace.core.issued.core.rank]
+            grown = (memory.used - pace.since.bytes[2]) / (pace.each * pace.iterations)
+            if grown > 0 and not memory.full:
+                time = min(time, (memory.room - memory.used) / grown)
+        if not chosen or time < 4 * max(pace.each for pace in chosen):
+            return
+        later = {}
+        for pace in chosen:
+            core, count = pace.core, int(time / pace.each)
+            self._account(pace, count, first=pace is chosen[0])
+            self._touch(core, pace.again, count)
+            pace.again.done += count
+            core.later += count * pace.each
+            later[core.index] = count * pace.each
+            core.forget()
+        self.heap[:] = [(begun + later.get(index, 0.0), index, *rest) for begun, index, *rest in self.heap]
+        heapify(self.heap)
+        self._steps.clear()
+        for memory in self.memories.values():
+            memory.shift(time)
+
+    def _pace(self, core: Core, again: Again) -> Pace | None:
+        """How a core goes on with what it issues again, if that has been even for a while."""
+        if again.at not in core.beat_of:
+            return None
+        number, times = core.beat_of[again.at]
+        beats, left = core.beats[number], again.repeat.times - again.done
+        steps = self._steps.setdefault((core.index, number), [])
+        if not steps or steps[-1].beats < len(beats):
+            memory = self.memories[core.issued.core.rank]
+            of_l2 = memory.hit, memory.missed, memory.used
+            steps.append(Steps(len(beats), len(self.works), list(core.busy), dict(core.waits), of_l2))
+        whole = len(beats) // times * times
+        for since in steps:  # the earliest from which on it was even
+            if since.beats < again.beat:
+                continue
+            some = (whole - since.beats) // (2 * times) * times
+            if some < BEATS or left < 2:
+                break
+            middle = whole - 1 - some
+            later, before = beats[whole - 1] - beats[middle], beats[middle] - beats[middle - some]
+            if later > 0 and abs(later - before) <= EVEN * later:
+                each = (later + before) / (2 * some) * times
+                return Pace(core, again, left * each, each, (len(beats) - since.beats) / times, since)
+        return None
+
+    def _account(self, pace: Pace, count: int, *, first: bool) -> None:
+        """Count what is left out: iterations that take as long as those since a core was looked at."""
+        core, since, works, share = pace.core, pace.since, self.works, count / pace.iterations
+        for pipe, busy in enumerate(core.busy):
+            core.busy[pipe] += (busy - since.busy[pipe]) * share
+        for wait, cycles in core.waits.items():
+            core.waits[wait] += (cycles - since.waits.get(wait, 0.0)) * share
+        took: dict[int, tuple[int, float]] = {}
+        for k in range(since.works, len(works)):
+            if works.core[k] == core.index:
+                n, cycles = took.get(works.item[k], (0, 0.0))
+                took[works.item[k]] = n + 1, cycles + works.end[k] - works.start[k]
+        for number, times in core.content(pace.again.at).items():
+            cost = self.items[number].cost
+            if cost is not None:
+                n, cycles = took.get(number, (1, cost.alone))
+                before, so_far = self.left_out.get(number, (0, 0.0))
+                self.left_out[number] = before + count * times, so_far + count * times * cycles / n
+        if first:  # the memory is that of all cores
+            memory = self.memories[core.issued.core.rank]
+            memory.hit += int((memory.hit - since.bytes[0]) * share)
+            memory.missed += int((memory.missed - since.bytes[1]) * share)
+
+    def _touch(self, core: Core, again: Again, count: int) -> None:
+        """Let L2 hold what would have been moved last."""
+        repeat, issued = again.repeat, core.issued
+        memory = self.memories[core.issued.core.rank]
+        placed = [item for code in issued.items[again.at - repeat.items : again.at] if (item := self.items[code]).place]
+        size = sum(item.cost.nbytes for item in placed if item.cost is not None)
+        if not size:
+            return
+        last = int(memory.room / len(self.cores) / size) + 1
+        for done in range(again.done + max(1, count - last), again.done + count + 1):
+            for k, item in enumerate(placed):
+                assert item.cost is not None
+                place = issued.places[again.first + k] + done * repeat.moves[k]
+                memory.touch(item.cost, item.memory, place)
