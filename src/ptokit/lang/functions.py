@@ -17,7 +17,7 @@ from ptokit.isa.site import Info, ScalarInfo, Site, TileInfo
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import EVENT_ID_COUNT, SECOND_CORE, BLayout, Layout, Pipe, SLayout, TileType
-from ptokit.types.tensor import conv_tile
+from ptokit.types.tensor import ConvState, conv_tile
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import F32, I1, I64, INDEX
 from ptokit.types.values import Scalar as ScalarType
@@ -216,12 +216,20 @@ def TileRightScale(
 
 
 def ConvTile(
-    loc: TileType, dtype: DType, buffer_bytes: int | None, layout: Layout, shape: Sequence[int], *, addr: Any = None
+    loc: TileType,
+    dtype: DType,
+    buffer_bytes: int | None,
+    layout: Layout,
+    shape: Sequence[int],
+    *,
+    addr: Any = None,
+    state: ConvState | None = None,
 ) -> Tile:
     """A tile of 1 to 6 dimensions for convolutions; parameters in the order of the C++ template.
 
     ``layout``: NC1HWC0, NDC1HWC0, FRACTAL_Z or FRACTAL_Z_3D; ``shape``: outermost first, in elements, stored densely;
-    ``buffer_bytes``: bytes of the buffer, None for as many as the shape needs. As a tile it has one row: ``numpy()``
+    ``buffer_bytes``: bytes of the buffer, None for as many as the shape needs; ``state``: the filter and the sizes that
+    TIMG2COL takes patches with. As a tile it has one row: ``numpy()``
     gives it flat. Raises `DiagnosticError` (LANG-TILE).
     """
     try:
@@ -229,7 +237,7 @@ def ConvTile(
             raise ValueError(f"{dtype!r} and {layout!r} are not an element type and a layout")
         if not all(isinstance(n, int) and n > 0 for n in shape):
             raise ValueError(f"the sizes {tuple(shape)!r} are not all positive integers")
-        spec = conv_tile(TileType(loc), dtype, layout, tuple(shape), buffer_bytes=buffer_bytes)
+        spec = conv_tile(TileType(loc), dtype, layout, tuple(shape), buffer_bytes=buffer_bytes, state=state)
     except (ValueError, TypeError) as wrong:
         raise refusal(rules.TILE, f"ConvTile: {wrong}") from None
     tile = Tile.__new__(Tile)

@@ -29,6 +29,7 @@ from ptokit.types.enums import (
     SLayout,
     TileType,
 )
+from ptokit.types.tensor import ConvState
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import I64
 from ptokit.types.values import Scalar as ScalarType
@@ -42,6 +43,9 @@ from .numbers import Lifting, Numbers
 
 Options = list[tuple[str, Any]]
 """Options of an instruction with their enumerations; "" for a number in the template arguments."""
+
+BLOCK = 32
+"""Bytes of a block, which transfers count in."""
 
 _NAMED = re.compile(r"[A-Za-z_]\w*")
 
@@ -292,17 +296,18 @@ class Told:
         """A tile of a convolution, whose sizes have to be known."""
         element, *words = text.split()[1:]
         loc, _, layout, dimensions = map(int, words)  # the size of its buffer is for who places it
-        shape = [self.numbers.number(operand) for operand in operands[1 : 1 + dimensions]]
+        told = [self.numbers.number(operand) for operand in (*operands[1 : 1 + dimensions], *operands[7:])]
         p = self.memory.pointer(operands[0].text)
         place = self.memory.offset(p, 1)
-        known = [n for n in shape if n is not None]
-        if len(known) < len(shape) or not isinstance(place, int):
+        known = [n for n in told if n is not None]
+        if len(known) < len(told) or not isinstance(place, int):
             raise Unliftable(OPTION, "the sizes and the address of a ConvTile have to be known when it is compiled")
         key = (text, place, *known)
         found = self._tiles.get(key)
         if found is None:
             block, self.trace.block = self.trace.block, Block()
-            made = ConvTile(TileType(loc), dtype(element), None, Layout(layout), known, addr=place)
+            shape, state = known[:dimensions], _conv_state(known[dimensions:])
+            made = ConvTile(TileType(loc), dtype(element), None, Layout(layout), shape, addr=place, state=state)
             self._name(made.value, name)
             self.memory.prologue += self.trace.block.ops
             self.trace.block = block
@@ -349,6 +354,16 @@ class Told:
         attrs = {"pipe": pipe, **({"ffts_mode": 2} if sets else {})}
         self.trace.emit("pto.sync.set" if sets else "pto.sync.wait", {"event": number.value}, attrs)
 
+    def stored_blocks(self, args: list[Any], options: Options) -> None:
+        """Blocks of L1 into global memory: rows of bytes, as a tile and a view have them."""
+        _, to, _, rows, length, *gaps = args
+        place = self.memory.offset(self.memory.pointer(self.given[0][2][0].text), 1)
+        if not all(isinstance(n, int) for n in (place, rows, length, *gaps)):
+            raise Unliftable(OPTION, "how many blocks are copied, and from where, only the run knows")
+        columns, pitch, row = (BLOCK * n for n in (length, length + gaps[0], length + gaps[1]))
+        tile = Tile(TileType.Mat, to.dtype, rows, pitch, valid_col=columns, addr=place)
+        lang.TSTORE(GlobalTensor(to, (1, 1, 1, rows, columns), (rows * row, rows * row, rows * row, row, 1)), tile)
+
     def cache(self, args: list[Any], options: Options) -> None:
         """The scalar unit's cache: lines are written back and forgotten; what was stored before is done."""
         words = [OF_LANGUAGE[kind][number] for kind, number in options]
@@ -373,10 +388,32 @@ _SPECIAL: dict[str, Callable[[Told, list[Any], Options], None]] = {
     **dict.fromkeys(
         ("ffts_cross_core_sync", "wait_flag_dev", "set_intra_block", "wait_intra_block"), Told.between_cores
     ),
+    "copy_cbuf_to_gm": Told.stored_blocks,
     **dict.fromkeys(("dcci", "dsb"), Told.cache),
     **dict.fromkeys(("SetMadTF32Mode", "ResetMadMode"), Told.tf32),
     "TRAP": Told.halted,
 }
+
+
+def _conv_state(words: list[int]) -> ConvState:
+    """What a tile of a convolution says of patches, from the words that the headers tell."""
+    a, b, c, filling = (word & (1 << 64) - 1 for word in words)
+
+    def half(word: int, k: int) -> int:
+        return word >> 16 * k & 0xFFFF
+
+    left, right, top, bottom = (a >> shift & 0xFF for shift in (0, 8, 16, 24))
+    return ConvState(
+        (left, right, top, bottom),
+        (half(a, 2), half(a, 3)),
+        (half(b, 0) + 1, half(b, 1) + 1),
+        (half(b, 2) + 1, half(b, 3) + 1),
+        (half(c, 0) + 1, half(c, 1) + 1),
+        filling,
+        (c >> 32 & 0xFF) + 1,
+        c >> 40 & 0xFF,
+        bool(c >> 48),
+    )
 
 
 def _converted(x: Any, wanted: ScalarType) -> Any:

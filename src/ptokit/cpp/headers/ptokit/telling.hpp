@@ -70,7 +70,7 @@ PTO_INLINE void tell(const P& p) {
     using T = std::remove_cv_t<P>;
     if constexpr (is_conv<T>::value)
         ptokit_view(Described<T>::value.text, p.data(), p.GetShape(0), p.GetShape(1), p.GetShape(2), p.GetShape(3),
-                    p.GetShape(4), p.GetShape(5), 0, 0, 0, 0);
+                    p.GetShape(4), p.GetShape(5), p.state(0), p.state(1), p.state(2), p.state(3));
     else if constexpr (is_tile<T>::value)
         ptokit_tile(Described<T>::value.text, p.place, p.GetValidRow(), p.GetValidCol());
     else if constexpr (is_global<T>::value)

@@ -95,7 +95,7 @@ struct Tile : AnyTile, Extent<VR, 0>, Extent<VC, 1> {
     static constexpr int InnerNumel = InnerRows * InnerCols;
 
     // One more than the address; 0 without one. Tiles have no constructor, so that arrays of them are set by no loop.
-    int64_t place;
+    int64_t place, address;
 
 #ifdef __PTO_AUTO__
     PTO_INLINE Tile() : place(ptokit_new_tile()) {}
@@ -116,6 +116,10 @@ struct Tile : AnyTile, Extent<VR, 0>, Extent<VC, 1> {
     }
     PTO_INLINE void SetValidShape(int64_t rows, int64_t columns) { SetValidRegion(rows, columns); }
     PTO_INLINE TileDType data() const { return reinterpret_cast<TileDType>(place - 1); }
+    PTO_INLINE TileDType& data() {
+        address = place - 1;
+        return reinterpret_cast<TileDType&>(address);
+    }
     PTO_INLINE T GetValue(uint32_t offset) const;
     PTO_INLINE void SetValue(uint32_t offset, T value);
     PTO_INLINE int64_t GetKAligned() const { return 0; }
@@ -148,6 +152,14 @@ template <class T>
 struct is_tile : is_tile_data<T> {};
 template <class T>
 inline constexpr bool is_tile_data_v = is_tile_data<T>::value;
+
+template <class T>
+constexpr TileLayoutCustom GetTileLayoutCustom() {
+    constexpr bool rows = T::isRowMajor, whole = T::SFractalSize == 512;
+    if (T::SFractal == SLayout::NoneBox) return rows ? TileLayoutCustom::ND : TileLayoutCustom::DN;
+    if (T::SFractal == SLayout::ColMajor) return rows && whole ? TileLayoutCustom::ZN : TileLayoutCustom::NONE;
+    return !whole ? TileLayoutCustom::NONE : rows ? TileLayoutCustom::ZZ : TileLayoutCustom::NZ;
+}
 
 template <class T, class A>
 PTO_INLINE void TASSIGN(T& t, A address) {

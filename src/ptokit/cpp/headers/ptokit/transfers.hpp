@@ -19,6 +19,7 @@ PTO_INLINE P __cce_get_tile_ptr(P tile) {
     }
 PTOKIT_TRANSFER(copy_cbuf_to_ubuf, copy_cbuf_to_ubuf, "ui8 ub", "ui8 l1")
 PTOKIT_TRANSFER(copy_ubuf_to_cbuf, copy_ubuf_to_cbuf, "ui8 l1", "ui8 ub")
+PTOKIT_TRANSFER(copy_cbuf_to_gm, copy_cbuf_to_gm, "ui8", "ui8 l1")
 PTOKIT_TRANSFER(copy_ubuf_to_gm_align_v2, copy_ubuf_to_gm, "ui8", "ui8 ub")
 PTOKIT_TRANSFER(copy_gm_to_ubuf_align_v2, copy_gm_to_ubuf, "ui8 ub", "ui8")
 #undef PTOKIT_TRANSFER
@@ -40,7 +41,6 @@ PTO_INLINE void create_cbuf_matrix(T* to, int64_t how, V value) {
     PTO_INLINE void NAME(P&&...) { \
         pto::told("?" #NAME); \
     }
-PTOKIT_UNREAD(copy_cbuf_to_gm)
 PTOKIT_UNREAD(copy_gm_to_cbuf_align_v2)
 PTOKIT_UNREAD(set_nd_para)
 PTOKIT_UNREAD(copy_gm_to_ubuf)
@@ -52,6 +52,7 @@ PTOKIT_UNREAD(load_cbuf_to_cb_mx)
 PTOKIT_UNREAD(mem_bar)
 PTOKIT_UNREAD(vector_dup)
 PTOKIT_UNREAD(vldas)
+PTOKIT_UNREAD(vdup)
 PTOKIT_UNREAD(vlds)
 PTOKIT_UNREAD(vldus)
 PTOKIT_UNREAD(vsts)
@@ -61,6 +62,7 @@ struct MaskReg {};
 struct UnalignReg {};
 enum { VST_VLD, VLD_VST, VST_VST };
 enum { NORM, NORM_B8, NORM_B16, NORM_B32 };
+enum { MODE_ZEROING, MODE_MERGING };
 namespace pto {
 constexpr uint32_t CCE_VL = 256;
 template <class T>
@@ -70,10 +72,27 @@ PTO_INLINE MaskReg CreatePredicate(uint32_t&) {
     told("?CreatePredicate");
     return {};
 }
-enum QuantMode_t { NoQuant, F322F16 = 1, F322BF16 = 16 };
+// How the fix-pipe converts; V: with a word for each column, QF and F: of f32, DEQ and REQ: of i32.
+enum QuantMode_t {
+    NoQuant = 0, F322F16 = 1, VREQ8 = 2, REQ8 = 3, VDEQF16 = 4, DEQF16 = 5, VSHIFTS322S16 = 12, SHIFTS322S16 = 13,
+    F322BF16 = 16, VQF322B8_PRE = 23, QF322B8_PRE = 24, QF322F16_PRE = 32, VQF322F16_PRE = 33, QF322BF16_PRE = 34,
+};
 template <class T>
 PTO_INLINE uint64_t GetScaleAddr(T* tile) {
     return reinterpret_cast<uint64_t>(tile) >> 4;
+}
+
+// A move of the library by address: the tile of a type at each.
+template <class T, class D, class S>
+PTO_INLINE void TMovToVecNd2Nz(typename D::TileDType to, typename S::TileDType from, uint32_t rows, uint32_t columns,
+                               uint32_t read_rows) {
+    D dst;
+    S src;
+    dst.place = int64_t(to) + 1;
+    src.place = int64_t(from) + 1;
+    dst.SetValidRegion(rows, columns);
+    src.SetValidRegion(read_rows, columns);
+    told("TMOV", dst, src);
 }
 
 // How many of each list a merge has used up is left on the device.
@@ -104,8 +123,11 @@ struct ConvTile : AnyTile {
     static constexpr TileType Loc = Loc_;
     static constexpr Layout layout = L;
     static constexpr int bufferSize = Bytes, totalDimCount = Shape::totalDimCount;
-    int64_t place;
+    int64_t place, address;
     int64_t sizes[6];
+    // What patches are taken of. Those of sizes that are one where nothing else is said are one less.
+    uint64_t pads, height, width, filter_height, filter_width, dilation_height, dilation_width, stride_height,
+        stride_width, filling, times, mode, turned;
 #ifdef __PTO_AUTO__
     PTO_INLINE ConvTile() : place(ptokit_new_tile()) {}
 #else
@@ -124,6 +146,35 @@ struct ConvTile : AnyTile {
     }
     PTO_INLINE int64_t GetShape(int d) const { return Shape::staticShape[d] == DYNAMIC ? sizes[d] : Shape::staticShape[d]; }
     PTO_INLINE TileDType data() const { return reinterpret_cast<TileDType>(place - 1); }
+    PTO_INLINE TileDType& data() {
+        address = place - 1;
+        return reinterpret_cast<TileDType&>(address);
+    }
+    PTO_INLINE void SetPadListArray(const uint8_t* list) {
+        pads = list[0] | list[1] << 8 | list[2] << 16 | uint64_t(list[3]) << 24;
+    }
+    PTO_INLINE void SetPadList(int k, uint8_t n) { pads = (pads & ~(255ull << 8 * k)) | uint64_t(n) << 8 * k; }
+    PTO_INLINE void SetFmapH(uint16_t n) { height = n; }
+    PTO_INLINE void SetFmapW(uint16_t n) { width = n; }
+    PTO_INLINE void SetFilterH(uint16_t n) { filter_height = uint16_t(n - 1); }
+    PTO_INLINE void SetFilterW(uint16_t n) { filter_width = uint16_t(n - 1); }
+    PTO_INLINE void SetDilationH(uint8_t n) { dilation_height = uint16_t(n - 1); }
+    PTO_INLINE void SetDilationW(uint8_t n) { dilation_width = uint16_t(n - 1); }
+    PTO_INLINE void SetStrideH(uint8_t n) { stride_height = uint16_t(n - 1); }
+    PTO_INLINE void SetStrideW(uint8_t n) { stride_width = uint16_t(n - 1); }
+    PTO_INLINE void SetPadValue(T x) { filling = bits_of_pad(x); }
+    PTO_INLINE void SetRepeatTime(uint8_t n) { times = uint8_t(n - 1); }
+    PTO_INLINE void SetRepeatMode(uint8_t n) { mode = n; }
+    PTO_INLINE void SetTranspose(bool is) { turned = is; }
+    PTO_INLINE void SetRepeatStride(uint16_t) {}  // of repetition, which is refused where it is more than one
+    PTO_INLINE void SetChannelSize(uint16_t) {}   // these follow from the sizes of tiles
+    PTO_INLINE void SetDstStride(uint16_t) {}
+    PTO_INLINE int64_t state(int k) const {
+        return k == 0 ? pads | height << 32 | width << 48 :
+               k == 1 ? filter_height | filter_width << 16 | dilation_height << 32 | dilation_width << 48 :
+               k == 2 ? stride_height | stride_width << 16 | times << 32 | mode << 40 | turned << 48 :
+                        filling;
+    }
 
 private:
     template <int D>
