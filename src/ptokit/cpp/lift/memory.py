@@ -147,7 +147,7 @@ class Memory:
         value = self.params[root.position]
         assert isinstance(value.type, Ptr)
         if value.type.dtype is not element:
-            value = self.trace.emit("pto.castptr", {"in": value}, results=[Ptr(element)]).result
+            value = self.trace.emit("pto.castptr", {"value": value}, results=[Ptr(element)]).result
         return value
 
     def _element_of(self, root: Root, type: ScalarType) -> DType:

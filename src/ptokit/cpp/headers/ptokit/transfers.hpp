@@ -23,6 +23,19 @@ PTOKIT_TRANSFER(copy_cbuf_to_gm, copy_cbuf_to_gm, "ui8", "ui8 l1")
 PTOKIT_TRANSFER(copy_ubuf_to_gm_align_v2, copy_ubuf_to_gm, "ui8", "ui8 ub")
 PTOKIT_TRANSFER(copy_gm_to_ubuf_align_v2, copy_gm_to_ubuf, "ui8 ub", "ui8")
 #undef PTOKIT_TRANSFER
+#ifdef PTO_NPU_ARCH_A5
+// Transfers that count blocks of 32 bytes, and gaps between rows, as those that count bytes, and strides.
+PTO_INLINE void copy_gm_to_ubuf(const void* to, const void* from, int64_t core, int64_t rows, int64_t blocks,
+                                int64_t gap_from, int64_t gap_to) {
+    const int64_t step_from = 32 * (blocks + gap_from), step_to = 32 * (blocks + gap_to);
+    copy_gm_to_ubuf_align_v2(to, from, core, rows, 32 * blocks, 0, 0, 0, 0, step_from, step_to);
+}
+PTO_INLINE void copy_ubuf_to_gm(const void* to, const void* from, int64_t core, int64_t rows, int64_t blocks,
+                                int64_t gap_from, int64_t gap_to) {
+    const int64_t step_from = 32 * (blocks + gap_from), step_to = 32 * (blocks + gap_to);
+    copy_ubuf_to_gm_align_v2(to, from, core, rows, 32 * blocks, 0, step_to, step_from);
+}
+#endif
 
 // `how`: blocks to fill, from bit 16 on their size, from bit 32 on the gap between them.
 template <class T, class V>
@@ -43,8 +56,11 @@ PTO_INLINE void create_cbuf_matrix(T* to, int64_t how, V value) {
     }
 PTOKIT_UNREAD(copy_gm_to_cbuf_align_v2)
 PTOKIT_UNREAD(set_nd_para)
+#ifndef PTO_NPU_ARCH_A5
 PTOKIT_UNREAD(copy_gm_to_ubuf)
 PTOKIT_UNREAD(copy_ubuf_to_gm)
+#endif
+PTOKIT_UNREAD(mad_mx)
 PTOKIT_UNREAD(copy_gm_to_cbuf)
 PTOKIT_UNREAD(copy_matrix_cc_to_gm)
 PTOKIT_UNREAD(load_cbuf_to_ca_mx)
