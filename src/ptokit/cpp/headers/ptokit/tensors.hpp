@@ -134,6 +134,64 @@ struct BaseShape2D<T, R, C, Layout::NZ>
         : Base(rows * columns, rows * columns_of_box<T>, 16 * columns_of_box<T>, columns_of_box<T>, 1) {}
 };
 
+// Scales: of the left operand (A) rows are long and columns come in pairs, of the right one (B) the other way round.
+// Groups of 16 pairs (of 4 in HiFloat4), or pairs side by side, or one below the other.
+template <Layout L>
+struct Scales {
+    static constexpr bool four = L == Layout::HIF4_A_ZZ || L == Layout::HIF4_B_NN;
+    static constexpr bool left =
+        L == Layout::MX_A_ZZ || L == Layout::MX_A_ND || L == Layout::MX_A_DN || L == Layout::HIF4_A_ZZ;
+    static constexpr bool groups = four || L == Layout::MX_A_ZZ || L == Layout::MX_B_NN;
+    static constexpr bool beside = L == Layout::MX_A_ND || L == Layout::MX_B_DN;
+    static constexpr int64_t few = four ? 4 : 2;
+    static constexpr int64_t size(int d, int64_t rows, int64_t columns) {
+        const int64_t length = left ? rows : columns, pairs = left ? columns : rows;
+        const int64_t count = four ? pairs : quotient(pairs, 2);
+        if (d == 1) return groups ? quotient(length, 16) : 1;
+        if (d == 2) return groups || !beside ? count : length;
+        return groups ? 16 : beside ? count : length;
+    }
+    static constexpr int64_t stride(int d, int64_t rows, int64_t columns) {
+        const int64_t length = left ? rows : columns, pairs = left ? columns : rows;
+        if (d == 1) return groups ? product(pairs, 16) : product(rows, columns);
+        return groups ? 16 * few : beside ? pairs : product(length, 2);
+    }
+};
+#define PTOKIT_SCALES(LAYOUT) \
+    template <class T, int64_t R, int64_t C> \
+    struct TileShape2D<T, R, C, Layout::LAYOUT> \
+        : Shape<1, Scales<Layout::LAYOUT>::size(1, R, C), Scales<Layout::LAYOUT>::size(2, R, C), \
+                Scales<Layout::LAYOUT>::size(3, R, C), Scales<Layout::LAYOUT>::few> { \
+        using Of = Scales<Layout::LAYOUT>; \
+        using Base = Shape<1, Of::size(1, R, C), Of::size(2, R, C), Of::size(3, R, C), Of::few>; \
+        using Base::Base; \
+        PTO_INLINE TileShape2D() {} \
+        template <class A, class B> \
+        PTO_INLINE TileShape2D(A rows, B columns) \
+            : Base(1, Of::size(1, rows, columns), Of::size(2, rows, columns), Of::size(3, rows, columns), Of::few) {} \
+    }; \
+    template <class T, int64_t R, int64_t C> \
+    struct BaseShape2D<T, R, C, Layout::LAYOUT> \
+        : Stride<product(R, C), Scales<Layout::LAYOUT>::stride(1, R, C), Scales<Layout::LAYOUT>::stride(2, R, C), \
+                 Scales<Layout::LAYOUT>::few, 1> { \
+        using Of = Scales<Layout::LAYOUT>; \
+        using Base = Stride<product(R, C), Of::stride(1, R, C), Of::stride(2, R, C), Of::few, 1>; \
+        using Base::Base; \
+        PTO_INLINE BaseShape2D() {} \
+        template <class A, class B> \
+        PTO_INLINE BaseShape2D(A rows, B columns) \
+            : Base(rows * columns, Of::stride(1, rows, columns), Of::stride(2, rows, columns), Of::few, 1) {} \
+    };
+PTOKIT_SCALES(MX_A_ZZ)
+PTOKIT_SCALES(MX_A_ND)
+PTOKIT_SCALES(MX_A_DN)
+PTOKIT_SCALES(MX_B_NN)
+PTOKIT_SCALES(MX_B_ND)
+PTOKIT_SCALES(MX_B_DN)
+PTOKIT_SCALES(HIF4_A_ZZ)
+PTOKIT_SCALES(HIF4_B_NN)
+#undef PTOKIT_SCALES
+
 template <class T, class Shape_, class Stride_, Layout L = Layout::ND>
 struct GlobalTensor {
     using Shape = Shape_;
