@@ -166,3 +166,75 @@ def test_cube_core_reaches_both_vector_cores(tmp_path: Path) -> None:
     ptokit.cpp(path, target="a5")["k"](y, x)
     assert y.tobytes() == x.tobytes()
     assert not ptokit.cpp(path, target="a5")["k"].sanitize(np.zeros_like(x), x).diagnostics
+
+
+def written(tmp_path: Path, body: str, type: str) -> Path:
+    """A file with a kernel of two pointers and a body."""
+    path = tmp_path / "kernel.cpp"
+    head = "#include <pto/pto-inst.hpp>\nusing namespace pto;\n"
+    path.write_text(f"{head}__global__ AICORE void k(__gm__ {type}* y, __gm__ {type}* x) {{\n{body}}}\n")
+    return path
+
+
+def launched(tmp_path: Path, body: str, target: str, x: np.ndarray, y: np.ndarray) -> None:
+    """Run a kernel of two pointers, from `x` to `y`, with a body."""
+    path = written(tmp_path, body, {"float16": "half", "float32": "float"}[x.dtype.name])
+    ptokit.cpp(path, target=target)["k"](y, x)
+
+
+def test_the_fractals_of_l1_get_all_of_a_view(tmp_path: Path) -> None:
+    """Whatever is valid; the last block of a row is filled up with zeros. L1 is stored by blocks."""
+    x, y = np.arange(1, 451, dtype=np.float16), np.full((2, 16, 16), -1, np.float16)
+    body = (
+        "Tile<TileType::Mat, half, 16, 32, BLayout::ColMajor, 16, 32, SLayout::RowMajor> m;\nTASSIGN(m, 0);\n"
+        "GlobalTensor<half, Shape<1, 1, 1, 15, 30>, Stride<1, 1, 1, 30, 1>> g(x);\nTLOAD(m, g);\n"
+        "set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);\nwait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);\n"
+        "copy_cbuf_to_gm(y, m.data(), 0, 2, 16, 0, 0);\n"
+    )
+    launched(tmp_path, body, "a2a3", x, y.view(np.uint8))
+    want = np.pad(x.reshape(15, 30), ((0, 0), (0, 2))).reshape(15, 2, 16).transpose(1, 0, 2)
+    assert (y[:, :15] == want).all()
+
+
+def test_longer_rows_of_a_packed_view_stay_packed(tmp_path: Path) -> None:
+    """Gaps of a2a3 are those of the view: without them, rows of 64 follow each other in a view of rows of 16."""
+    x, y = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
+    body = (
+        "Tile<TileType::Vec, float, 4, 64> t;\nTASSIGN(t, 0);\n"
+        "GlobalTensor<float, Shape<1, 1, 1, 4, 64>, Stride<1, 1, 1, 64, 1>> g(x);\n"
+        "GlobalTensor<float, Shape<1, 1, 1, 4, 16>, Stride<1, 1, 1, 16, 1>> out(y);\n"
+        "Event<Op::TLOAD, Op::TSTORE_VEC> loaded = TLOAD(t, g);\nTSTORE(out, t, loaded);\n"
+    )
+    launched(tmp_path, body, "a2a3", x, y)
+    assert (y == x).all()
+
+
+def test_blocks_are_stored_as_far_as_their_rows_are_valid(tmp_path: Path) -> None:
+    x, y = np.arange(512, dtype=np.float16), np.zeros((2, 16, 16), np.float16)
+    body = (
+        "using T = Tile<TileType::Vec, half, 16, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor>;\nT all(16, 32);\n"
+        "T some(3, 32);\nTASSIGN(all, 0);\nTASSIGN(some, 0);\n"
+        "using G = GlobalTensor<half, Shape<1, 2, 1, 16, 16>, Stride<512, 256, 256, 16, 1>, Layout::NZ>;\n"
+        "G g(x), out(y);\nEvent<Op::TLOAD, Op::TSTORE_VEC> loaded = TLOAD(all, g);\nTSTORE(out, some, loaded);\n"
+    )
+    launched(tmp_path, body, "a5", x, y)
+    want = x.reshape(2, 16, 16).copy()
+    want[:, 3:] = 0
+    assert (y == want).all()
+
+
+def test_patches_of_a_feature_map(tmp_path: Path) -> None:
+    """The filter of a convolution tile is said by methods: 2x2 with a stride of 2 makes 4 rows of a 4x4 map."""
+    body = (
+        "ConvTile<TileType::Mat, half, 512, Layout::NC1HWC0, ConvTileShape<1, 1, 4, 4, 16>> map;\n"
+        "TileLeft<half, 16, 16, 4, 16> left;\nTASSIGN(map, 0);\nTASSIGN(left, 0);\n"
+        "GlobalTensor<half, Shape<1, 1, 4, 4, 16>, Stride<256, 256, 64, 16, 1>, Layout::NC1HWC0> g(x);\n"
+        "TLOAD(map, g);\nuint8_t pads[] = {0, 0, 0, 0};\nmap.SetPadListArray(pads);\n\n"
+        "map.SetFmapH(4);\nmap.SetFmapW(4);\n"
+        "map.SetFilterH(2);\nmap.SetFilterW(2);\nmap.SetStrideH(2);\nmap.SetStrideW(2);\n"
+        "TIMG2COL<decltype(left), decltype(map), SetFmatrixMode::FMATRIX_A_AUTO>(left, map, 0, 16);\n"
+    )
+    path = written(tmp_path, body, "half")
+    module = ptokit.cpp(path, target="a5")["k"].module
+    (map,) = (op["src"].type for op in module.functions[0].body.walk() if op.name == "pto.timg2col")
+    assert (map.state.filter, map.state.stride, map.state.fmap) == ((2, 2), (2, 2), (4, 4))

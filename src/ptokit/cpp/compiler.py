@@ -134,7 +134,15 @@ _LANGUAGE = (
     "-w",
 )
 _CODE = (
-    *("-O1", "-fwrapv", "-ffp-contract=off", "-ftrivial-auto-var-init=zero", "-fno-builtin", "-fno-exceptions", "-fno-strict-aliasing"),
+    *(
+        "-O1",
+        "-fwrapv",
+        "-ffp-contract=off",
+        "-ftrivial-auto-var-init=zero",
+        "-fno-builtin",
+        "-fno-exceptions",
+        "-fno-strict-aliasing",
+    ),
     *("-fno-stack-protector", "-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize", "-gline-tables-only"),
     *("-fno-discard-value-names", "-mllvm", "-inline-threshold=1000000", "-mllvm", "-unroll-full-max-count=0"),
 )

@@ -61,8 +61,8 @@ class TileOperand(Protocol):
     def in_boxes(self) -> Self:
         """The same tile as the cube core sees an accumulator: of whole boxes, though it may have one row."""
 
-    def load(self, view: ViewOperand, layout: Layout) -> None:
-        """Set the valid region to a view of global memory, bit for bit."""
+    def load(self, view: ViewOperand, layout: Layout, region: tuple[int, int] | None = None) -> None:
+        """Set the valid region, or so many rows and columns, to a view of global memory, bit for bit."""
 
     def take(self, other: TileOperand, rows: int, cols: int) -> None:
         """Set the region to the same region of a tile of the same dtype, bit for bit, without conversion."""
@@ -95,6 +95,9 @@ class ViewOperand(Protocol):
 
     def with_lines(self, axis: int, length: int, *, gaps: bool) -> Self:
         """The same lines, along `axis`, each of `length` elements; with ``gaps`` these stay as long as they are."""
+
+    def with_rows(self, rows: int) -> Self:
+        """The first rows of each block of columns of an NZ view."""
 
     def with_layout(self, layout: Layout) -> Self:
         """The same elements in another layout."""

@@ -123,6 +123,11 @@ class View:
         dims[axis] = length
         return View(self.buffer, self.offset, tuple(dims), tuple(strides), self.dtype, self.stated_layout)
 
+    def with_rows(self, rows: int) -> View:
+        """The first rows of each block of columns of an NZ view, whose rows follow each other."""
+        (a, b, _, _, width), strides = self.shape, self.stride
+        return View(self.buffer, self.offset, (a, b, 1, rows, width), strides, self.dtype, self.stated_layout)
+
     def in_pairs(self) -> View:
         """Groups of 16 x 4 scales as twice as many of 16 x 2 (`HIF4_PAIRS`)."""
         (a, b, groups, long, few), (p, q, step, *_) = self.shape, self.stride

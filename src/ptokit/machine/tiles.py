@@ -96,14 +96,18 @@ class Tile:
         rows, cols = self.region(rows, cols)
         self.storage.write(values, rows, cols)
 
-    def load(self, view: View, layout: Layout) -> None:
-        """Set the valid region to the 2-D view of global memory, bit for bit.
+    def load(self, view: View, layout: Layout, region: tuple[int, int] | None = None) -> None:
+        """Set the valid region to the 2-D view of global memory, bit for bit; or a region, which has the view's size.
 
         Of a larger ND view, the first rows and columns are taken. Raises `Fault` if the view leaves its memory or is
         smaller than the valid region.
         """
         if not (self.vr and self.vc):
             return  # nothing is moved
+        if region is not None:
+            view.check_bounds()
+            self.storage.load(view, layout, *region)
+            return
         if layout in HIF4_PAIRS:
             view, layout = view.in_pairs(), HIF4_PAIRS[layout]
         rows, cols = view.extent(layout)

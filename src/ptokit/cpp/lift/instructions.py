@@ -362,7 +362,9 @@ class Told:
             raise Unliftable(OPTION, "how many blocks are copied, and from where, only the run knows")
         columns, pitch, row = (BLOCK * n for n in (length, length + gaps[0], length + gaps[1]))
         tile = Tile(TileType.Mat, to.dtype, rows, pitch, valid_col=columns, addr=place)
-        lang.TSTORE(GlobalTensor(to, (1, 1, 1, rows, columns), (rows * row, rows * row, rows * row, row, 1)), tile)
+        intrinsic("TSTORE")(
+            GlobalTensor(to, (1, 1, 1, rows, columns), (rows * row, rows * row, rows * row, row, 1)), tile
+        )
 
     def cache(self, args: list[Any], options: Options) -> None:
         """The scalar unit's cache: lines are written back and forgotten; what was stored before is done."""

@@ -180,7 +180,7 @@ REXP_A3_10 = rule(
 REXP_A3_11 = rule(
     "REXP-A3-11",
     "t = Tile(Vec, f32, 16, 64); TROWEXPANDSUB(t, t, Tile(Vec, f32, 16, 1, ColMajor), Tile(Vec, f32, {16|8}, 8))",
-    evidence="device",
+    evidence="legal",
 )(
     "tmp has 32 bytes for each row, rounded up to 8 rows; 7680 bytes from 256 rows on.",
     "need = (dst.vr + 7) // 8 * 8 * 32 if dst.vr < 256 else 7680",

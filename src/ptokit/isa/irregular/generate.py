@@ -287,8 +287,8 @@ _COMMON = (
         "TFILLPAD(Tile(Vec, f32, 16, 16, pad=PadValue.Zero), Tile(Vec, {f32|f16}, 16, 16, valid_row=8))",
         evidence="static_assert",
     )(
-        "Elements have one size of 1, 2 or 4 bytes.",
-        "src.dtype.bits == dst.dtype.bits and dst.dtype.size in (1, 2, 4) and (not dst.dtype.packed)",
+        "Elements have one size of 1, 2 or 4 bytes; those of tiles in L1 may have 4 bits.",
+        "src.dtype.bits == dst.dtype.bits and dst.dtype.size in (1, 2, 4) and (not dst.dtype.packed or dst.loc is Mat)",
         "{src} has {src.dtype.bits}-bit elements, {dst} {dst.dtype.bits}-bit ones; both have 1, 2 or 4 bytes",
     ),
     _rule(

@@ -232,10 +232,7 @@ def _move(move: Move, source: Source) -> list[str]:
             f"store({move.dst}, {source.value(move.value)}, {leaf.name}.spec.takes_rows, m.blocks, {combine})",
         ]
     if leaf.name in source.views:
-        lines = [
-            f"{leaf.name}, _, _ = lines({leaf.name}, {move.dst}, m.target)",
-            f"{move.dst}.load({leaf.name}, {leaf.name}.layout_for({move.dst}.spec.takes_rows))",
-        ]
+        lines = [f"load({move.dst}, {leaf.name}, m.target)"]
     else:
         lines += _between_tiles(move, leaf, source)
     for f in move.fills:

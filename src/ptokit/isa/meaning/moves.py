@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Scope, define
-from ptokit.targets import A5, Target
+from ptokit.targets import A2A3, A5, Target
 from ptokit.types.codecs import pack_nibbles, unpack_nibbles
 from ptokit.types.dtypes import DTYPES, i32
 from ptokit.types.enums import AccToVecMode, Layout, ReluPreMode, TileType
@@ -131,11 +131,16 @@ def fill(tile: TileOperand, row: int, end_row: int, col: int, end_col: int, bits
 def lines(view: ViewOperand, tile: TileOperand, target: Target) -> tuple[ViewOperand, int, int]:
     """A view as a transfer visits it, and the rows and columns of the tile that it moves.
 
-    Of vec tiles devices move all lines of the view, each as long as the valid region.
+    Of tiles without boxes devices move all lines of the view, each as long as the valid region; of Nz tiles in UB the
+    valid rows of all blocks of the view.
     """
     layout = view.layout_for(tile.spec.takes_rows)
     if target.templates and tile.spec.loc is TileType.Vec and tile.spec.layout_name == "Nz":
         return view.with_layout(Layout.NZ), tile.vr, tile.vc
+    if by_blocks(tile.spec, layout, target) and tile.vr and tile.vc:
+        rows, cols = view.extent(layout)
+        if rows != tile.vr and cols <= tile.spec.cols:
+            return view.with_rows(tile.vr), tile.vr, cols
     if not by_lines(tile.spec, layout, target) or 0 in (tile.vr, tile.vc):
         return view, tile.vr, tile.vc
     rows, cols = view.extent(layout)
@@ -149,9 +154,39 @@ def lines(view: ViewOperand, tile: TileOperand, target: Target) -> tuple[ViewOpe
 
 def by_lines(spec: Any, layout: Layout | None, target: Target) -> bool:
     """True if transfers between the tile and a view of this layout move lines of the view."""
-    if not target.is_device or not isinstance(spec, TileSpec) or spec.loc is not TileType.Vec or spec.boxed:
+    if not target.is_device or not isinstance(spec, TileSpec) or spec.boxed:
+        return False
+    if spec.loc is not TileType.Vec and not (spec.loc is TileType.Mat and target.is_a(A5)):
         return False
     return layout is (Layout.ND if spec.row_major else Layout.DN)
+
+
+def by_blocks(spec: Any, layout: Layout | None, target: Target) -> bool:
+    """True if transfers between the tile and a view of this layout move blocks of columns."""
+    in_ub = isinstance(spec, TileSpec) and spec.loc is TileType.Vec and spec.layout_name == "Nz"
+    return target.is_device and in_ub and layout is Layout.NZ
+
+
+def load(tile: TileOperand, view: ViewOperand, target: Target) -> None:
+    """Set a tile to a view as a transfer moves it: the valid region, or all of the view.
+
+    Into the fractals of L1, and into a vector there, a2a3 moves the view, whatever is valid; the rest of the last
+    block of a line becomes zero.
+    """
+    view, _, _ = lines(view, tile, target)
+    layout, spec = view.layout_for(tile.spec.takes_rows), tile.spec
+    if target.is_a(A2A3) and spec.loc is TileType.Mat and layout in (Layout.ND, Layout.DN) and tile.vr and tile.vc:
+        rows, cols = view.extent(layout)
+        whole = spec.boxed or 1 in (spec.rows, spec.cols)
+        if whole and (rows, cols) != (tile.vr, tile.vc) and rows <= spec.rows and cols <= spec.cols:
+            tile.load(view, layout, (rows, cols))
+            c0 = int(spec.c0)
+            if layout is Layout.ND:
+                fill(tile, 0, rows, cols, min(spec.cols, -(-cols // c0) * c0), 0)
+            else:
+                fill(tile, rows, min(spec.rows, -(-rows // c0) * c0), 0, cols, 0)
+            return
+    tile.load(view, layout)
 
 
 def store(

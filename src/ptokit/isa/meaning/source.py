@@ -42,7 +42,7 @@ from .expressions import (
     type_of,
 )
 from .fold import first_extreme
-from .moves import as_kind, fill, flat, lines, put, store
+from .moves import as_kind, fill, flat, lines, load, put, store
 from .primitives import PRIMITIVES
 
 # NumPy forms of what happens between lanes, by the names that the text of functions has for them (`rows`).
@@ -287,6 +287,7 @@ _NAMES: dict[str, Any] = {
     "spread": _spread,
     "in_boxes": methodcaller("in_boxes"),
     "lines": lines,
+    "load": load,
     "store": store,
     "take": np.take_along_axis,
     "write_mask": write_mask,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics.rules import need
+from ptokit.diagnostics.rules import Doubt, need
 from ptokit.types.enums import Layout, TileType
 
 from ..site import Site, TileInfo, product
@@ -14,8 +14,10 @@ from .rules import (
     PLAIN,
     Message,
     broken_block,
+    differs_by_blocks,
     differs_by_lines,
     disagrees,
+    extent,
     is_conv,
     mismatch,
     names,  # noqa: F401
@@ -160,6 +162,11 @@ def _vector(o: Site) -> bool:
     return _mat(o) and (path(o), 1) in (("ND", o.dst.rows), ("DN", o.dst.cols))
 
 
+def _one(o: Site) -> bool:
+    """True for one column, which nothing follows: the gaps in UB are those of the view, not of the valid region."""
+    return extent(o.src, DN)[1] == 1
+
+
 def out_of_range(what: str, value: object, limit: int) -> Message:
     """A message if a number of the transfer descriptor is known to be outside 1..limit."""
     if value < 1 or value > limit:  # type: ignore[operator]
@@ -232,11 +239,22 @@ def LOAD_A3_D2(o: Site) -> Message:
     evidence="device",
 )
 def LOAD_A3_D3(o: Site) -> Message:
-    """ND to Nz and DN to Zn move g3 x g4 elements: the valid region has that shape."""
+    """ND to Nz and DN to Zn move g3 x g4 elements: the valid region has that shape.
+
+    Decision: Of a view that fits into the tile all is moved, whatever is valid.
+    """
     if not _mat(o) or path(o) not in ("ND->Nz", "DN->Zn"):
         return None
     g = o.src.shape
-    return mismatch(o.dst, g[3], g[4], "what the engine moves, the last two sizes of the view,")
+    return _fits(o, mismatch(o.dst, g[3], g[4], "what the engine moves, the last two sizes of the view,"))
+
+
+def _fits(o: Site, wrong: Message) -> Message:
+    """A finding about a view that differs from the valid region: a doubt where the tile holds all of it."""
+    rows, cols = extent(o.src, DN if path(o).startswith("DN") else ND)
+    if not isinstance(wrong, tuple) or rows > o.dst.rows or cols > o.dst.cols:
+        return wrong
+    return Doubt(wrong[0]), wrong[1]
 
 
 A3 = (
@@ -316,7 +334,7 @@ A3 = (
         "Vec DN: Rv = g3, Cv = g0*g1*g2*g4, g4 < 4096.",
         "if _vec(o) and src.layout is DN",
         lambda o: too_many(o.src, 4, 4096),
-        lambda o: differs_by_lines(o, DN) if o.dst.vr == o.src.shape[3] else disagrees(o.dst, o.src, DN),
+        lambda o: differs_by_lines(o, DN) if o.dst.vr == o.src.shape[3] or _one(o) else disagrees(o.dst, o.src, DN),
     ),
     rule(
         "LOAD-A3-11",
@@ -334,7 +352,7 @@ A3 = (
         evidence="device assertion",
     )(
         "NZ: Rv = g2*g3, Cv = g0*g1*g4, g1 < 4096.",
-        lambda o: disagrees(o.dst, o.src, NZ) or too_many(o.src, 1, 4096) if path(o) == "NZ" else None,
+        lambda o: too_many(o.src, 1, 4096) or differs_by_blocks(o) if path(o) == "NZ" else None,
     ),
     rule(
         "LOAD-A3-13",
@@ -367,7 +385,7 @@ A3 = (
         "A Mat row vector from ND or column vector from DN: g0 = g1 = g2 = 1, and the shape of the valid region.",
         "if _vector(o)",
         lambda o: not_2d(o.src, "a load of a mat vector"),
-        lambda o: disagrees(o.dst, o.src, o.src.layout),
+        lambda o: _fits(o, disagrees(o.dst, o.src, o.src.layout)),
     ),
     rule(
         "LOAD-A3-16",

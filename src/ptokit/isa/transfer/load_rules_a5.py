@@ -17,6 +17,7 @@ from .rules import (
     PLAIN,
     Message,
     broken_block,
+    differs_by_blocks,
     differs_by_lines,
     disagrees,
     is_conv,
@@ -200,9 +201,9 @@ def LOAD_A5_D1(o: Site) -> Message:
         return wrong
     if path(o) == "DN->Zn":
         wrong = not_2d(v, "DN to Zn")
-    if path(o) == "DN" and _vec(o):
+    if path(o) in ("ND", "DN"):
         return wrong or differs_by_lines(o, layout)
-    return wrong or disagrees(o.dst, v, layout)
+    return wrong or (differs_by_blocks(o) if path(o) == "NZ" else disagrees(o.dst, v, layout))
 
 
 @rule(

@@ -103,7 +103,8 @@ def disagrees(tile: TileInfo, view: ViewInfo, layout: Layout) -> Message:
 def differs_by_lines(o: Site, layout: Layout) -> Message:
     """A message if valid region and view differ: a doubt where the device moves what both have, and no line too many.
 
-    It moves all lines of the view, rows of ND and columns of DN, of each as many elements as are valid.
+    It moves all lines of the view, rows of ND and columns of DN, of each as many elements as are valid. Lines that are
+    longer than those of the view leave it, unless a2a3 packs them one after the other.
     """
     tile, view = sides(o)
     wrong = disagrees(tile, view, layout)
@@ -112,7 +113,26 @@ def differs_by_lines(o: Site, layout: Layout) -> Message:
     (rows, cols), nd = extent(view, layout), layout is Layout.ND
     lines, room = (rows, tile.rows) if nd else (cols, tile.cols)
     valid, longest, length = (tile.vr, cols, tile.vc) if nd else (tile.vc, rows, tile.vr)
-    if lines > room or length > longest or (is_load(o) and lines < valid):
+    longer = length > longest and not (o.target.transfers_state_gaps and _packed(view, layout))
+    if lines > room or longer or (is_load(o) and lines < valid):
+        return wrong
+    return Doubt(wrong[0]), wrong[1]
+
+
+def _packed(view: ViewInfo, layout: Layout) -> bool:
+    """True for lines that follow each other: gaps between them are stated, so that longer ones do, too."""
+    length, dims = run_length(view, layout)
+    return bool(view.stride[dims[-1]] == length and product(view.shape[:3]) == 1)
+
+
+def differs_by_blocks(o: Site) -> Message:
+    """A message if valid region and NZ view differ: a doubt where the device moves the valid rows of all its blocks."""
+    tile, view = sides(o)
+    wrong = disagrees(tile, view, Layout.NZ)
+    if not isinstance(wrong, tuple):
+        return wrong
+    rows, cols = extent(view, Layout.NZ)
+    if tile.loc is not TileType.Vec or tile.vr > rows or cols > tile.cols or (is_load(o) and cols < tile.vc):
         return wrong
     return Doubt(wrong[0]), wrong[1]
 

@@ -15,7 +15,7 @@ from ptokit.types.tensor import ConvSpec
 
 from ..machine import Machine, TileOperand, ViewOperand
 from ..meaning.expressions import Convert, Element, Expr, Extent, greater, select
-from ..meaning.moves import by_lines
+from ..meaning.moves import by_blocks, by_lines
 from ..meaning.primitives import PRIMITIVES
 from ..meaning.words import COMBINING, Move, Python, Word
 from ..numerics.quant import quantize, store_mode
@@ -119,9 +119,12 @@ def _meaning(o: Site) -> Word | None:
 def _lines(o: Site) -> tuple[Any, Any]:
     """The rows and columns that are stored: the valid ones, or as many lines as a view has that is known to differ."""
     rows, cols = Extent("src", "vr"), Extent("src", "vc")
-    if not by_lines(o.src.spec, o.dst.layout, o.target):
+    blocks = by_blocks(o.src.spec, o.dst.layout, o.target)
+    if not blocks and not by_lines(o.src.spec, o.dst.layout, o.target):
         return rows, cols
     theirs = extent(o.dst, o.dst.layout)
+    if blocks:
+        return rows, (theirs[1] if theirs[0] != o.src.vr and theirs[1] != o.src.vc else cols)
     if o.dst.layout is Layout.ND:
         return (theirs[0] if theirs[0] != o.src.vr else rows), cols
     return rows, (theirs[1] if theirs[1] != o.src.vc else cols)

@@ -16,6 +16,7 @@ from .rules import (
     PLAIN,
     Message,
     broken_block,
+    differs_by_blocks,
     differs_by_lines,
     disagrees,
     is_conv,
@@ -160,7 +161,7 @@ def STORE_A5_07(o: Site) -> Message:
         return None
     allowed = {"i32": (8, 16), "f32": (8, 16)}.get(o.dst.dtype.name, (o.dst.dtype.c0,))
     block = None if o.target.templates else broken_block(o.dst, *allowed)
-    return block or disagrees(o.src, o.dst, NZ)
+    return block or differs_by_blocks(o)
 
 
 def _differs(o: Site, layout: Layout) -> Message:
@@ -233,7 +234,7 @@ A3 = (
         "From an Nz tile: g3 = 16, g4 = 32 bytes of elements, Rv = g2*g3, Cv = g0*g1*g4, g1 < 4096.",
         "if engine(o) is NZ",
         lambda o: broken_block(o.dst, o.dst.dtype.c0),
-        lambda o: disagrees(o.src, o.dst, NZ),
+        differs_by_blocks,
         lambda o: too_many(o.dst, 1, 4096),
     ),
     STORE_A3_09,
