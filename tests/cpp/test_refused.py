@@ -146,9 +146,9 @@ def test_what_is_declared_only_is_refused_where_it_is_used(tmp_path: Path) -> No
     text = (
         "#include <pto/pto-inst.hpp>\n"
         "__global__ AICORE void k(__gm__ float* x) {\n"
-        "    copy_cbuf_to_gm(x, nullptr, 0, 1, 1, 0, 0);\n"
+        "    copy_matrix_cc_to_gm(x, nullptr, 0, 1, 1, 0, 0);\n"
         "}\n__global__ AICORE void other(__gm__ float* x) { pipe_barrier(PIPE_ALL); }\n"
     )
     (found,) = refused(text, tmp_path)
     assert (found.rule, found.location.line) == ("CPP-CALL", 3)
-    assert "copy_cbuf_to_gm" in found.message
+    assert "copy_matrix_cc_to_gm" in found.message
