@@ -25,6 +25,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -192,9 +193,7 @@ def _simulated(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "kernel.cpp").write_text(text)
-        macros = [f"-D{macro}" for macro in defines(text)]
-        (folder / "stdfloat").write_text(STDFLOAT)
-        command = [*COMPILER, *SIMULATED, *macros, f"-I{library / 'include'}", f"-I{folder}", "-shared", "-fPIC"]
+        command = [*simulated(library, defines(text)), "-shared"]
         made = subprocess.run(
             [*command, str(folder / "kernel.cpp"), "-o", str(folder / "kernel.so")],
             capture_output=True, text=True, check=False,
@@ -205,6 +204,18 @@ def _simulated(
         found = _called(folder, kernel, given, blocks)
     compare(want, found, "simulated")
     return "equal"
+
+
+@cache
+def simulated(library: Path, macros: tuple[str, ...]) -> list[str]:
+    """The command that compiles for the simulator, with the library's headers compiled once."""
+    folder = Path(tempfile.mkdtemp(prefix="cpp_out"))
+    (folder / "stdfloat").write_text(STDFLOAT)
+    includes = [f"-I{library / 'include'}", f"-I{folder}"]
+    command = [*COMPILER, *SIMULATED, *(f"-D{macro}" for macro in macros), *includes, "-fPIC"]
+    header, made = library / "include" / "pto" / "pto-inst.hpp", folder / "pto.pch"
+    subprocess.run([*command, "-x", "c++-header", str(header), "-o", str(made)], check=True)
+    return [*command, "-include-pch", str(made)]
 
 
 def _called(folder: Path, kernel: Function, given: Sequence[Any], blocks: int) -> list[Any]:
@@ -302,10 +313,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--blocks", type=int, default=1)
     parser.add_argument("--part", default="1/1", help="K/N: every N-th sample, from the K-th on")
     parser.add_argument("--only", default="", help="samples whose name has this text")
-    parser.add_argument("--json", type=Path, help="append a line of JSON for each kernel")
+    parser.add_argument("--json", type=Path, help="append a line for each kernel; kernels with one are not asked again")
     given = parser.parse_args(arguments)
-    outcomes = []
+    outcomes, done = [], set[str]()
+    if given.json and given.json.exists():
+        outcomes = [Outcome(**json.loads(line)) for line in given.json.read_text(encoding="utf-8").splitlines()]
+        done = {outcome.name for outcome in outcomes}
     for name, module, used in programs(given):
+        if name in done:
+            continue
         for outcome in judge(name, module, used, given.blocks, given.simulator):
             outcomes.append(outcome)
             if given.json:

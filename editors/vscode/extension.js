@@ -9,6 +9,7 @@ function options() {
   const settings = workspace.getConfiguration("ptokit");
   const target = settings.get("target");
   const selector = [{ scheme: "file", language: "pto" }, { scheme: "untitled", language: "pto" }];
+  if (settings.get("checkCpp")) selector.push({ scheme: "file", language: "cpp" });
   if (settings.get("checkPython")) selector.push({ scheme: "file", language: "python" });
   const [command, ...args] = settings.get("command");
   return {

@@ -135,9 +135,9 @@ _CPP_KERNEL = re.compile(rf"(.*?(?:{'|'.join(re.escape(end) for end in CPP)})):(
 def expand(names: Sequence[str], *, kernels: bool = False) -> list[str]:
     """The files meant: those named, and the ``.pto`` files below folders, each once; ``-`` becomes `STDIN`.
 
-    ``kernels``: of folders also Python files with a kernel at their top level, which is looked up in their text: no
-    other file is executed. Hidden folders below a folder are left out. Raises `DiagnosticError` for a folder without
-    any such file.
+    ``kernels``: of folders also files of C++ with a kernel, and Python files with one at their top level, which is
+    looked up in their text: no other file is executed. Hidden folders below a folder are left out. Raises
+    `DiagnosticError` for a folder without any such file.
     """
     out: list[str] = []
     for name in names:
@@ -146,18 +146,18 @@ def expand(names: Sequence[str], *, kernels: bool = False) -> list[str]:
             continue
         found = below(Path(name), kernels=kernels)
         if not found:
-            what = "no .pto file, and no Python file with a kernel," if kernels else "no .pto file"
+            what = "no .pto file, and no file of Python or C++ with a kernel," if kernels else "no .pto file"
             raise DiagnosticError(Diagnostic(FILE, Severity.ERROR, f"there is {what} in this folder", Location(name)))
         out += map(str, found)
     return list(dict.fromkeys(out))
 
 
 def below(folder: Path, *, kernels: bool) -> list[Path]:
-    """The ``.pto`` files below a folder, sorted, and with ``kernels`` Python files with kernels, as `expand`."""
+    """The ``.pto`` files below a folder, sorted, and with ``kernels`` those with kernels in Python and C++."""
     return [
         p
         for p in sorted(folder.rglob("*"))
-        if (p.suffix == ".pto" or (kernels and p.suffix == PYTHON))
+        if (p.suffix == ".pto" or (kernels and p.suffix in (PYTHON, *CPP)))
         and not _hidden(p.relative_to(folder))
         and p.is_file()
         and (p.suffix == ".pto" or has_kernels(p))
@@ -171,13 +171,13 @@ def without_kernels(folder: Path) -> list[Path]:
 
 
 def has_kernels(path: Path) -> bool:
-    """True for a Python file with a function at its top level that is decorated as a kernel.
+    """True for a file of C++ with a kernel, or of Python with a function at its top level that is decorated as one.
 
     One that is no Python has kernels where it looks like it: reading it tells what is wrong.
     """
     try:
         text = path.read_bytes()
-        return bool(kernels_in(text))
+        return b"__global__" in text if path.suffix in CPP else bool(kernels_in(text))
     except OSError:
         return False
     except SyntaxError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field, fields
 from enum import StrEnum
@@ -15,9 +16,9 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ptokit.api.files import PythonKernel, kernels_at
+from ptokit.api.files import PythonKernel, kernels_at, program_at
 from ptokit.api.parts import find_target
-from ptokit.api.program import PYTHON, Source, Text, split
+from ptokit.api.program import CPP, PYTHON, Source, Text, split
 from ptokit.arguments.grammar import ArgumentSyntaxError, parse_argument
 from ptokit.asm.text.lexer import read_text
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Scope, Severity, define
@@ -28,7 +29,7 @@ from ptokit.types.choices import Action as Action
 
 from .sources import ABSENT, digest, digest_of_file, digest_of_function
 
-# Programs of a campaign: files of text, and kernels in Python, which are compiled here.
+# Programs of a campaign: files of text, and kernels in Python and C++, which are compiled here.
 
 
 Texts = tuple[str, ...]
@@ -80,7 +81,7 @@ class PythonFile:
         """As of `TextFile`; arguments of parameters that are compiled in are no arguments of the program."""
         wanted = find_target(target or None)
         if isinstance(self._kernel, Text):
-            return Given(self._written(self._kernel.read(wanted)), True)
+            return Given(_written(self._kernel.read(wanted), self.shown, self._name), True)
         parameters = self._kernel.kernel.parameters
         try:
             values = self._values(args or ()) if parameters.annotated_signature() is None else []
@@ -88,8 +89,8 @@ class PythonFile:
         except DiagnosticError as error:
             source = Source(self.shown, None, Module(file=self.shown), Diagnostics())
             source.diagnostics.extend(error.diagnostics)
-            return Given(self._written(source), True)
-        text = self._written(self._kernel.read(wanted, values))
+            return Given(_written(source, self.shown, self._name), True)
+        text = _written(self._kernel.read(wanted, values), self.shown, self._name)
         at_run = [not parameters.is_static(name) for name in parameters.kinds]
         kept = tuple(each for each, is_passed in zip(expected, at_run) if is_passed)
         return Given(text, True, passed, kept)
@@ -102,17 +103,42 @@ class PythonFile:
             why = str(error) or "the arguments do not fit into memory"
             raise DiagnosticError(Diagnostic("RUN-ARG-TYPE", Severity.ERROR, why, Location(self.shown))) from None
 
-    def _written(self, source: Source) -> str:
-        target = source.target.name if source.target is not None else ""
-        if source.diagnostics.errors:
-            found = [finding.as_json() for finding in source.diagnostics]
-            return json.dumps({"target": target, "findings": found, "file": self.shown})
-        return json.dumps({"target": target, "program": dumps(source.module, self._name)})
+
+class CppFile:
+    """A kernel of a file of C++, as `TextFile`; ``kernel``: its name, "" for the only one."""
+
+    def __init__(self, file: str, kernel: str, name: Callable[[str], str]) -> None:
+        self._path, self._name = f"{file}:{kernel}" if kernel else file, name
+        self.shown = name(self._path)
+        self.also = (Path(file).name, name(file), Path(self._path).name)
+
+    def on(self, target: str, args: Texts | None, expected: Texts) -> Given:
+        """What a case on a target and with these arguments works on."""
+        source = program_at(self._path).read(find_target(target or None))
+        return Given(_written(source, self.shown, self._name), True, args, expected)
 
 
-def programs_in(path: Path, name: Callable[[str], str]) -> Iterator[TextFile | PythonFile]:
+def _written(source: Source, shown: str, name: Callable[[str], str]) -> str:
+    """A program that is compiled here, or why there is none."""
+    target = source.target.name if source.target is not None else ""
+    if source.diagnostics.errors:
+        found = [finding.as_json() for finding in source.diagnostics]
+        return json.dumps({"target": target, "findings": found, "file": shown})
+    return json.dumps({"target": target, "program": dumps(source.module, name)})
+
+
+_KERNEL = re.compile(r"(?:template\s*<[^;{}]*>\s*)?\b__global__\s[^;{}()]*?\b(\w+)\s*\(")
+"""A kernel in a text of C++; one that is a template has no name before it has arguments."""
+
+
+def programs_in(path: Path, name: Callable[[str], str]) -> Iterator[TextFile | PythonFile | CppFile]:
     """The programs of a file, by the names that ``name`` gives files. Raises `DiagnosticError`, `UsageError`."""
-    file, _ = split(str(path))
+    file, named = split(str(path))
+    if file.endswith(CPP):
+        with open(file, encoding="utf-8", errors="replace") as code:
+            found = [named] if named else [m[1] for m in _KERNEL.finditer(code.read()) if "template" not in m[0]]
+        yield from (CppFile(file, kernel, name) for kernel in found or [""])
+        return
     if not file.endswith(PYTHON):
         yield TextFile(path, name(str(path)))
         return
@@ -120,7 +146,7 @@ def programs_in(path: Path, name: Callable[[str], str]) -> Iterator[TextFile | P
 
 
 def compiled(text: str) -> Compiled:
-    """What `PythonFile` wrote."""
+    """What `_written` gives."""
     given = json.loads(text)
     if "program" in given:
         return Compiled(loads(given["program"]), given["target"], [])

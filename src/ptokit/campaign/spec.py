@@ -31,7 +31,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from ptokit.api.program import PYTHON, below, has_kernels, split
+from ptokit.api.program import CPP, PYTHON, below, has_kernels, split
 from ptokit.arguments.grammar import ArgumentSyntaxError, parse_argument
 from ptokit.conformance.compare import tolerance
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Rule, Severity
@@ -39,7 +39,7 @@ from ptokit.records import dataclass
 from ptokit.targets import TARGETS
 from ptokit.types.choices import Backend, Matmul, Order, RuleSet
 
-from .case import PROGRAMS, SPEC, Action, Case, Given, PythonFile, TextFile, programs_in
+from .case import PROGRAMS, SPEC, Action, Case, CppFile, Given, PythonFile, TextFile, programs_in
 
 DEFAULT_DO = (Action.CHECK, Action.RUN, Action.SANITIZE)
 DEFAULT_SECONDS = 300.0
@@ -111,7 +111,7 @@ class Spec:
             for program in programs_in(path, lambda file: _shown(Path(file), self.folder)):
                 yield from self._of_program(program)
 
-    def _of_program(self, program: TextFile | PythonFile) -> Iterator[Case]:
+    def _of_program(self, program: TextFile | PythonFile | CppFile) -> Iterator[Case]:
         names = (program.shown, *program.also)
         fitting = [s for s in self.sets if any(fnmatchcase(name, s.match) for name in names)] or [ArgumentSet()]
         for target in self.targets or ("",):
@@ -372,7 +372,7 @@ def _programs(pattern: str, folder: Path) -> list[Path]:
             found = sorted(p for p in root.glob(str(Path(pattern).relative_to(Path(pattern).anchor))) if p.is_file())
         except ValueError as error:
             raise _refused(PROGRAMS, path, str(error)) from None
-        found = [p for p in found if p.suffix != PYTHON or has_kernels(p)]
+        found = [p for p in found if p.suffix not in (PYTHON, *CPP) or has_kernels(p)]
     if not found:
         raise _refused(PROGRAMS, path, "there is no such program")
     return found

@@ -100,7 +100,8 @@ TextFiles = Annotated[
     ),
 ]
 Fix = Annotated[
-    bool, typer.Option("--fix", help="Write into the file what findings propose, where it leaves fewer of them.")
+    bool,
+    typer.Option("--fix", help="Write into the file what findings propose, if fewer are left then; not into C++."),
 ]
 Diff = Annotated[bool, typer.Option("--diff", help="Print what --fix would change, and change nothing.")]
 File = Annotated[

@@ -50,12 +50,12 @@ class Answer:
     failed: bool = False
 
 
-async def check(uri: str) -> Answer | None:
-    """The findings in a Python file as it is on disk; None if there is no answer, or no such file."""
+async def check(uri: str, target: str = "") -> Answer | None:
+    """The findings in a file as it is on disk; None if there is no answer, or no such file. ``target``: of C++."""
     path = to_fs_path(uri)
     if path is None or not os.path.isfile(path):
         return None
-    _, out, _ = await _asked(("check", path), os.path.dirname(path), b"")
+    _, out, _ = await _asked(("check", path, *(("--target", target) if target else ())), os.path.dirname(path), b"")
     report = _report(out)
     return None if report is None else Answer(_findings(report, path))
 

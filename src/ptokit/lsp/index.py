@@ -11,7 +11,7 @@ from dataclasses import field
 from lsprotocol import types as lsp
 from pygls.workspace import PositionCodec, TextDocument
 
-from ptokit.api.program import kernels_in
+from ptokit.api.program import CPP, PYTHON, kernels_in
 from ptokit.asm.reading.blocks import FUNCTION_WORDS
 from ptokit.asm.reading.module import parse_with
 from ptokit.asm.reading.parser import Parser
@@ -36,7 +36,17 @@ _OPERATION = re.compile(r'"?(?:pto\.)?([a-z]\w*(?:\.\w+)*)"?\Z')
 
 def is_python(uri: str) -> bool:
     """True for a Python file, by its name."""
-    return uri.endswith(".py")
+    return uri.endswith(PYTHON)
+
+
+def is_cpp(uri: str) -> bool:
+    """True for a file of C++, by its name."""
+    return uri.endswith(CPP)
+
+
+def is_compiled(uri: str) -> bool:
+    """True for a file whose kernels are looked at as they are on disk, once it is saved: in Python or C++."""
+    return is_python(uri) or is_cpp(uri)
 
 
 def kernels(text: str) -> dict[str, Location]:

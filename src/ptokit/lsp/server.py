@@ -38,7 +38,7 @@ from .changes import (
     signature,
 )
 from .hover import KINDS, MODIFIERS, coloured, folds, hover, instruction_page
-from .index import EditorPositions, Index, build, is_python, kernels
+from .index import EditorPositions, Index, build, is_compiled, is_cpp, is_python, kernels
 
 SANITIZE = "ptokit.sanitize"
 """The command that runs a kernel under observation: the text's URI, and the name of the kernel."""
@@ -105,11 +105,11 @@ class Server(LanguageServer):
         return document
 
     def index(self, uri: str) -> tuple[Index, EditorPositions]:
-        """The text as it is now, read anew only if it has changed; of a Python file there is nothing to say."""
+        """The text as it is now, read anew only if it has changed; of one in Python or C++ there is nothing to say."""
         document = self.document(uri)
         held = self.indices.get(uri)
         if held is None or held[0] != document.source:
-            text = "" if is_python(uri) else document.source
+            text = "" if is_compiled(uri) else document.source
             held = self.indices[uri] = (document.source, build(text, uri, self.target))
         return held[1], EditorPositions(document)
 
@@ -124,7 +124,9 @@ class Server(LanguageServer):
         """What is known of a text as it is now: findings of checking it, and of kernels that were run."""
         source = self.document(uri).source
         answers = [answer for (of, _), (was, answer) in self.seen.items() if of == uri and was == source]
-        checked = [] if is_python(uri) else [(d, proposed(d, self._lines(uri))) for d in self.index(uri)[0].diagnostics]
+        checked = (
+            [] if is_compiled(uri) else [(d, proposed(d, self._lines(uri))) for d in self.index(uri)[0].diagnostics]
+        )
         return list(dict.fromkeys([*checked, *(each for answer in answers for each in answer.found)]))
 
     def _lines(self, uri: str) -> Lines:
@@ -132,20 +134,20 @@ class Server(LanguageServer):
         return lambda file: lines if file == uri else ()
 
     def publish(self, uri: str) -> None:
-        """Send the findings of a text; of a Python file once it has been checked."""
+        """Send the findings of a text; of a file in Python or C++ once it has been checked."""
         self.cancel(uri)
         try:
             source = self.document(uri).source
         except JsonRpcInvalidParams:  # there is nobody to tell
             return
-        if not is_python(uri):
+        if not is_compiled(uri):
             self.send(uri)
-        elif "ptokit" in source:
+        elif ("__global__" if is_cpp(uri) else "ptokit") in source and not (is_cpp(uri) and self.target is None):
             self.checking[uri] = asyncio.get_running_loop().create_task(self._check(uri, source))
 
     async def _check(self, uri: str, source: str) -> None:
-        """Check the kernels in a Python file, as it is on disk, and send the findings."""
-        answer = await check(uri)
+        """Check the kernels in a file of Python or C++, as it is on disk, and send the findings."""
+        answer = await check(uri, self.target.name if self.target is not None and is_cpp(uri) else "")
         if answer is not None:
             self.seen = {key: value for key, value in self.seen.items() if key[0] != uri or value[0] == source}
             self.seen[uri, "check"] = source, answer
@@ -155,7 +157,7 @@ class Server(LanguageServer):
         """Send the findings that are known."""
         places = EditorPositions(self.document(uri))
         shown = [_finding(d, uri, places) for d, _ in self.found(uri)]
-        if not is_python(uri):
+        if not is_compiled(uri):
             index = self.index(uri)[0]
             if index.target is None and not index.diagnostics.errors and index.module.functions:
                 top = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 1))
@@ -165,7 +167,7 @@ class Server(LanguageServer):
     async def sanitize(self, uri: str, kernel: str) -> None:
         """Run a kernel under observation, send what is found with the other findings, and say what was run."""
         source = self.document(uri).source
-        text = None if is_python(uri) else source
+        text = None if is_compiled(uri) else source
         answer = await sanitize(uri, text, kernel, self.target.name if self.target is not None else "")
         self.seen[uri, f"sanitize {kernel}"] = source, answer
         self.send(uri)
@@ -175,9 +177,9 @@ class Server(LanguageServer):
         self.window_show_message(lsp.ShowMessageParams(kind, f"ptokit sanitize, {answer.said}{result}"))
 
     def publish_soon(self, uri: str) -> None:
-        """Send the findings once the user stops typing; of a Python file they come when it is saved."""
+        """Send the findings once the user stops typing; of a file in Python or C++ they come when it is saved."""
         self.cancel(uri)
-        if is_python(uri):
+        if is_compiled(uri):
             return
         self.pending[uri] = asyncio.get_running_loop().call_later(_PAUSE, self.publish, uri)
 
@@ -303,7 +305,7 @@ def _reading(server: Server) -> None:
     def lenses(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
         uri = params.text_document.uri
         index, places = server.index(uri)
-        found = kernels(server.document(uri).source) if is_python(uri) else index.kernels
+        found = kernels(server.document(uri).source) if is_compiled(uri) else index.kernels
         return [
             lsp.CodeLens(places.range(at), lsp.Command(f"Sanitize {name}", SANITIZE, arguments=[uri, name]))
             for name, at in found.items()
@@ -320,7 +322,7 @@ def _writing(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(TRIGGERS, resolve_provider=True))
     def completion(params: lsp.CompletionParams) -> lsp.CompletionList:
         uri = params.text_document.uri
-        if is_python(uri):
+        if is_compiled(uri):
             return lsp.CompletionList(False, [])
         held = server.indices.get(uri)  # of the text before the last keys, perhaps: no time to read it now
         places = EditorPositions(server.document(uri))
@@ -329,7 +331,7 @@ def _writing(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_SIGNATURE_HELP, lsp.SignatureHelpOptions(SIGNATURE_TRIGGERS))
     def help(params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
         uri = params.text_document.uri
-        return None if is_python(uri) else signature(EditorPositions(server.document(uri)), params.position)
+        return None if is_compiled(uri) else signature(EditorPositions(server.document(uri)), params.position)
 
     @server.feature(lsp.COMPLETION_ITEM_RESOLVE)
     def resolve(item: lsp.CompletionItem) -> lsp.CompletionItem:
