@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ptokit.api.launch import run as run
     from ptokit.api.launch import time as time
     from ptokit.api.program import Source as Source
+    from ptokit.api.prove import prove as prove
     from ptokit.api.rule import RulePage as RulePage
     from ptokit.api.rule import explain as explain
     from ptokit.api.sanitize import DiffReport as DiffReport
@@ -54,6 +55,7 @@ _TOOLS = {
     "explain": "api.rule",
     "format": "api.check",
     "isa": "api.instruction",
+    "prove": "api.prove",
     "read": "api.check",
     "run": "api.launch",
     "sanitize": "api.sanitize",
@@ -82,11 +84,18 @@ def _distribute(*args: Any, **options: Any) -> None:
     launch(*args, **options)
 
 
+def _prove(module: Module, target: Target, **options: Any) -> Any:
+    from ptokit.api.prove import prove_module
+
+    return prove_module(module, target, **options)
+
+
 @cache
 def _front_end() -> ModuleType:
-    """The Python front end, connected with what it does not know by itself: texts, and other processes."""
+    """The Python front end, connected with what it does not know by itself: texts, other processes, proofs."""
     kernels: Any = import_module("ptokit.lang.kernels")
     kernels.printer, kernels.writer, kernels.distribute = _print, _write, _distribute
+    kernels.prover = _prove
     return import_module("ptokit.lang")
 
 

@@ -138,6 +138,7 @@ from ptokit.api.sanitize import diff as diff
 from ptokit.api.rule import explain as explain
 from ptokit.api.check import format as format
 from ptokit.api.instruction import isa as isa
+from ptokit.api.prove import prove as prove
 from ptokit.api.check import read as read
 from ptokit.api.launch import run as run
 from ptokit.api.sanitize import sanitize as sanitize

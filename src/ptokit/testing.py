@@ -1,21 +1,23 @@
-"""For tests of kernels: `assert_clean` fails where the sanitizer finds something."""
+"""For tests of kernels: `assert_clean` fails where the sanitizer finds something, `assert_proved` without a proof."""
 
 from __future__ import annotations
 
 import os
 import warnings as _warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ptokit.api.prove import prove
 from ptokit.diagnostics import Diagnostics
 from ptokit.diagnostics.render import render, summary
 from ptokit.lang import kernels
 from ptokit.lang.kernels import Kernel, Launcher
 from ptokit.lang.params import as_array
+from ptokit.prove.report import Proof
 from ptokit.sanitize import Report, sanitize
 from ptokit.sanitize.findings.race import copies
 from ptokit.targets import target as find_target
@@ -61,6 +63,31 @@ def assert_clean(
         report = _sanitize_file(Path(kernel), args, blocks or 1, target, more)
     _fail(report, warnings=warnings)
     return report
+
+
+def assert_proved(
+    kernel: Kernel | str | os.PathLike[str],
+    *args: Any,
+    assume: Sequence[str] = (),
+    blocks: int | None = None,
+    target: str | None = None,
+    entry: str | None = None,
+) -> Proof:
+    """Prove a kernel for all arguments and return the proof; fail if a claim is refuted or open.
+
+    ``kernel``: a Python kernel, or the path of a `.pto` file; ``entry`` names its function. ``args``: of a Python
+    kernel, where its annotations do not say which types it has. ``assume``: conditions of parameters and ``blocks``,
+    "n % 16 == 0". ``blocks``: None for any number of them. ``target``: as for `assert_clean`.
+
+    Raises `AssertionError` with the proof as the command line shows it, `DiagnosticError` for a program with errors,
+    `UsageError` for assumptions that hold for no arguments.
+    """
+    __tracebackhide__ = True
+    program = kernel if isinstance(kernel, Kernel) else os.fspath(kernel)
+    proof = prove(program, args, target=target, entry=entry, assume=assume, blocks=blocks)
+    if not proof.proved:
+        raise AssertionError(str(proof))
+    return proof
 
 
 def _sanitize_file(path: Path, args: tuple[Any, ...], blocks: int, target: str | None, more: dict[str, Any]) -> Report:
@@ -116,4 +143,4 @@ def _holds_memory(value: Any) -> bool:
     return foreign and not isinstance(value, np.generic)
 
 
-__all__ = ["NotChecked", "assert_clean", "sanitized_launches"]
+__all__ = ["NotChecked", "assert_clean", "assert_proved", "sanitized_launches"]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ptokit
+import ptokit as pto
 from ptokit.api.prove import prove
+from ptokit.campaign.case import Action, Case, Status
+from ptokit.campaign.work import work
 from ptokit.prove.report import Claim, Proof, Verdict
+from ptokit.testing import assert_proved
 
 from .kernels import BACK, BODY, COPY, DRAINED, HANDED, PRIMED, add, flag, kernel, load, loop, store
 
@@ -178,3 +183,45 @@ def test_the_same_answer_every_time() -> None:
     first, second = proof(wrong), proof(wrong)
     first.seconds = second.seconds = 0
     assert first.as_json() == second.as_json()
+
+
+# --- in Python, in tests and campaigns -------------------------------------------------------------------------------
+
+
+@pto.kernel(target="a2a3")
+def shifted(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int):  # type: ignore[no-untyped-def]
+    t = pto.Tile(pto.TileType.Vec, pto.f32, 16, 32, addr=0)
+    pto.TLOAD(t, pto.GlobalTensor(x, (4096, 32))[n : n + 16, :])
+    pto.set_flag(pto.PIPE_MTE2, pto.PIPE_MTE3, 0)
+    pto.wait_flag(pto.PIPE_MTE2, pto.PIPE_MTE3, 0)
+    pto.TSTORE(pto.GlobalTensor(y, (16, 32)), t)
+
+
+def test_kernels_in_python() -> None:
+    assert not shifted.prove().proved
+    assert shifted.prove(assume=["n + 16 <= 4096"]).proved
+    assert_proved(shifted, assume=["n + 16 <= 4096"])
+    with pytest.raises(AssertionError, match="refuted: no access leaves its view"):
+        assert_proved(shifted)
+
+
+def test_files_in_tests(tmp_path: Path) -> None:
+    file = tmp_path / "copy.pto"
+    file.write_text(COPY, encoding="utf-8")
+    assert assert_proved(file, target="a2a3").proved
+
+
+def test_a_campaign_proves(tmp_path: Path) -> None:
+    wrong = kernel(load("%t0", "%n"), rows="%c4096")
+    results = [
+        work(Case(name, f"{name}.pto", text, Action.PROVE, target="a2a3"))
+        for name, text in (("good", COPY), ("wrong", wrong))
+    ]
+    assert [r.status for r in results] == [Status.PASSED, Status.FINDING]
+    assert "bounds refuted; [GM-OOB] line" in results[1].message
+
+
+def test_a_clean_run_of_a_closed_kernel_says_so(tmp_path: Path) -> None:
+    text = kernel(load("%t0", "%c0"), *HANDED, add("%t1", "%t0"), params="", rows="%c16")
+    assert ptokit.sanitize(text, target="a2a3").closed
+    assert not ptokit.sanitize(COPY, target="a2a3").closed

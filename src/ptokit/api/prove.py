@@ -11,7 +11,7 @@ from typing import Any
 
 from ptokit.arguments.derive import derive
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity, UsageError
-from ptokit.ir.core import Function
+from ptokit.ir.core import Function, Module
 from ptokit.ir.launch import found_for, with_reached
 from ptokit.ir.verify import verify
 from ptokit.prove.report import (
@@ -37,9 +37,9 @@ from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
 from .arguments import make, read_arguments
 from .check import origin
-from .launch import as_parameters, read_without_arguments
+from .launch import as_parameters, read_for, read_without_arguments
 from .parts import find_target
-from .program import Program, Source
+from .program import Program
 
 Progress = Callable[[str], None]
 """Called with what is done next."""
@@ -60,6 +60,7 @@ NAMED = (
 
 def prove(
     program: Program,
+    args: Sequence[Any] = (),
     *,
     target: str | Target | None = None,
     entry: str | None = None,
@@ -71,47 +72,69 @@ def prove(
 ) -> Proof:
     """Prove for all arguments that flags balance, that pipes and blocks do not race, and that accesses stay in bounds.
 
-    ``program``, ``target``, ``entry``, ``extended``, ``default_target``: as for `ptokit.sanitize`. ``assume``: Python
+    ``program``, ``target``, ``entry``, ``extended``, ``default_target``: as for `ptokit.sanitize`. ``args``: of a
+    kernel in Python, where its annotations do not say which types it has; only those count. ``assume``: Python
     comparisons over the parameters and ``blocks``, "n % 16 == 0", which are read and not evaluated. ``blocks``: of how
     many blocks; None for any number of them, if the kernel asks for its block. What cannot be decided is open, with its
     reason; what is refuted has arguments for which `ptokit.sanitize` agrees. Raises `DiagnosticError` for a program
     with errors, `UsageError` for assumptions that say nothing, or hold for no arguments, and where the solver is
     missing (``pip install 'ptokit[prove]'``) and the kernel needs it.
     """
-    start = time.perf_counter()
-    source = read_without_arguments(origin(program, entry=entry), find_target(target), find_target(default_target))
-    chosen = source.target_or(find_target(target), find_target(default_target))
+    wanted, usual = find_target(target), find_target(default_target)
+    found = origin(program, entry=entry)
+    if args:
+        source, _ = read_for(found, wanted, usual, read_arguments(args), entry)
+    else:
+        source = read_without_arguments(found, wanted, usual)
+    chosen = source.target_or(wanted, usual)
     source.diagnostics.raise_if_errors()
-    work = _Proving(source, chosen, None if source.own_target else entry, tuple(assume), blocks, extended, progress)
-    proof = work.proof()
+    named = None if source.own_target else entry
+    return prove_module(
+        source.module, chosen, named, assume=assume, blocks=blocks, extended=extended, progress=progress
+    )
+
+
+def prove_module(
+    module: Module,
+    target: Target,
+    entry: str | None = None,
+    *,
+    assume: Iterable[str] = (),
+    blocks: int | None = None,
+    extended: bool = False,
+    progress: Progress = lambda what: None,
+) -> Proof:
+    """`prove`, of a module that has been read."""
+    start = time.perf_counter()
+    proof = Proving(module, target, entry, tuple(assume), blocks, extended, progress).proof()
     proof.seconds = time.perf_counter() - start
     return proof
 
 
-class _Proving:
+class Proving:
     """A kernel that is to be proved."""
 
     def __init__(
         self,
-        source: Source,
+        module: Module,
         target: Target,
-        entry: str | None,
-        assume: tuple[str, ...],
-        blocks: int | None,
-        extended: bool,
-        progress: Progress,
+        entry: str | None = None,
+        assume: tuple[str, ...] = (),
+        blocks: int | None = None,
+        extended: bool = False,
+        progress: Progress = lambda what: None,
     ) -> None:
-        self.source, self.target, self.assume, self.progress = source, target, assume, progress
-        found = choose_entry(source.module, entry)
+        self.module, self.target, self.assume, self.progress = module, target, assume, progress
+        found = choose_entry(module, entry)
         self.name = found.name
         self.options = LaunchOptions(entry=entry, extended=extended)
         self.kernel, _ = filled_in(found, [None] * len(found.params))
-        errors = found_for(source.module, found, verify(source.module, target, extended=extended))
+        errors = found_for(module, found, verify(module, target, extended=extended))
         self.errors = [d for d in errors if d.severity is Severity.ERROR]
         if any(claim_of(d.rule) is None for d in self.errors):
             raise DiagnosticError(self.errors)
-        self.program = Compiled(source.module, found, target, extended=extended)
-        mode = SyncMode(with_reached(source.module, found), None)
+        self.program = Compiled(module, found, target, extended=extended)
+        mode = SyncMode(with_reached(module, found), None)
         self.by_compiler = mode.by_compiler or not target.is_device
         asks = any(s.word in _OF_BLOCKS for f in self.program.plan.functions.values() for s in f.walk())
         self.blocks = blocks if blocks is not None or asks else 1
@@ -142,7 +165,7 @@ class _Proving:
             claim = claim_of(d.rule)
             if claim is not None:
                 found.setdefault(claim, d)
-        whatever = derive(self.source.module, choose_entry(self.source.module, self.options.entry), self.blocks or 1)
+        whatever = derive(self.module, choose_entry(self.module, self.options.entry), self.blocks or 1)
         return [
             self._refuted(claim, found[claim], whatever, self.blocks or 1)
             if claim in found
@@ -154,7 +177,7 @@ class _Proving:
         """One launch does what all do."""
         self.progress("one launch, which does what all do")
         blocks = self.blocks or 1
-        texts = derive(self.source.module, choose_entry(self.source.module, self.options.entry), blocks)
+        texts = derive(self.module, choose_entry(self.module, self.options.entry), blocks)
         report = self.launch(texts, blocks)
         for claim in Claim:
             proof.claims.append(self._by_run(claim, report, texts, blocks))
@@ -256,10 +279,10 @@ class _Proving:
         values = as_parameters(arguments, [Param(p.name, p.type) for p in self._params()])
         options = replace(self.options, blocks=blocks)
         with redirect_stdout(StringIO()):
-            return sanitize_launch(self.source.module, self.target, values, options, SanitizeOptions(), causes=False)
+            return sanitize_launch(self.module, self.target, values, options, SanitizeOptions(), causes=False)
 
     def _params(self) -> list[Any]:
-        entry: Function = choose_entry(self.source.module, self.options.entry)
+        entry: Function = choose_entry(self.module, self.options.entry)
         return list(entry.params)
 
 

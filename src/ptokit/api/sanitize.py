@@ -10,8 +10,10 @@ from typing import Any, Unpack, overload
 from ptokit.arguments.derive import derive
 from ptokit.arguments.grammar import Argument
 from ptokit.diagnostics import Diagnostics, UsageError
+from ptokit.prove.report import what_decides
 from ptokit.records import dataclass
 from ptokit.run import Param, choose_entry
+from ptokit.run import Program as Compiled
 from ptokit.sanitize import Report, sanitize_launch
 from ptokit.sanitize.launch import Progress
 from ptokit.targets import Target
@@ -142,6 +144,10 @@ def _looked_at(
     values = as_parameters(of_ranks(make(arguments), launch.ranks), params)
     report = sanitize_launch(source.module, chosen, values, launch, how, progress=progress)
     report.arguments = made
+    if report.ran and report.clean and report.coverage.complete and launch.ranks is None and how == SanitizeOptions():
+        entry = choose_entry(source.module, launch.entry)
+        program = Compiled(source.module, entry, chosen, extended=launch.extended, vector_cores=launch.vector_cores)
+        report.closed = not what_decides(program, launch.blocks)
     report.diagnostics.extend(source.diagnostics)
     return report, source
 

@@ -18,6 +18,7 @@ from ptokit.ir.launch import Query, with_function
 from ptokit.isa.exchange.core_pipes import SLOTS
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, Arithmetic
 from ptokit.plan.effects import analyse
+from ptokit.types.dtypes import SINGLES
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
@@ -57,7 +58,7 @@ def derive(module: Module, entry: Function, blocks: int = 1, seed: int = 0, numb
             elements = min(_LARGEST, max(1, reach.elements.get(param, ELEMENTS)))
             shape = str(elements) if isinstance(param.type, Ptr) else _shape(param.type, elements)
             data = element.is_float or element.bits <= 8
-            random = param not in written and data and elements <= _RANDOM
+            random = param not in written and data and element not in SINGLES and elements <= _RANDOM
             end = f":seed={seed + position}" if random else ""
             table = not data and element.is_integer and (number >= 0 or element.signed)
             word = "random" if random else f"full:{number}" if number and table else "zeros"

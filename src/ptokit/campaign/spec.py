@@ -59,6 +59,7 @@ _OF = {
     Action.SANITIZE: frozenset(("order", "vector_cores", "sync")),
     Action.COMPARE: _LAUNCHED,
     Action.TIME: _LAUNCHED,
+    Action.PROVE: frozenset(),
 }
 """What of a mode concerns which action."""
 
@@ -120,7 +121,7 @@ class Spec:
                 common: dict[str, Any] = {"program": program.shown, "action": action, "target": target}
                 common |= {"seconds": self.seconds, "memory": self.memory, "default_target": self.default_target}
                 for mode in _distinct(self.modes, _OF[action]):
-                    if action is Action.CHECK:
+                    if action in (Action.CHECK, Action.PROVE):
                         text, compiled = given[0][:2]
                         yield Case(id=self._id(common, mode), mode=mode, text=text, compiled=compiled, **common)
                         continue

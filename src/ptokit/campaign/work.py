@@ -232,6 +232,21 @@ def _sanitize(case: Case) -> Result:
     return _reported(case, Status.FINDING, report.diagnostics)
 
 
+def _prove(case: Case) -> Result:
+    """For all arguments: refuted is a finding; what is open passes, and the message says so."""
+    from ptokit.api.prove import prove_module
+    from ptokit.prove.report import Verdict
+
+    read, target = _read(case)
+    proof = prove_module(read.module, target, case.entry or None)
+    left = [d for d in proof.claims if d.verdict in (Verdict.REFUTED, Verdict.OPEN)]
+    said = [f"{d.claim} {d.verdict}" for d in left]
+    shown = [d.counterexample for d in left if d.counterexample is not None]
+    said += [f"[{each.rule}] line {each.line} with {' '.join(each.arguments)}" for each in shown[:1]]
+    status = Status.FINDING if proof.verdict is Verdict.REFUTED else Status.PASSED
+    return Result(case.id, status, "; ".join(said), tuple(each.rule for each in shown))
+
+
 def _compare(case: Case) -> Result:
     program = _program(case)
     values = _arguments(case, program)
@@ -282,4 +297,5 @@ _DO: dict[Action, Callable[[Case], Result]] = {
     Action.SANITIZE: _sanitize,
     Action.COMPARE: _compare,
     Action.TIME: _time,
+    Action.PROVE: _prove,
 }

@@ -167,6 +167,8 @@ def _verdict(report: Report, seconds: float | None) -> None:
         name = visible_name(report.name)
         what = f"{name} on {report.target}, {blocks}, {report.order} order: {report.instructions} instructions"
         say(f"{what}{'' if seconds is None else f' in {seconds:.2f} s'}, {report.verdict}")
+    if report.closed:
+        remark("constants alone decide what it does to memory: this holds for all arguments")
     if report.shuffled is not None:
         say(str(report.shuffled))
     if report.synchronisation is not None:

@@ -252,6 +252,17 @@ class Kernel(Generic[P]):
         except DiagnosticError as error:
             raise DiagnosticError(self.parameters.at_the_call(d, args) for d in error.diagnostics) from None
 
+    @refuses
+    def prove(self, *args: Any, assume: Sequence[str] = (), blocks: int | None = None, **named: Any) -> Any:
+        """What holds for all arguments: flags, pipes, blocks, bounds, initialised data; a `ptokit.prove.report.Proof`.
+
+        ``args``: as for a launch, where annotations do not say which types the parameters have; only their types count.
+        ``assume``: comparisons of parameters and ``blocks``, "n % 16 == 0". ``blocks``: None for any number of them.
+        Raises `DiagnosticError` for arguments that cannot be used and `UsageError` for assumptions that say nothing.
+        """
+        module = self.trace(*args, **named)
+        return prover(module, self.target, entry=self.name, assume=assume, blocks=blocks, extended=self.extended)
+
     def on(self, target: str | Target) -> Kernel[P]:
         """The same kernel for another target. Raises `DiagnosticError` (LANG-TARGET)."""
         function: Callable[P, Any] = self.function
@@ -491,6 +502,13 @@ writer: Callable[..., str] = _no_printer
 def _no_workers(program: Program, args: Sequence[Any], blocks: int, **options: Any) -> None:
     raise RuntimeError(f"kernel {program.name} cannot be divided: use kernels through `import ptokit`")
 
+
+def _no_prover(module: Module, target: Target, **options: Any) -> Any:
+    raise RuntimeError(f"kernel {module.functions[0].name} cannot be proved: use kernels through `import ptokit`")
+
+
+prover: Callable[..., Any] = _no_prover
+"""Proves a module. The package sets it, for the same reason."""
 
 distribute: Callable[..., None] = _no_workers
 """Launches a program on the workers of an executor. The package sets it, for the same reason."""

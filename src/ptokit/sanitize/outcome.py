@@ -164,6 +164,7 @@ class Outcome:
     races: dict[Diagnostic, Race] = field(default_factory=dict)  # what is known about those that are races
     fixes: dict[Diagnostic, Fix] = field(default_factory=dict)  # what mends a finding, tried out; they belong together
     folded: dict[Diagnostic, tuple[Diagnostic, ...]] = field(default_factory=dict)  # others that have the same cause
+    closed: bool = False  # whatever the arguments are, the same happens to memory
     shuffled: Witness | None = None  # what the order of `seed` changes
     synchronisation: Synchronisation | None = None  # what a manual version needs, if that was asked for
     ran: bool = False  # False if the static check already ended it

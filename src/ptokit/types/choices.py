@@ -100,6 +100,7 @@ class Action(StrEnum):
     SANITIZE = "sanitize"  # races, uninitialised data, flags, deadlocks
     COMPARE = "compare"  # run, and what it leaves in its arguments judged
     TIME = "time"  # run several times
+    PROVE = "prove"  # for all arguments; a claim that is open passes, and says so
 
 
 class Format(StrEnum):
