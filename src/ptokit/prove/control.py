@@ -210,9 +210,11 @@ class _Iterations:
     def _fixpoint(self) -> list[State]:
         walk, loop = self.walk, self.loop
         self.after: dict[Any, set[Any]] = {}
+        self.always: set[Any] | None = None  # ranges that every iteration has written at its end
         self.heads: dict[Any, tuple[State, bool, int, tuple[Any, ...]]] = {}
         self.todo: list[Any] = []
         exits: dict[Any, State] = {}
+        every: dict[Any, Any] = {}
         start = self.state.copy()
         self._arrive(start, True, 0, tuple(x if mode == "value" else None for x, mode in zip(self.first, self.modes)))
         for _ in range(MOST_ROUNDS):
@@ -224,6 +226,8 @@ class _Iterations:
                 continue
             for each in walk.steps(self.block.steps, [begun]):
                 given = tuple(each.values.pop(GIVEN, ()))
+                ranges = {key for key, entry in each.filled.items() if len(entry) == 3}
+                self.always = ranges if self.always is None else self.always & ranges
                 handed = self._handed(given, values)
                 more = simple(lifted(loop.lower) + lifted(loop.by) * (loop.k + 1) < lifted(loop.upper))
                 following = walk._way(each, more)
@@ -234,8 +238,11 @@ class _Iterations:
                 last = walk._way(each, negated(more))
                 if last is not None:
                     self._leave(last, given, exits)
+                    every |= each.filled
         else:
             raise Fragment("the loop does not come to rest", loop.step)
+        for state in exits.values():
+            self._add_up(state, every)
         return list(exits.values())
 
     def _arrive(self, state: State, is_first: bool, rest: int, values: tuple[Any, ...]) -> None:
@@ -264,7 +271,7 @@ class _Iterations:
             facts.append(loop.k % self.period == rest)
         facts.append(lifted(number) < lifted(loop.upper))
         begun.facts = (*self.state.facts, *facts)
-        begun.values[self.variable] = simple(loop.lower if is_first else number)
+        begun.values[self.variable] = number
         for j, (arg, value) in enumerate(zip(self.carried, values)):
             mode, first = self.modes[j], self.first[j]
             if mode == "value":
@@ -349,6 +356,27 @@ class _Iterations:
         inside = [n for n in symbols(numbers_of(value)) if len(self.walk.homes.get(n, (None,) * depth)) >= depth]
         mine = {self.loop.k.get_id()} if counted else set()
         return all(n in self._outer or n in mine for n in inside)
+
+    def _add_up(self, state: State, every: dict[Any, Any]) -> None:
+        """What every iteration writes side by side is one range after the loop."""
+        k, loop = self.loop.k, self.loop
+        for key in [key for key in every if key in (self.always or ())]:
+            space, lo, hi = every[key]
+            if (
+                not isinstance(lo, z3.ExprRef)
+                or k.get_id() not in symbols((lo,))
+                or not self._from_outside((lo, hi), True)
+            ):
+                continue
+            step = simple(renamed(lo, ((k, k + 1),)) - lo)
+            size = simple(lifted(hi) - lo)
+            if type(step) is int and type(size) is int and 0 < step <= size:
+                begin = simple(renamed(lo, ((k, z3.IntVal(0)),)))
+                end = simple(renamed(lo, ((k, lifted(last_of(loop))),)) + size)
+                entry = space, begin, end
+                if type(begin) is int and type(end) is int and 0 <= begin < end:
+                    state.written[space] = state.written.get(space, 0) | ((1 << end - begin) - 1) << begin
+                state.filled[identity(entry)] = entry
 
     def _kept(self, state: State, pairs: Any) -> dict[Any, Any]:
         """Tiles that are filled at the end of an iteration, whose places have a meaning after it.
