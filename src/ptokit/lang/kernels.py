@@ -487,28 +487,18 @@ watchers: list[Callable[[Kernel, int, tuple[Any, ...], dict[str, Any]], None]] =
 """Called before every launch with the kernel, the number of blocks and the arguments."""
 
 
-def _no_printer(module: Module, target: Target) -> str:
-    raise RuntimeError(f"kernel {module.functions[0].name} cannot be printed: use kernels through `import ptokit`")
+def _unset(*_: Any, **__: Any) -> Any:
+    raise RuntimeError("kernels are printed, divided and proved through `import ptokit`")
 
 
-printer: Callable[..., str] = _no_printer
+printer: Callable[..., str] = _unset
 """Prints a module as `.pto` text. The package sets it; this layer knows nothing of the text form."""
 
-
-writer: Callable[..., str] = _no_printer
+writer: Callable[..., str] = _unset
 """Writes a module as C++. The package sets it, too."""
 
-
-def _no_workers(program: Program, args: Sequence[Any], blocks: int, **options: Any) -> None:
-    raise RuntimeError(f"kernel {program.name} cannot be divided: use kernels through `import ptokit`")
-
-
-def _no_prover(module: Module, target: Target, **options: Any) -> Any:
-    raise RuntimeError(f"kernel {module.functions[0].name} cannot be proved: use kernels through `import ptokit`")
-
-
-prover: Callable[..., Any] = _no_prover
+prover: Callable[..., Any] = _unset
 """Proves a module. The package sets it, for the same reason."""
 
-distribute: Callable[..., None] = _no_workers
+distribute: Callable[..., None] = _unset
 """Launches a program on the workers of an executor. The package sets it, for the same reason."""
