@@ -492,13 +492,9 @@ def _unset(*_: Any, **__: Any) -> Any:
 
 
 printer: Callable[..., str] = _unset
-"""Prints a module as `.pto` text. The package sets it; this layer knows nothing of the text form."""
-
 writer: Callable[..., str] = _unset
-"""Writes a module as C++. The package sets it, too."""
+"""Print a module as `.pto` text, and write it as C++. The package sets them: this layer knows nothing of texts."""
 
 prover: Callable[..., Any] = _unset
-"""Proves a module. The package sets it, for the same reason."""
-
 distribute: Callable[..., None] = _unset
-"""Launches a program on the workers of an executor. The package sets it, for the same reason."""
+"""Prove a module, and launch a program on the workers of an executor, for the same reason."""
