@@ -62,8 +62,8 @@ def test_settings_choose_files_and_target() -> None:
     made = activated()
     assert made["server"] == {"command": "ptokit", "args": ["lsp"]}
     assert made["how"]["initializationOptions"] == {}
-    assert {entry["language"] for entry in made["how"]["documentSelector"]} == {"pto", "python"}
-    without = activated(checkPython=False)
+    assert {entry["language"] for entry in made["how"]["documentSelector"]} == {"pto", "python", "cpp"}
+    without = activated(checkPython=False, checkCpp=False)
     assert {entry["language"] for entry in without["how"]["documentSelector"]} == {"pto"}
 
 
