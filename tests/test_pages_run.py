@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ptokit.cpp.compiler import find_compiler
+from ptokit.diagnostics import DiagnosticError
+
 TOOL = Path(__file__).parents[1] / "tools" / "pages.py"
 SPEC = importlib.util.spec_from_file_location("pages_tool", TOOL)
 assert SPEC is not None
@@ -17,6 +20,11 @@ SPEC.loader.exec_module(pages)
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.stem)
 def test_a_page_shows_what_its_code_prints(page: Path) -> None:
+    if ".cpp(" in page.read_text(encoding="utf-8"):
+        try:
+            find_compiler()
+        except DiagnosticError as error:
+            pytest.skip(f"{error.diagnostics[0].message}: {error.diagnostics[0].hint}")
     assert pages.executed(page) == page.read_text(encoding="utf-8")
 
 

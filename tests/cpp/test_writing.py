@@ -253,6 +253,20 @@ def test_examples_are_read_back(name: str, tmp_path: Path) -> None:
         assert not isinstance(a, np.ndarray) or a.tobytes() == b.tobytes()
 
 
+@pytest.mark.usefixtures("compiler")
+def test_the_example_lacks_a_wait() -> None:
+    kernels = ptokit.cpp(EXAMPLES / "cpp" / "softmax" / "softmax_kernel.cpp", target="a2a3")
+    x, y = np.random.default_rng(1).random((75, 256), dtype=np.float32), np.zeros((75, 256), np.float32)
+    kernels["softmax<256>"][4](y, x, 75)
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    assert np.allclose(y, e / e.sum(axis=1, keepdims=True), rtol=1e-5)
+    report = kernels["softmax<256>"].sanitize(y, x, 75, blocks=4)
+    lines = (EXAMPLES / "cpp" / "softmax" / "softmax_kernel.cpp").read_text().splitlines()
+    (place,) = [d.location for d in report.diagnostics if d.rule == "FLAG-UNMATCHED"]
+    assert "set_flag(PIPE_V, PIPE_MTE3" in lines[place.line - 1]
+    assert "is missing" in lines[place.line]
+
+
 def test_an_option_is_an_enumerator() -> None:
     module = parse_module(KERNEL.replace("BODY", ADD), "k.pto").module
     op = next(op for op in module.functions[0].body.walk() if op.name == "pto.tstore")  # type: ignore[union-attr]

@@ -101,7 +101,7 @@ TextFiles = Annotated[
 ]
 Fix = Annotated[
     bool,
-    typer.Option("--fix", help="Write into the file what findings propose, if fewer are left then; not into C++."),
+    typer.Option("--fix", help="Write into the file what findings propose, where it leaves fewer of them."),
 ]
 Diff = Annotated[bool, typer.Option("--diff", help="Print what --fix would change, and change nothing.")]
 File = Annotated[

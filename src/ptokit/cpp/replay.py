@@ -95,7 +95,7 @@ def replay(
     tests. ``sanitize``: launch each kernel under observation, too. ``told`` hears of each test as it ends. Executes the
     suite's code. Raises `DiagnosticError` (CPP-REPLAY) for a folder that is no suite.
     """
-    suite = Path(folder)
+    suite = Path(folder).absolute()  # compilers and scripts run in folders of their own
     main, kernels = suite / "main.cpp", sorted(p for p in suite.glob("*.cpp") if p.name != "main.cpp")
     if not main.is_file() or not kernels:
         message = "a suite has a host program, main.cpp, and files with kernels beside it"

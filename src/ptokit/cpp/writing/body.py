@@ -188,10 +188,10 @@ class Body:
     def _home_of(self, value: Value) -> int:
         return self._home.get(value.owner, 0) if isinstance(value.owner, Op) else 0
 
-    def set(self, value: Value, text: str) -> None:
-        """Make a variable of a value."""
+    def set(self, value: Value, text: str, otherwise: str = "v") -> None:
+        """Make a variable of a value; ``otherwise``: the name of one that has none."""
         if value in self._escapes:
             self.say(f"{self._declared_at_top(value)} = {text};")
         else:
-            type = self._type(value.type)
-            self.say(f"{'' if isinstance(value.type, Ptr) else 'const '}{type} {self._new_name(value)} = {text};")
+            fixed = "" if isinstance(value.type, Ptr) else "const "
+            self.say(f"{fixed}{self._type(value.type)} {self._new_name(value, otherwise)} = {text};")

@@ -23,10 +23,10 @@ from .tiles import Tiles
 
 _BLOCKS = 1 << 20
 _QUERIES = {
-    "pto.get_block_idx": ("get_block_idx()", 0, _BLOCKS),
-    "pto.get_block_num": ("get_block_num()", 1, _BLOCKS),
-    "pto.get_subblock_idx": ("get_subblockid()", 0, 1),
-    "pto.get_subblock_num": ("get_subblockdim()", 1, 2),
+    "pto.get_block_idx": ("get_block_idx()", 0, _BLOCKS, "block"),
+    "pto.get_block_num": ("get_block_num()", 1, _BLOCKS, "blocks"),
+    "pto.get_subblock_idx": ("get_subblockid()", 0, 1, "core"),
+    "pto.get_subblock_num": ("get_subblockdim()", 1, 2, "cores"),
 }
 
 
@@ -87,10 +87,10 @@ class Writer(Tiles):
         elif op.name in CONTROL:
             self._flow(op, CONTROL[op.name])
         elif op.name in _QUERIES:
-            text, low, high = _QUERIES[op.name]
+            text, low, high, called = _QUERIES[op.name]
             self.numbers.bound(op.result, low, high)
             if self._uses[op.result]:
-                self.set(op.result, text)
+                self.set(op.result, text, called)
         elif op.name in _OWN:
             _OWN[op.name](self, op)
         else:
