@@ -51,7 +51,8 @@ def enumerations_header() -> str:
         numbers = [(key, number) for key, (number, _) in members.items()]
         wide = name == "PadValue"
         numbers += [("CustomBase", 1 << 32)] if wide else []
-        out.append(enum(name, numbers, "uint64_t" if wide else "int32_t"))
+        word = "enum" if name == "Direction" else "enum class"  # whose enumerators are numbers, too
+        out.append(enum(name, numbers, "uint64_t" if wide else "int32_t", word))
     pipes = tags()
     out.append(enum("Op", [*zip(pipes, range(1000)), ("OP_COUNT", len(pipes))]))
     out.append("constexpr pipe_t pipe_of(Op op) {\n    switch (op) {")

@@ -16,13 +16,14 @@ from ptokit.lang.functions import ConvTile
 from ptokit.lang.intrinsics import castptr, intrinsic
 from ptokit.lang.operands import bind, scalar_type_of
 from ptokit.lang.scalar import Scalar, cast, number
-from ptokit.lang.tensors import GlobalTensor, Pointer
+from ptokit.lang.tensors import GlobalTensor, Pointer, TPipe
 from ptokit.lang.tiles import Tile
 from ptokit.targets import A5
 from ptokit.types.dtypes import dtype
 from ptokit.types.enums import (
     BLayout,
     CompactMode,
+    Direction,
     Layout,
     PadValue,
     Pipe,
@@ -60,6 +61,7 @@ class Told:
         self.result: Value | None = None
         self._tiles: dict[Any, Tile] = {}
         self._unplaced: dict[Any, str] = {}  # the type with which a tile without an address is told first
+        self._pipes: dict[Value, TPipe] = {}  # by the numbers that C++ has for them
         self._overfull: dict[Value, str] = {}  # tiles whose valid region is larger than they are
 
     def hear(self, i: Instruction) -> bool:
@@ -124,6 +126,9 @@ class Told:
             elif kind == "pointer":
                 element = dtype("ui8" if text == "?" else text)
                 args.append(Pointer(self.memory.global_pointer(self.memory.pointer(operands[0].text), element)))
+            elif text == "pipe":
+                token = self.numbers.value(operands[0])
+                args.append(self._pipes.get(token, token))
             elif kind == "number":
                 args.append(self._number(text, operands[0]))
             else:
@@ -366,6 +371,23 @@ class Told:
             GlobalTensor(to, (1, 1, 1, rows, columns), (rows * row, rows * row, rows * row, row, 1)), tile
         )
 
+    def opened(self, args: list[Any], options: Options) -> None:
+        """A pipe between cores; of the places of its slots those are stated that its direction has."""
+        token, flag, way, size, slots, local, whole, memory, *places = args
+        names = ("c2v_consumer_buf", "v2c_consumer_buf")
+        given = {name: place for k, (name, place) in enumerate(zip(names, places)) if way >> k & 1}
+        if memory is not None:
+            given["gm_slot_buffer"] = memory
+        self._pipes[token] = TPipe(flag, Direction(way), size, slots, local, bool(whole), **given)
+
+    def popped(self, args: list[Any], options: Options) -> None:
+        """A tile that has no place of its own: it becomes the next slot of a pipe."""
+        (tile,) = (arg for arg in args if isinstance(arg, Tile))
+        owner = tile.value.owner
+        if isinstance(owner, Op) and owner.name == "pto.alloc_tile" and not owner.operands:
+            owner.name = "pto.declare_tile"
+        self._called(args, options)
+
     def cache(self, args: list[Any], options: Options) -> None:
         """The scalar unit's cache: lines are written back and forgotten; what was stored before is done."""
         words = [OF_LANGUAGE[kind][number] for kind, number in options]
@@ -390,6 +412,8 @@ _SPECIAL: dict[str, Callable[[Told, list[Any], Options], None]] = {
     **dict.fromkeys(
         ("ffts_cross_core_sync", "wait_flag_dev", "set_intra_block", "wait_intra_block"), Told.between_cores
     ),
+    "TPipe": Told.opened,
+    "TPOP": Told.popped,
     "copy_cbuf_to_gm": Told.stored_blocks,
     **dict.fromkeys(("dcci", "dsb"), Told.cache),
     **dict.fromkeys(("SetMadTF32Mode", "ResetMadMode"), Told.tf32),

@@ -125,7 +125,7 @@ enum class SetFmatrixMode : int32_t {
 enum class TileSplitAxis : int32_t {
     TILE_NO_SPLIT = 0, TILE_UP_DOWN = 1, TILE_LEFT_RIGHT = 2, TILE_UP_DOWN_ODD = 3, TILE_LEFT_RIGHT_ODD = 4,
 };
-enum class Direction : int32_t {
+enum Direction : int32_t {
     DIR_C2V = 1, DIR_V2C = 2, DIR_BOTH = 3, DIR_C2V_GM = 5, DIR_V2C_GM = 6, DIR_BOTH_GM = 7,
 };
 enum class AccPhase : int32_t {

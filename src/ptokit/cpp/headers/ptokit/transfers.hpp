@@ -1,6 +1,6 @@
 // Transfers by address, and what ptokit knows by name only: it is declared, and refused in a kernel that uses it.
 #pragma once
-#include <ptokit/machine.hpp>
+#include <ptokit/pipes.hpp>
 
 template <class P>
 PTO_INLINE P __cce_get_tile_ptr(P tile) {

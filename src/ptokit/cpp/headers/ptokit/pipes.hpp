@@ -1,0 +1,89 @@
+// Pipes between cube and vector cores. A pipe is a number that only its instructions take.
+#pragma once
+#include <ptokit/machine.hpp>
+
+namespace pto {
+struct AnyPipe {
+    int64_t token;
+};
+template <auto Flag, auto Way, auto SlotSize, auto Slots, auto LocalSlots = 2, bool NoSplit = false, bool UnitFlag = false>
+struct TPipe : AnyPipe {
+    struct Producer {};
+    struct Consumer {};
+    // Slots are given back, and waited for, a few at a time: how often that was said and is not waited for at the end.
+    static constexpr uint32_t countPendingFreeCredits(uint32_t tiles) {
+        const uint32_t few = Slots <= 2 ? Slots : Slots / 2, told = tiles / few, first = (Slots + few - 1) / few;
+        const uint32_t waited = tiles > Slots && (tiles - 1) / few >= first ? (tiles - 1) / few - first + 1 : 0;
+        return told > waited ? told - waited : 0;
+    }
+    template <class A, class B>
+    PTO_INLINE TPipe(const void* memory, A c2v, B v2c) {
+        token = ptokit_new_tile();
+        ptokit_begin("TPipe");
+        ptokit_number("pipe", token);
+        ptokit_number("i64", int64_t(Flag));
+        ptokit_number("i64", int64_t(Way));
+        ptokit_number("i64", int64_t(SlotSize));
+        ptokit_number("i64", int64_t(Slots));
+        ptokit_number("i64", int64_t(LocalSlots));
+        ptokit_number("i64", NoSplit);
+        ptokit_pointer("ui8", memory);
+        ptokit_number("i64", int64_t(c2v));
+        ptokit_number("i64", int64_t(v2c));
+        ptokit_end();
+    }
+};
+// The entry is a tile. `Split`: how both vector cores share it; what else may be said of a push is said by its type.
+template <TileSplitAxis Split, class... P>
+PTO_INLINE RecordEvent piped(const char* name, AnyPipe& pipe, P&... p) {
+    (wait_for(p), ...);
+    ptokit_begin(name);
+    ptokit_number("pipe", pipe.token);
+    (tell(p), ...);
+    tell_option<Split>();
+    ptokit_end();
+    return {};
+}
+template <class Pipe, class T, TileSplitAxis Split, class... P>
+PTO_INLINE RecordEvent TPUSH(Pipe& pipe, T& tile, P&&... p) {
+    return piped<Split>("TPUSH", pipe, tile, p...);
+}
+template <class T, class Pipe, class... P, std::enable_if_t<std::is_base_of_v<AnyPipe, Pipe>, int> = 0>
+PTO_INLINE RecordEvent TPUSH(T& tile, Pipe& pipe, P&&... p) {
+    return piped<TileSplitAxis::TILE_UP_DOWN>("TPUSH", pipe, tile, p...);
+}
+template <class Pipe, class T, class How, class... P, std::enable_if_t<!std::is_base_of_v<AnyEvent, How>, int> = 0>
+PTO_INLINE RecordEvent TPUSH(Pipe&, T&, P&&...) {
+    return told("?TPUSH with what the fix-pipe does");
+}
+// A popped tile lies where the pipe puts it.
+template <class Pipe, class T, TileSplitAxis Split, class... P>
+PTO_INLINE RecordEvent TPOP(Pipe& pipe, T& tile, P&&... p) {
+    if constexpr (is_global<T>::value) {
+        return told("?TPOP of a view");
+    } else {
+        tile.place = ptokit_new_tile();
+        return piped<Split>("TPOP", pipe, tile, p...);
+    }
+}
+template <class T, class Pipe, class... P, std::enable_if_t<std::is_base_of_v<AnyPipe, Pipe>, int> = 0>
+PTO_INLINE RecordEvent TPOP(T& tile, Pipe& pipe, P&&... p) {
+    return TPOP<Pipe, T, TileSplitAxis::TILE_UP_DOWN>(pipe, tile, p...);
+}
+template <class Pipe, TileSplitAxis Split, class... P>
+PTO_INLINE RecordEvent TFREE(Pipe& pipe, P&&... p) {
+    return piped<Split>("TFREE", pipe, p...);
+}
+template <class Pipe, class View, TileSplitAxis Split, class... P>
+PTO_INLINE RecordEvent TFREE(Pipe&, View&, P&&...) {
+    return told("?TFREE of a view");
+}
+template <class Pipe, class... P>
+PTO_INLINE RecordEvent TFREE(Pipe& pipe, P&&... p) {
+    return piped<TileSplitAxis::TILE_UP_DOWN>("TFREE", pipe, p...);
+}
+template <class Pipe, class View, TileSplitAxis Split, class... P>
+PTO_INLINE RecordEvent TALLOC(Pipe&, View&, P&&...) {
+    return told("?TALLOC of a view");
+}
+}  // namespace pto
