@@ -238,3 +238,28 @@ def test_patches_of_a_feature_map(tmp_path: Path) -> None:
     module = ptokit.cpp(path, target="a5")["k"].module
     (map,) = (op["src"].type for op in module.functions[0].body.walk() if op.name == "pto.timg2col")
     assert (map.state.filter, map.state.stride, map.state.fmap) == ((2, 2), (2, 2), (4, 4))
+
+
+def test_pipes_between_cores(tmp_path: Path) -> None:
+    """The cube core pushes products of four rows of blocks, the vector cores take their halves and give slots back."""
+    body = (
+        "using Pipe = TPipe<0, Direction::DIR_C2V, 16 * 16 * sizeof(float), 2>;\nPipe pipe(nullptr, 0x8000, 0x0);\n"
+        "using G = GlobalTensor<half, Shape<1, 1, 1, 16, 16>, Stride<1, 1, 1, 16, 1>>;\n"
+        "#ifdef __DAV_CUBE__\n"
+        "Tile<TileType::Mat, half, 16, 16, BLayout::ColMajor, 16, 16, SLayout::RowMajor> m;\n"
+        "TileLeft<half, 16, 16> a;\nTileRight<half, 16, 16> b;\nTileAcc<float, 16, 16> c;\n"
+        "TASSIGN(m, 0);\nTASSIGN(a, 0);\nTASSIGN(b, 0);\nTASSIGN(c, 0);\n"
+        "for (int k = 0; k < 4; k++) {\nG g(x + 256 * k);\nTLOAD(m, g);\nPtoSetWaitFlag<PIPE_MTE2, PIPE_MTE1>();\n"
+        "TMOV(a, m);\nTMOV(b, m);\nPtoSetWaitFlag<PIPE_MTE1, PIPE_M>();\nTMATMUL(c, a, b);\n"
+        "PtoSetWaitFlag<PIPE_M, PIPE_FIX>();\nTPUSH<Pipe, decltype(c), TileSplitAxis::TILE_UP_DOWN>(pipe, c);\n"
+        "pipe_barrier(PIPE_ALL);\n}\n#endif\n"
+        "#ifdef __DAV_VEC__\nTile<TileType::Vec, float, 8, 16> half_of_it;\nfor (int k = 0; k < 4; k++) {\n"
+        "TPOP<Pipe, decltype(half_of_it), TileSplitAxis::TILE_UP_DOWN>(pipe, half_of_it);\n"
+        "GlobalTensor<float, Shape<1, 1, 1, 8, 16>, Stride<1, 1, 1, 16, 1>> out("
+        "(__gm__ float*)y + 256 * k + 128 * get_subblockid());\nTSTORE(out, half_of_it);\npipe_barrier(PIPE_ALL);\n"
+        "TFREE<Pipe, TileSplitAxis::TILE_UP_DOWN>(pipe);\n}\n#endif\n"
+    )
+    x = np.random.default_rng(2).integers(-3, 4, (4, 16, 16)).astype(np.float16)
+    y = np.zeros((4, 16, 16), np.float32)
+    launched(tmp_path, body, "a5", x, y)
+    assert (y == (x @ x).astype(np.float32)).all()

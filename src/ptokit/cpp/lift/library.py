@@ -152,8 +152,8 @@ def _quantised(name: str, args: list[Any]) -> Call:
     blocks = blocks or any(arg in (QuantType.MXFP8, QuantType.MXFP4_E2M1) for arg in args if isinstance(arg, QuantType))
     tiles = _tiles(args)
     if blocks or len(tiles) > 5:
-        return f"{name}_MX", args
-    if len(tiles) == 4 and QuantType.INT8_SYM in args:
+        return f"{name}_MX", [MxGroupAxis(arg) if type(arg) is int else arg for arg in args]
+    if len(tiles) == 4 and any(arg is QuantType.INT8_SYM for arg in args):
         return name, [*tiles[:3], None, *args[3:]]  # the last one is scratch
     if len(tiles) == 5:
         rest = [arg for arg in args if not isinstance(arg, Tile)]
