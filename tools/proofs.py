@@ -90,7 +90,10 @@ def corpus(folders: Sequence[str], target: str, every: int, mutate: bool) -> Non
             continue
         for version in mutants(text, number) if mutate else (text,):
             start = time.process_time()
-            found = proved(version, target, None)
+            try:
+                found: Proof | str = proved(version, target, None)
+            except Exception as error:  # one kernel must not end all others
+                found = f"crashed: {type(error).__name__}: {error}"
             times.append(time.process_time() - start)
             if isinstance(found, str):
                 table[found.split(":")[0]] += 1

@@ -11,12 +11,14 @@ import pytest
 import ptokit as pto
 from ptokit.asm import parse_module
 from ptokit.ir.core import Op
+from ptokit.machine.local_memory import Elements, LocalPointer
 from ptokit.sanitize import sanitize
 from ptokit.sanitize.findings.race import copies
-from ptokit.sanitize.memory.gm import Memory, Strided
+from ptokit.sanitize.memory.gm import Memory, Strided, footprint_of
 from ptokit.sanitize.memory.shadow import Record, Space
 from ptokit.sanitize.simulation.clocks import Clock, Footprint, Touch
 from ptokit.sanitize.simulation.core import Work
+from ptokit.types.dtypes import dtype
 from ptokit.types.enums import Pipe
 
 from .mini import TILE, Mini
@@ -154,3 +156,12 @@ def test_memory_maps_of_one_file_are_one_memory(tmp_path: Path, other: str, race
     assert ([d.rule for d in found] == ["RACE-XCORE-WAW"]) == races
     assert races or not list(found)
     assert np.shares_memory(*copies([x, y])) == races
+
+
+def test_places_with_one_answer_for_all_of_them() -> None:
+    """A strided store of registers asks of all its places at once whether they are written."""
+    pointer = LocalPointer("ub", 64, dtype("f32"))
+    places = np.array([[0, 8, 16]])
+    for keep, found in ((np.bool_(True), 12), (np.bool_(False), 0), (np.array([[True, False, True]]), 8)):
+        where = footprint_of(Elements(pointer, 0, places, 4, keep, write=True))
+        assert len(where) == found

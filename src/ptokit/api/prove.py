@@ -50,6 +50,9 @@ LARGEST = 1 << 26
 MOST_RUNS = 8
 """Suspicions that runs are tried for."""
 
+MOST_QUESTIONS = 2000
+"""Questions of the solver up to which assumptions are looked for that suffice."""
+
 NAMED = (
     "scalar arguments are from 0 to 2**31 - 1",
     "arrays do not overlap",
@@ -230,6 +233,30 @@ class Proving:
             else:
                 why = prover.reasons(claim)
                 proof.claims.append(Decided(claim, Verdict.OPEN if why else Verdict.PROVED, **reasons(why)))
+        if not proof.proved and prover.solver.asked <= MOST_QUESTIONS:
+            proof.sufficient = self._sufficient(prover)
+
+    def _sufficient(self, first: Any) -> tuple[str, ...]:
+        """Assumptions under which everything is proved, none of them superfluous, and all accesses still happen."""
+        positive, multiples = first.proposals()
+        if not positive:
+            return ()
+
+        def proves(texts: Sequence[str]) -> bool:
+            self.progress(f"whether it holds for {' and '.join(texts)}")
+            assume = (*self.assume, *texts)
+            again = type(first)(self.program, by_compiler=self.by_compiler, blocks=self.blocks, assume=assume)
+            again.prove()
+            return again.reached == first.reached and not any(again.reasons(claim) for claim in Claim)
+
+        texts = [*positive, *multiples]
+        if not proves(texts):
+            return ()
+        for text in positive:
+            fewer = [other for other in texts if other != text]
+            if fewer and proves(fewer):
+                texts = fewer
+        return tuple(texts)
 
     # --- runs that show something ---------------------------------------------------------------------------------
 

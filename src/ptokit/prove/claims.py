@@ -12,7 +12,7 @@ from typing import Any
 
 import z3
 
-from ptokit.plan.steps import Step
+from ptokit.plan.steps import Step, constant, without_form
 from ptokit.records import dataclass
 from ptokit.run.program import Program
 from ptokit.targets import Target
@@ -24,6 +24,12 @@ from .report import Claim
 from .state import ANY, Ages, State
 
 MOST_BLOCKS = 65_535
+
+_MENDED = (Claim.BOUNDS, Claim.WRITTEN)
+"""Claims that assumptions about sizes may save."""
+
+MOST_SIZES, LARGEST_SIZE = 4, 4096
+"""Constants of a text that sizes may be multiples of."""
 
 
 class Fragment(Exception):
@@ -317,6 +323,42 @@ class Claims:
             found[f"{name} of {_in_words(end, size)} elements"] = None
         return tuple(found)
 
+    def proposals(self) -> tuple[list[str], list[str]]:
+        """Assumptions that may suffice: numbers are positive, and multiples of constants of the text.
+
+        Empty if something is open that these cannot mend. Of the multiples none can be left out.
+        """
+        suspects = list(self.found.suspects.values())
+        if not suspects or self.found.gaps or any(s.claim not in _MENDED for s in suspects):
+            return [], []
+        steps = [step for function in self.program.plan.functions.values() for step in function.walk()]
+        sizes = sorted({size for step in steps for size in _sizes(step) if 1 < size <= LARGEST_SIZE}, reverse=True)
+        numbers = {name: p for name, p in self.params.items() if isinstance(p, z3.ArithRef)}
+        positive = [f"{name} > 0" for name in numbers]
+        above = [number > 0 for number in numbers.values()]
+        multiples = {
+            f"{name} % {size} == 0": p % size == 0 for size in sizes[:MOST_SIZES] for name, p in numbers.items()
+        }
+        bounds = [s.facts for s in suspects if s.claim is not Claim.WRITTEN]
+
+        def enough(kept: dict[str, Any]) -> bool:
+            return all(self.solver.solve((*facts, *above, *kept.values())).none for facts in bounds)
+
+        if not enough(multiples):
+            return [], []
+        for text in list(multiples):
+            fewer = {other: fact for other, fact in multiples.items() if other != text}
+            if enough(fewer):
+                multiples = fewer
+        return positive, list(multiples)
+
+    @property
+    def reached(self) -> set[int]:
+        """The steps that touch memory in some launch."""
+        return {
+            instance.step.op.location.line for found in self.found.instances.values() for instance in found.values()
+        }
+
     # --- arguments -----------------------------------------------------------------------------------------------
 
     def arguments(self, suspect: Suspect) -> Iterator[tuple[dict[str, Any], int]]:
@@ -368,6 +410,16 @@ def last_of(loop: Loop) -> Any:
     """The number of the last iteration of a loop that runs."""
     lower, upper, by = map(lifted, (loop.lower, loop.upper, loop.by))
     return simple((upper - lower + by - 1) / by - 1)
+
+
+def _sizes(step: Step) -> Iterator[int]:
+    """The constants that arguments may have to be multiples of: steps of loops, and sizes of slices."""
+    given: tuple[Any, ...] = ()
+    if step.word == "for":
+        given = step.operands[2:3]
+    elif step.word == "slice":
+        given = step.operands[2]
+    yield from (size for size in map(constant, map(without_form, given)) if type(size) is int)
 
 
 def _in_words(end: Any, size: int) -> str:

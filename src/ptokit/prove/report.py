@@ -121,6 +121,7 @@ class Proof:
 
     ``scope``: for which arguments and numbers of blocks; ``closed``: constants alone decide its addresses, control and
     flags. ``needs``: what arrays have to hold. ``assumptions``: stated by the caller, then those of every proof.
+    ``sufficient``: assumptions under which all claims are proved, where they are not and some are known.
     """
 
     name: str
@@ -130,6 +131,7 @@ class Proof:
     closed: bool = False
     needs: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+    sufficient: tuple[str, ...] = ()
     seconds: float = 0.0
 
     @property
@@ -169,6 +171,9 @@ class Proof:
             out += [f"    {reason}" for reason in kept]
             if len(kept) < len(reasons):
                 out.append(f"    and {len(reasons) - len(kept)} more")
+        if self.sufficient:
+            options = " ".join(f'--assume "{text}"' for text in self.sufficient)
+            out.append(f"  it holds for {' and '.join(self.sufficient)}: {options}")
         out += [f"  needs: {need}" for need in self.needs]
         out.append(f"  assumed: {'; '.join(self.assumptions)}")
         out.append(f"  not covered: {', '.join(NOT_COVERED)}")
@@ -190,6 +195,7 @@ class Proof:
             "claims": [decided.as_json() for decided in self.claims],
             "needs": list(self.needs),
             "assumptions": list(self.assumptions),
+            "sufficient": list(self.sufficient),
             "not_covered": list(NOT_COVERED),
             "seconds": round(self.seconds, 3),
         }

@@ -218,7 +218,10 @@ def footprint_of(access: LocalAccess) -> Footprint:
         case Lanes(pointer, offset, width, active):
             return _lanes(_start(pointer, offset), width, np.packbits(active[0]).tobytes())
         case Elements(pointer, offset, places, width, keep):
-            kept = places[0] if keep is None else np.broadcast_to(places, np.broadcast(places, keep).shape)[0][keep[0]]
+            kept = places[0]
+            if keep is not None:
+                all_places, all_kept = np.broadcast_arrays(places, keep)
+                kept = all_places[0][all_kept[0]]
             return _elements(np.unique(kept + _start(pointer, offset)).tobytes(), width)
         case Rows(pointer, first, axes, nbytes):
             return rows(pointer.address + first, axes, nbytes)
