@@ -16,7 +16,7 @@ from ptokit.campaign.work import work
 from ptokit.prove.report import Claim, Proof, Verdict
 from ptokit.testing import assert_proved
 
-from .kernels import BACK, BODY, COPY, DRAINED, HANDED, PRIMED, add, flag, kernel, load, loop, store
+from .kernels import BACK, COPY, DRAINED, HANDED, add, flag, kernel, load, loop, store
 from .nests import GRID, judged, program
 
 pytest.importorskip("z3")
