@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+import ptokit
 from ptokit.asm import read_module
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
@@ -114,6 +115,19 @@ def gemm(mode: str) -> Pair:
     return launches(load(HERE / "kernels" / "gemm.pto"), [a, b, c], 64, matmul=mode), lambda: left @ right
 
 
+def gemm_in_cpp() -> Pair:
+    """A product lifted from C++, beside the same one as text."""
+    a, b = (numbers(1024, 1024, seed=s).astype(np.float16) for s in (1, 2))
+    text = load(HERE / "kernels" / "gemm.pto")
+    args: list[Any] = [a, b, np.zeros((1024, 1024), np.float32)]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "gemm.cpp"
+        file.write_text(ptokit.convert(HERE / "kernels" / "gemm.pto", "cpp", target="a5"), encoding="utf-8")
+        kernels = ptokit.cpp(file, target="a5", define=["__PTO_AUTO__"])
+        lifted = kernels[next(iter(kernels))].program
+    return launches(lifted, args, 64), partial(launches(text, args, 64), 1)
+
+
 def flash(mode: str) -> Pair:
     """Beside the formula with products in f32."""
     q, k, v = (numbers(n, 64, seed=n).astype(np.float16) for n in (256, 4096, 4095 + 1))
@@ -167,6 +181,7 @@ ROWS = [
     Row("layernorm, 8192 rows of 256", layernorm, "numpy", (0.8, None)),
     Row("GEMM 1024^3, fast", partial(gemm, "fast"), "numpy f32", (1.3, 1.3)),
     Row("GEMM 1024^3, exact", partial(gemm, "exact"), "numpy f32", (3.0, 3.0)),
+    Row("GEMM 1024^3, exact, from C++", gemm_in_cpp, "as .pto", (1.1, None)),
     Row("flash attention 256x4096, fast", partial(flash, "fast"), "numpy f32", (1.0, None)),
     Row("flash attention 256x4096, exact", partial(flash, "exact"), "numpy f32", (1.0, None)),
     Row("gather of a million of f32", gather, "np.take", (1.2, None)),

@@ -4,10 +4,10 @@
 
 CHECKOUT is one of the C++ library. Of each suite the first kernel is taken that the sanitizer has nothing to say about,
 on arguments made from it. Every wait for a flag or barrier in its file that it executes is left out, and in another
-version moved behind the next statement; lines stay as they are. Verdicts: ``race`` (a race, or data read before it is
+version moved after the next instruction; lines stay as they are. Verdicts: ``race`` (a race, or data read before it is
 there, at the line of who comes too early), ``flag`` (only that the flag is raised and nobody waits, or the like: on
-these arguments nothing else needs it), ``clean``: nothing is found. Kernels with a line in the results are not asked
-again.
+these arguments nothing else needs it), ``clean``: nothing is found. Waits without a race are then left out together:
+where that races, they do the same, else what is left suffices. Kernels with a line in the results are not asked again.
 """
 
 from __future__ import annotations
@@ -72,21 +72,26 @@ def versions(text: str, lines: set[int]) -> Iterator[tuple[str, int, str]]:
         found = WAIT.search(rows[line - 1]) if line <= len(rows) else None
         if found is None:
             continue
-        without = [*rows]
-        without[line - 1] = rows[line - 1][: found.start()] + ";" + rows[line - 1][found.end() :]
-        yield "removed", line, "".join(without)
+        bare = without(text, {line})
+        yield "removed", line, bare
         after = next((k for k in range(line, min(len(rows), line + 8)) if _is_statement(rows[k])), None)
         if after is not None:
-            moved = [*without]
+            moved = bare.splitlines(keepends=True)
             moved[after] = rows[after].rstrip("\n") + " " + found[0] + "\n"
             yield "moved", line, "".join(moved)
 
 
-_OTHERS = ("#", "//", "if", "for", "set_flag", "wait_flag")
-
-
 def _is_statement(row: str) -> bool:
-    return row.rstrip().endswith(");") and not row.lstrip().startswith(_OTHERS)
+    """True for an instruction of tiles, which a wait may come too late for."""
+    return re.match(r"\s*T[A-Z_0-9]+\s*(<.*>)?\(.*\);\s*$", row) is not None and "TASSIGN" not in row
+
+
+def without(text: str, lines: set[int]) -> str:
+    """The text without the waits in these lines."""
+    rows = text.splitlines(keepends=True)
+    for line in lines:
+        rows[line - 1] = WAIT.sub(";", rows[line - 1], count=1)
+    return "".join(rows)
 
 
 def judge(file: Path, used: Target, include: tuple[str, ...]) -> dict[str, Any] | None:
@@ -102,17 +107,24 @@ def judge(file: Path, used: Target, include: tuple[str, ...]) -> dict[str, Any] 
     here = {op.location.line for op in waits if Path(op.location.file or "").name == file.name}
     if not here:
         return None
-    results = []
+    results: list[list[Any]] = []
+    text = file.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / file.name
-        for how, line, text in versions(file.read_text(encoding="utf-8"), here):
-            copy.write_text(text, encoding="utf-8")
+
+        def asked(changed: str) -> tuple[str, list[str]]:
+            copy.write_text(changed, encoding="utf-8")
             try:
                 _, found = findings(copy, symbol, used, include)
             except DiagnosticError as error:
                 found = list(error.diagnostics)
-            results.append([how, line, *_verdict(found, file.name)])
-    return {"file": str(file), "target": used.name, "kernel": symbol, "waits": results}
+            return _verdict(found, file.name)
+
+        for how, line, changed in versions(text, here):
+            results.append([how, line, *asked(changed)])
+        idle = {line for how, line, verdict, _ in results if how == "removed" and verdict != "race"}
+        together = asked(without(text, idle))[0] if len(idle) > 1 else ""
+    return {"file": str(file), "target": used.name, "kernel": symbol, "waits": results, "together": together}
 
 
 def _verdict(found: list[Diagnostic], name: str) -> tuple[str, list[str]]:
@@ -153,7 +165,8 @@ def main(arguments: list[str]) -> int:
     for row in kernels:
         for how, line, verdict, said in row["waits"]:
             if verdict != "race":
-                print(f"  {Path(row['file']).name}:{line} {how}: {verdict} {', '.join(said)}")
+                reason = "another of them does the same" if row.get("together") == "race" else "what is left suffices"
+                print(f"  {Path(row['file']).name}:{line} {how}: {verdict} {', '.join(said)}; {reason}")
     return 0
 
 
