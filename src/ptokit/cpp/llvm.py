@@ -14,6 +14,7 @@ from ptokit.records import dataclass
 
 NAME = r'[%@](?:"[^"]*"|[-\w$.]+)'
 _RESULT = re.compile(rf"({NAME}) = (.*)", re.DOTALL)
+_FIELDS = re.compile(r"(\w+): (\"[^\"]*\"|[^,()]+)")
 _DEBUG = re.compile(r", !dbg !(\d+)")
 _TRAILER = re.compile(r"(?:, ![\w.]+ !\d+|, !srcloc !\d+| #\d+)+$")
 _FLAGS = re.compile(
@@ -130,6 +131,7 @@ class Module:
         self.globals: dict[str, str] = {}
         self.types: dict[str, str] = {}
         self._meta: dict[int, str] = {}
+        self._read: dict[int, dict[str, str]] = {}  # nodes that have been asked for
         self._places: dict[int, tuple[Frame, ...]] = {}
         self._flat: dict[str, list[tuple[int, Operand]]] = {}
         lines = iter(text.split("\n"))
@@ -182,7 +184,10 @@ class Module:
     # --- places
 
     def _fields(self, number: int) -> dict[str, str]:
-        return dict(re.findall(r"(\w+): (\"[^\"]*\"|[^,()]+)", self._meta.get(number, "")))
+        found = self._read.get(number)
+        if found is None:
+            found = self._read[number] = dict(_FIELDS.findall(self._meta.get(number, "")))
+        return found
 
     def _up(self, number: int, wanted: str, *ways: str) -> str:
         """A field of a node, or of the nearest one above it that has it."""

@@ -149,7 +149,7 @@ class Told:
         args = self._as_elements(TABLE[name], args)
         flags = [value for enumeration, value in options if enumeration == "bool"]
         named = dict(zip((attr.name for attr in TABLE[name].attrs if attr.kind is bool), flags))
-        made = (getattr(lang, name, None) or intrinsic(name))(*args, **named)
+        made = (vars(lang).get(name) or intrinsic(name))(*args, **named)
         return made.value if isinstance(made, Scalar) else None
 
     def _as_elements(self, instr: Instr, args: list[Any]) -> list[Any]:
