@@ -18,7 +18,7 @@ from ptokit.run.program import Program
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 
-from .numbers import Number, Solver, both, key_of, lifted, negated, renamed, simple, symbols
+from .numbers import Number, Solver, both, key_of, lifted, negated, renamed, same, simple, symbols
 from .places import Space, Touch, View, certainly_apart, overlap
 from .report import Claim
 from .state import ANY, Ages, State
@@ -164,19 +164,41 @@ class Claims:
         """An argument has to hold the bytes before `hi`; none may lie before its first one."""
         good = simple(lifted(lo) >= 0)
         self.oblige(Claim.BOUNDS, "GM-OOB", step, facts, good, "an access may lie before its array")
-        most = hi
-        for loop in (None, *self.loops)[::-1]:
-            inner = self.block if loop is None else loop.k
-            if isinstance(inner, z3.ExprRef) and inner.get_id() in symbols([most]):
-                last = lifted(self.total) - 1 if loop is None else last_of(loop)
-                most = simple(renamed(most, [(inner, lifted(last))]))
         allowed = {s.get_id() for s in (*self.params.values(), self.total) if isinstance(s, z3.ExprRef)}
-        open_ = symbols([most]).keys() - allowed
-        if open_ or (most is not hi and not self.solver.implied(facts, lifted(hi) <= lifted(most))):
-            reason = f"how far {space[1]} is accessed depends on more than arguments and the number of blocks"
-            self.leave_open(Claim.BOUNDS, reason, step)
-        else:
-            self.found.needs[space[1], key_of(most)] = (space[1], most, step)
+        for most in self._furthest(hi):
+            if not symbols([most]).keys() - allowed and self.solver.implied(facts, lifted(hi) <= lifted(most)):
+                plain = self._plain(most, facts)
+                self.found.needs[space[1], key_of(plain)] = (space[1], plain, step)
+                return
+        reason = f"how far {space[1]} is accessed depends on more than arguments and the number of blocks"
+        self.leave_open(Claim.BOUNDS, reason, step)
+
+    def _plain(self, most: Number, facts: Sequence[Number]) -> Number:
+        """A multiple of the only unknown of a number, and a constant, that is certainly no less; else the number."""
+        found = list(symbols([most]).values())
+        if len(found) != 1 or not _is_long(most):
+            return most
+        near, far = (simple(renamed(most, [(found[0], z3.IntVal(at))])) for at in (_FAR, 2 * _FAR))
+        if not (type(near) is int and type(far) is int) or (far - near) % _FAR:
+            return most
+        slope = (far - near) // _FAR
+        line = simple(slope * found[0] + (near - slope * _FAR))
+        return line if self.solver.implied(facts, lifted(most) <= line) else most
+
+    def _furthest(self, hi: Number) -> Iterator[Number]:
+        """What a number that depends on the block and on loops may be at most: in their last iterations, in the last
+        block; or where a loop goes over what blocks share, at the end of that."""
+        last = hi
+        for loop in self.loops[::-1]:
+            last = simple(renamed(last, [(loop.k, lifted(last_of(loop)))]))
+        yield simple(renamed(last, [(self.block, lifted(self.total) - 1)]))
+        for loop in self.loops:
+            if same(loop.lower, self.block):
+                shared = simple(renamed(hi, [(loop.k, z3.IntVal(0)), (self.block, lifted(loop.upper) - 1)]))
+                for inner in self.loops[::-1]:
+                    if inner is not loop:
+                        shared = simple(renamed(shared, [(inner.k, lifted(last_of(inner)))]))
+                yield shared
 
     # --- accesses ------------------------------------------------------------------------------------------------
 
@@ -420,6 +442,17 @@ def _sizes(step: Step) -> Iterator[int]:
     elif step.word == "slice":
         given = step.operands[2]
     yield from (size for size in map(constant, map(without_form, given)) if type(size) is int)
+
+
+_FAR = 1 << 20
+"""A multiple of all constants that sizes are rounded to."""
+
+
+def _is_long(e: Number) -> bool:
+    """True of a number with cases or quotients."""
+    if not isinstance(e, z3.ExprRef):
+        return False
+    return z3.is_app_of(e, z3.Z3_OP_ITE) or z3.is_app_of(e, z3.Z3_OP_IDIV) or any(map(_is_long, e.children()))
 
 
 def _in_words(end: Any, size: int) -> str:

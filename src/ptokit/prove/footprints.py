@@ -393,6 +393,7 @@ class Footprints(Walk):
                 goals = [simple(lifted(x) == lifted(y)) for x, y in ((at, tile.at), (row, tile.row), (col, tile.col))]
                 for k, most in enumerate((rows, cols)):
                     depend = both(*(lifted(size[k]) <= lifted(most) for size in sizes))
+                    depend = either(depend, lifted(most) >= (tile.home.rows, tile.home.cols)[k])  # all that there is
                     part = touch.part[k]
                     goals.append(either(depend, lifted(part) <= lifted(most)) if type(part) is int else depend)
                 if all(self.solver.implied(state.facts, goal) for goal in goals):
