@@ -263,3 +263,25 @@ def test_pipes_between_cores(tmp_path: Path) -> None:
     y = np.zeros((4, 16, 16), np.float32)
     launched(tmp_path, body, "a5", x, y)
     assert (y == (x @ x).astype(np.float32)).all()
+
+
+def test_vector_registers(tmp_path: Path) -> None:
+    """Predicates count what is left; a register has the value that was set last, which a loop may not carry on."""
+    body = (
+        "Tile<TileType::Vec, float, 4, 64> t;\nTASSIGN(t, 0);\n"
+        "GlobalTensor<float, Shape<1, 1, 1, 4, 64>, Stride<1, 1, 1, 64, 1>> in(x), out(y);\nTLOAD(t, in);\n"
+        "PtoSetWaitFlag<PIPE_MTE2, PIPE_V>();\n__VEC_SCOPE__ {\n__ubuf__ float* p = t.data();\n"
+        "RegTensor<float> a, b, two;\nuint32_t left = 200;\nfor (uint16_t k = 0; k < 4; k++) {\n"
+        "MaskReg mask = CreatePredicate<float>(left);\nvdup(two, 2.0f, mask, MODE_ZEROING);\n"
+        "vlds(a, p, k * 64, NORM);\nvmul(b, a, two, mask);\nvadds(b, b, 1, mask);\n"
+        "vsts(b, p, k * 64, NORM_B32, mask);\n}\nmem_bar(VST_VLD);\n}\n"
+        "PtoSetWaitFlag<PIPE_V, PIPE_MTE3>();\nTSTORE(out, t);\n"
+    )
+    x, y = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
+    launched(tmp_path, body, "a5", x, y)
+    assert (y == np.where(np.arange(256) < 200, 2 * x + 1, x)).all()
+    carried = body.replace(
+        "vdup(two, 2.0f, mask, MODE_ZEROING);\n", "if (k == 0) vdup(two, 2.0f, mask, MODE_ZEROING);\n"
+    )
+    with pytest.raises(DiagnosticError, match="which was set last only the run knows"):
+        launched(tmp_path, carried, "a5", x, y)

@@ -84,7 +84,7 @@ def record_registers(instr: Instr, args: tuple[Any, ...], named: dict[str, Any])
     results = [_result(instr, result, operands, dtype) for result in instr.returned]
     which = arguments_of(operands, args, named)
     op = trace.emit(f"pto.{instr.text}", _values(instr, operands, dtype), attrs, results, arguments=which)
-    made = [_handle(value) for value in op.results]
+    made = [handle(value) for value in op.results]
     return None if not made else made[0] if len(made) == 1 else tuple(made)
 
 
@@ -146,7 +146,8 @@ def _result(instr: Instr, result: Operand, operands: Arguments, dtype: DType | N
     return Align() if result.kind is Kind.ALIGN else ScalarType(result.type)
 
 
-def _handle(value: Value) -> Any:
+def handle(value: Value) -> Any:
+    """What a kernel holds of a value of an instruction on registers."""
     match value.type:
         case VReg():
             return Register(value)

@@ -13,7 +13,7 @@ from ptokit.diagnostics import DiagnosticError
 from ptokit.ir import Block, Op, Value
 from ptokit.isa.table import TABLE, Instr, Kind, Role
 from ptokit.lang.functions import ConvTile
-from ptokit.lang.intrinsics import castptr, intrinsic
+from ptokit.lang.intrinsics import castptr, handle, intrinsic, takes_dtype
 from ptokit.lang.operands import bind, scalar_type_of
 from ptokit.lang.scalar import Scalar, cast, number
 from ptokit.lang.tensors import GlobalTensor, Pointer, TPipe
@@ -61,6 +61,7 @@ class Told:
         self.result: Value | None = None
         self._tiles: dict[Any, Tile] = {}
         self._unplaced: dict[Any, str] = {}  # the type with which a tile without an address is told first
+        self._results: list[Value] = []  # of the last instruction on registers
         self._pipes: dict[Value, TPipe] = {}  # by the numbers that C++ has for them
         self._overfull: dict[Value, str] = {}  # tiles whose valid region is larger than they are
 
@@ -80,6 +81,10 @@ class Told:
             self.numbers.values[i.result] = made.result
         elif what in ("integer_result", "real_result"):
             self.numbers.values[i.result] = self._read(I64 if what == "integer_result" else ScalarType("f64"))
+        elif what == "register":
+            found = self._results[self.numbers.number(i.operands[0]) or 0]
+            scalar = isinstance(found.type, ScalarType)
+            self.numbers.values[i.result] = self.numbers.cast("extui", found, I64) if scalar else found
         elif what == "new_tile":
             self.numbers.values[i.result] = self.trace.emit("ptokit.new_tile", results=[I64]).result
         else:
@@ -111,7 +116,7 @@ class Told:
             if kind == "option":
                 option = self._option(text, operands[0])
                 options.append((text, option))
-                if text not in ("TFillPadMode", "bool") and option is not None:
+                if text not in _SAID and not text.startswith("dtype ") and option is not None:
                     args.append(option)
             elif kind == "tile":
                 args.append(self._tile(text, operands, names[k] if k < len(names) else ""))
@@ -126,6 +131,8 @@ class Told:
             elif kind == "pointer":
                 element = dtype("ui8" if text == "?" else text)
                 args.append(Pointer(self.memory.global_pointer(self.memory.pointer(operands[0].text), element)))
+            elif text == "register":
+                args.append(self._register(self.numbers.value(operands[0])))
             elif text == "pipe":
                 token = self.numbers.value(operands[0])
                 args.append(self._pipes.get(token, token))
@@ -371,6 +378,26 @@ class Told:
             GlobalTensor(to, (1, 1, 1, rows, columns), (rows * row, rows * row, rows * row, row, 1)), tile
         )
 
+    def on_registers(self, args: list[Any], options: Options) -> None:
+        """An instruction on vector registers, in the order of the table; lanes that take no part are zero."""
+        instr = TABLE[self.name]
+        named: dict[str, Any] = {}
+        for text, option in options:
+            if text == "reg_mode_t" and OF_LANGUAGE[text][option] != "MODE_ZEROING":
+                raise Unliftable(OPERANDS, "lanes that take no part keep what was there", "vsel chooses between both")
+            if text.startswith("dtype ") and takes_dtype(instr):
+                named["dtype"] = dtype(text.removeprefix("dtype "))
+            elif text in ("dist_t", "mem_bar_t"):
+                named["dist" if text == "dist_t" else "kind"] = OF_LANGUAGE[text][option]
+        made = intrinsic(self.name)(*args, **named)
+        results = made if isinstance(made, tuple) else (made,)
+        self._results = [result.value for result in results if hasattr(result, "value")]
+
+    def _register(self, value: Value) -> Any:
+        if isinstance(value.type, ScalarType):
+            raise Unliftable(OPERANDS, "a vector register is read, and which was set last only the run knows")
+        return handle(value)
+
     def opened(self, args: list[Any], options: Options) -> None:
         """A pipe between cores; of the places of its slots those are stated that its direction has."""
         token, flag, way, size, slots, local, whole, memory, *places = args
@@ -408,11 +435,19 @@ class Told:
         intrinsic("TRAP")()
 
 
+_SAID = ("TFillPadMode", "bool", "dist_t", "mem_bar_t", "reg_mode_t")
+"""Options that are no operands by their place."""
+
 _SPECIAL: dict[str, Callable[[Told, list[Any], Options], None]] = {
     **dict.fromkeys(
         ("ffts_cross_core_sync", "wait_flag_dev", "set_intra_block", "wait_intra_block"), Told.between_cores
     ),
     "TPipe": Told.opened,
+    **dict.fromkeys(
+        "vdup vlds vldas vldus vsts mem_bar plt_b8 plt_b16 plt_b32 vabs vneg vexp vln vsqrt vrelu vadds vmuls "
+        "vmaxs vmins vadd vsub vmul vdiv vmax vmin".split(),
+        Told.on_registers,
+    ),
     "TPOP": Told.popped,
     "copy_cbuf_to_gm": Told.stored_blocks,
     **dict.fromkeys(("dcci", "dsb"), Told.cache),

@@ -53,6 +53,22 @@ OF_LANGUAGE: dict[str, tuple[str, ...]] = {
     "dcci_t": ("SINGLE_CACHE_LINE", "ENTIRE_DATA_CACHE"),
     "dcci_to_t": ("CACHELINE_ALL", "CACHELINE_UB", "CACHELINE_OUT", "CACHELINE_ATOMIC"),
     "mem_dsb_t": ("DSB_ALL", "DSB_DDR", "DSB_UB", "DSB_SEQ"),
+    "dist_t": (
+        *(
+            "NORM",
+            *(
+                f"{how}_B{bits}"
+                for how in ("NORM", "BRC", "UNPK", "PK")
+                for bits in (8, 16, 32)
+                if how + str(bits) != "PK8"
+            ),
+        ),
+        *("BRC_BLK", "BLK", "US_B8", "US_B16", "DS_B8", "DS_B16", "E2B_B16", "E2B_B32", "PK_B64", "PK4_B32"),
+    ),
+    "mem_bar_t": tuple(
+        f"{a}_{b}" for a in ("VST", "VLD", "ST", "LD") for b in ("VST", "VLD", "ST", "LD") if a != "VLD" or b != "VLD"
+    ),
+    "reg_mode_t": ("MODE_ZEROING", "MODE_MERGING"),
 }
 """Enumerations of the device compiler, which are in no namespace."""
 
@@ -76,7 +92,7 @@ def meant(enumeration: str, number: int) -> Any:
     """What an enumerator is here. Raises `KeyError` for a number that no enumerator has."""
     if enumeration == "Pipe":
         return PIPES[number]
-    if enumeration in OF_LANGUAGE:
+    if enumeration in OF_LANGUAGE or enumeration.startswith("dtype "):
         return number
     if enumeration == "PadValue" and number >> 32:
         return number

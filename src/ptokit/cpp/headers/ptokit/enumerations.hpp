@@ -19,6 +19,18 @@ enum dcci_to_t : int32_t {
 enum mem_dsb_t : int32_t {
     DSB_ALL = 0, DSB_DDR = 1, DSB_UB = 2, DSB_SEQ = 3,
 };
+enum dist_t : int32_t {
+    NORM = 0, NORM_B8 = 1, NORM_B16 = 2, NORM_B32 = 3, BRC_B8 = 4, BRC_B16 = 5, BRC_B32 = 6, UNPK_B8 = 7,
+    UNPK_B16 = 8, UNPK_B32 = 9, PK_B16 = 10, PK_B32 = 11, BRC_BLK = 12, BLK = 13, US_B8 = 14, US_B16 = 15,
+    DS_B8 = 16, DS_B16 = 17, E2B_B16 = 18, E2B_B32 = 19, PK_B64 = 20, PK4_B32 = 21,
+};
+enum mem_bar_t : int32_t {
+    VST_VST = 0, VST_VLD = 1, VST_ST = 2, VST_LD = 3, VLD_VST = 4, VLD_ST = 5, VLD_LD = 6, ST_VST = 7, ST_VLD = 8,
+    ST_ST = 9, ST_LD = 10, LD_VST = 11, LD_VLD = 12, LD_ST = 13, LD_LD = 14,
+};
+enum reg_mode_t : int32_t {
+    MODE_ZEROING = 0, MODE_MERGING = 1,
+};
 
 namespace pto {
 enum class TileType : int32_t {
@@ -628,6 +640,18 @@ constexpr const char* enum_name<dcci_to_t>() {
 template <>
 constexpr const char* enum_name<mem_dsb_t>() {
     return "mem_dsb_t";
+}
+template <>
+constexpr const char* enum_name<dist_t>() {
+    return "dist_t";
+}
+template <>
+constexpr const char* enum_name<mem_bar_t>() {
+    return "mem_bar_t";
+}
+template <>
+constexpr const char* enum_name<reg_mode_t>() {
+    return "reg_mode_t";
 }
 template <>
 constexpr const char* enum_name<pipe_t>() {

@@ -1,6 +1,6 @@
 // Transfers by address, and what ptokit knows by name only: it is declared, and refused in a kernel that uses it.
 #pragma once
-#include <ptokit/pipes.hpp>
+#include <ptokit/registers.hpp>
 
 template <class P>
 PTO_INLINE P __cce_get_tile_ptr(P tile) {
@@ -65,29 +65,9 @@ PTOKIT_UNREAD(copy_gm_to_cbuf)
 PTOKIT_UNREAD(copy_matrix_cc_to_gm)
 PTOKIT_UNREAD(load_cbuf_to_ca_mx)
 PTOKIT_UNREAD(load_cbuf_to_cb_mx)
-PTOKIT_UNREAD(mem_bar)
 PTOKIT_UNREAD(vector_dup)
-PTOKIT_UNREAD(vldas)
-PTOKIT_UNREAD(vdup)
-PTOKIT_UNREAD(vlds)
-PTOKIT_UNREAD(vldus)
-PTOKIT_UNREAD(vsts)
 
-#define __VEC_SCOPE__
-struct MaskReg {};
-struct UnalignReg {};
-enum { VST_VLD, VLD_VST, VST_VST };
-enum { NORM, NORM_B8, NORM_B16, NORM_B32 };
-enum { MODE_ZEROING, MODE_MERGING };
 namespace pto {
-constexpr uint32_t CCE_VL = 256;
-template <class T>
-struct RegTensor {};
-template <class T>
-PTO_INLINE MaskReg CreatePredicate(uint32_t&) {
-    told("?CreatePredicate");
-    return {};
-}
 // How the fix-pipe converts; V: with a word for each column, QF and F: of f32, DEQ and REQ: of i32.
 enum QuantMode_t {
     NoQuant = 0, F322F16 = 1, VREQ8 = 2, REQ8 = 3, VDEQF16 = 4, DEQF16 = 5, VSHIFTS322S16 = 12, SHIFTS322S16 = 13,
