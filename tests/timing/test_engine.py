@@ -87,11 +87,11 @@ def ticks(cores: list[list[Step]], rate: int) -> tuple[int, list[dict[int, int]]
             sharing = 1 + sum(e > now for e in through_l2)
             share = min(rate, UNIT / sharing)
             known = step.place in there
-            if not known:
-                share = min(share, UNIT / (1 + sum(e > now for e in through_gm)))
             over = now + round(step.nbytes / share)
             if not known:
-                through_gm.append(over)
+                share = min(share, UNIT / (1 + sum(e > now for e in through_gm)))
+                through_gm.append(now + round(step.nbytes / share))
+                over = over if step.write else through_gm[-1]
                 there[step.place] = 0 if step.write else over
             elif not step.write:
                 over = max(over, there[step.place])
@@ -190,7 +190,7 @@ RATE = 420
 def small_part() -> Part:
     rate, one = Figure(UNIT), Figure(1)
     part = replace(B1, cores=1, l2_bytes=Figure(1 << 40), l2_read=rate, l2_write=rate, l2_both=rate)
-    return replace(part, gm=rate, gm_share=one, gm_alone=one)
+    return replace(part, gm=rate, gm_share=one, gm_rows=one, gm_alone=one)
 
 
 def random_launch(rng: random.Random) -> list[list[Step]]:

@@ -71,6 +71,8 @@ def time(
     trace: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the timeline as a trace for Chrome and Perfetto, too.")
     ] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with what every pipe does.")] = None,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a chart of pipes and limits.")] = None,
     validate: Annotated[
         bool, typer.Option("--validate", help="Compare the model with published times instead; takes minutes.")
     ] = False,
@@ -87,7 +89,8 @@ def time(
     if file is None:
         ended = validate_model()
     else:
-        ended = time_file(file, other, arg or [], launch, how, target=target, trace=trace, format=format)
+        files = {"trace": trace, "html": html, "svg": svg}
+        ended = time_file(file, other, arg or [], launch, how, target=target, format=format, **files)
     if not ended:
         raise typer.Exit(EXIT_ERRORS)
 

@@ -31,6 +31,7 @@ from .outputs import REPORT_FILE, check_directory, check_writable, save_arrays, 
 if TYPE_CHECKING:
     from ptokit.api.launch import Prepared
     from ptokit.machine.observer import Observer
+    from ptokit.timing.report import Timing
     from ptokit.watch import Seen
 
 
@@ -201,19 +202,26 @@ def time_file(
     *,
     target: str | None,
     trace: Path | None,
+    html: Path | None,
+    svg: Path | None,
     format: ReportFormat,
 ) -> bool:
     """Time a kernel, or two versions, and print the report; True if the launches end.
 
-    ``trace``: a file for the timeline (of two versions, that of the second). Raises `DiagnosticError` for what is
-    refused.
+    ``trace``, ``html``, ``svg``: files for the timeline, the page and the chart (of two versions, those of the second).
+    Raises `DiagnosticError` for what is refused.
     """
     from ptokit.api.launch import time
-    from ptokit.timing.pictures import trace_events
+    from ptokit.timing.pictures import chart, page, trace_events
     from ptokit.timing.report import Comparison
 
-    if trace is not None:
-        check_writable(trace, "the trace", REPORT_FILE)
+    def as_trace(timing: Timing) -> str:
+        return json.dumps({"traceEvents": trace_events(timing), "displayTimeUnit": "ns"})
+
+    files = [("trace", trace, as_trace), ("page", html, page), ("chart", svg, chart)]
+    for what, file_of, _ in files:
+        if file_of is not None:
+            check_writable(file_of, f"the {what}", REPORT_FILE)
     timings = []
     for each in (file, other) if other is not None else (file,):
         wanted = [target] if target else []
@@ -221,10 +229,10 @@ def time_file(
         options = {**vars(launch), **vars(how), "default_target": usual}
         timings.append(time(program, arg_texts, target=target, **options))
     report = timings[0] if len(timings) == 1 else Comparison(*timings)
-    if trace is not None:
-        events = {"traceEvents": trace_events(timings[-1]), "displayTimeUnit": "ns"}
-        write_whole(trace, json.dumps(events).encode(), "the trace", REPORT_FILE)
-        remark(f"trace written to {visible_name(str(trace))}")
+    for what, file_of, made in files:
+        if file_of is not None:
+            write_whole(file_of, made(timings[-1]).encode(), f"the {what}", REPORT_FILE)
+            remark(f"{what} written to {visible_name(str(file_of))}")
     say(json.dumps(report.as_json(), indent=2) if format is ReportFormat.JSON else str(report))
     return not any(timing.run.stuck for timing in timings)
 

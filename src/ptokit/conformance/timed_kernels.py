@@ -99,7 +99,12 @@ def product(t: Tiling, k: int) -> Any:
                                 )
                                 pto.TLOAD(of_a, zz)
                         pto.set_flag(MTE2, MTE1, 0)
-                        pto.TLOAD(right, gb[at : at + wide, col : col + bn])
+                        if t.window:  # weights are stored as L1 has them
+                            of_part = b + (at * n + col * wide)
+                            nz = pto.GlobalTensor(of_part, (1, bn // 16, wide // 16, 16, 16), layout=pto.Layout.NZ)
+                            pto.TLOAD(right, nz)
+                        else:
+                            pto.TLOAD(right, gb[at : at + wide, col : col + bn])
                         if t.scales:  # noqa: SIM102
                             if at % (wide * t.scales) == 0:
                                 begin = col * (k // 32) + at // 32 * bn

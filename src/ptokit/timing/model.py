@@ -17,10 +17,12 @@ from ptokit.machine.global_memory import View
 from ptokit.machine.tiles import Tile
 from ptokit.plan.steps import Step
 from ptokit.targets.parts import ASSUMED, DERIVED, SIMULATED, Figure, Part
-from ptokit.types.enums import Pipe, TileType
+from ptokit.types.enums import Layout, Pipe, TileType
 
 REPEAT = 256
 """Bytes of a vector register: what one repeat of the vector unit works on."""
+BLOCK = 32
+"""Bytes of a row of a fractal."""
 BOX = 16
 """Rows and columns of what one pass of the cube unit multiplies; along k there are 32 bytes of it."""
 
@@ -282,7 +284,9 @@ class Costs:
         transfers = 1 if in_l1 else max(1, prod(view.shape[:3]))
         rate = float(part.l2_write if write else part.l1_read if in_l1 else part.ub_read)
         evidence = part.load_start.evidence if tile is not None else ASSUMED
-        return Cost(pipe, part.load_start * transfers, evidence, nbytes, rate, name, write, packed=packed)
+        ordered = in_l1 and (view.layout is not Layout.ND or view.dims[-1] * _element(view) <= BLOCK)
+        start = float(part.order_start if ordered else part.load_start)
+        return Cost(pipe, start * transfers, evidence, nbytes, rate, name, write, packed=packed)
 
     def _vector(self, pipe: Pipe, name: str, meaning: object, source: Tile, into: Tile, *, high: bool) -> Cost:
         big = max((source, into), key=lambda tile: (tile.vr * tile.vc, tile is into))
@@ -340,6 +344,7 @@ class Memory:
         self.l2_rates = part.l2_read * part.cores, part.l2_write * part.cores
         self.l2_both = part.l2_both * part.cores
         self.gm_rate = part.gm * part.cores * part.gm_share
+        self.gm_rows = part.gm * part.cores * part.gm_rows
         self.alone = part.gm * part.gm_alone
         self.room = part.l2_bytes * part.l2_usable
         self.hit = self.missed = 0  # bytes
@@ -389,16 +394,18 @@ class Memory:
         missing = nbytes * len(fetched) // len(keys)
         self.hit += nbytes - missing
         end = now + (nbytes - missing) / rate
-        if fetched:  # what is written goes on to global memory, sooner or later
+        if fetched:
             self.missed += missing
             beyond = self._gm
             while beyond and beyond[0] <= now:
                 heappop(beyond)
-            end += missing / min(rate, self.alone, self.gm_rate / (len(beyond) + 1))
+            gm = self.gm_rate if cost.packed else self.gm_rows
+            below = missing / min(rate, self.alone, gm / (len(beyond) + 1))
+            heappush(beyond, end + below)
+            end += missing / rate if write else below  # what is written goes on to global memory by itself
             for key in fetched:
                 self._keep(key, int(share))
                 self._there[key] = 0.0 if write else end
-            heappush(beyond, end)
         if not write and len(fetched) < len(keys):
             end = max(end, *(self._there.get(key, 0.0) for key in keys))
         heappush(ends, end)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -218,6 +219,12 @@ class Timing:
         said = [f"- {text}" for text in self.findings]
         values = [f"values were computed: {self.values}"] if self.values else []
         return "\n".join([self.title, self.rates, *values, *from_pipes, *from_places, *said])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the chart, and the report."""
+        from .pictures import chart
+
+        return f"{chart(self)}<pre>{escape(str(self))}</pre>"
 
     # --- data ----------------------------------------------------------------------------------------------------
 
