@@ -238,6 +238,52 @@ def test_assumptions_that_suffice_are_proposed() -> None:
     assert proof(kernel(*HANDED[:1])).sufficient == ()
 
 
+REGISTERS = """
+func.func @r(%x: !pto.ptr<f32, gm>, %y: !pto.ptr<f32, gm>, %n: i32)
+    attributes {{pto.kernel_kind = #pto.kernel_kind<vector>}} {{
+%c0 = arith.constant 0 : index
+%c64 = arith.constant 64 : index
+%end = arith.constant {elements} : index
+%a = arith.constant 0 : i64
+%b = arith.constant 4096 : i64
+%bytes = arith.constant 1024 : i64
+%one = arith.constant 1 : i64
+%active = arith.constant {active} : i32
+%u = pto.castptr %a : i64 -> !pto.ptr<f32, ub>
+%v = pto.castptr %b : i64 -> !pto.ptr<f32, ub>
+pto.mte_gm_ub %x, %u, %a, %bytes nburst(%one, %bytes, %bytes)
+  : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64
+pto.set_flag["PIPE_MTE2", "PIPE_V", "EVENT_ID0"]
+pto.wait_flag["PIPE_MTE2", "PIPE_V", "EVENT_ID0"]
+pto.vecscope {{
+  scf.for %i = %c0 to %end step %c64 {{
+    %m, %rest = pto.plt_b32 %active : i32 -> !pto.mask<b32>, i32
+    %r = pto.vlds %u[%i] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>
+    pto.vsts %r, %v[%i], %m : !pto.vreg<64xf32>, !pto.ptr<f32, ub>, !pto.mask<b32>
+  }}
+}}
+pto.set_flag["PIPE_V", "PIPE_MTE3", "EVENT_ID0"]
+pto.wait_flag["PIPE_V", "PIPE_MTE3", "EVENT_ID0"]
+pto.mte_ub_gm %v, %y, %bytes nburst(%one, %bytes, %bytes)
+  : !pto.ptr<f32, ub>, !pto.ptr<f32, gm>, i64, i64, i64, i64
+return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("elements", "active", "verdict"),
+    [(256, 64, Verdict.PROVED), (192, 64, Verdict.REFUTED), (256, 63, Verdict.REFUTED)],
+)
+def test_registers_are_followed_by_the_solver(elements: int, active: int, verdict: Verdict) -> None:
+    """A loop that stores registers side by side has written all of them; one less, or one lane less, has not."""
+    text = REGISTERS.format(elements=elements, active=active)
+    found = prove(text, target="a5", assume=["n >= 0"])  # so that the solver decides, and not one run
+    assert not found.closed
+    assert found[Claim.WRITTEN].verdict is verdict
+    assert {d.verdict for d in found.claims if d.claim is not Claim.WRITTEN} == {Verdict.PROVED}
+
+
 # --- random programs -------------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ No instruction is known by name. What the table says of it is enough, or what it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import z3
@@ -17,6 +18,7 @@ from ptokit.isa.meaning.expressions import (
     Count,
     Expr,
     Extent,
+    Fetched,
     Least,
     Place,
     Reinterpret,
@@ -55,11 +57,14 @@ from .places import (
     Tile,
     Touch,
     View,
+    at_places,
     bits_of,
     bytes_of_rows,
     identity,
+    laid_out,
     of_tile,
     of_view,
+    runs_of,
     space_of,
 )
 from .report import Claim
@@ -146,25 +151,44 @@ class Footprints(Walk):
     # --- registers -----------------------------------------------------------------------------------------------
 
     def _by_lanes(self, step: Step, state: State, word: Lane, site: Site, given: Mapping[str, Any]) -> list[Touch]:
-        """What loads and stores of registers touch; empty where they do not lie side by side."""
+        """What loads and stores of registers touch; empty where data may decide it."""
         found: list[Touch] = []
         lanes = word.lanes or getattr(site.operands.get(word.over), "lanes", 0)
         for write in word.writes:
-            if write.place is not None or write.where is not None or not lanes:
+            if write.where is not None or not lanes:
                 return []
             for leaf in leaves(write.value):
-                if isinstance(given.get(getattr(leaf, "name", "")), Pointer):
-                    if not isinstance(leaf, Stored):
+                pointer = given.get(getattr(leaf, "name", ""))
+                if not isinstance(pointer, Pointer):
+                    continue
+                if isinstance(leaf, Stored):
+                    at = self._after(step, pointer, leaf.offset, given, leaf.unit)
+                    found.append(Touch(pointer.space, False, at, simple(lifted(at) + leaf.span), at))
+                elif isinstance(leaf, Fetched) and leaf.where is None:
+                    size = leaf.dtype.size
+                    laid = laid_out(leaf.place, lanes // leaf.run, leaf.run * size, leaf.unit or size, given)
+                    if laid is None:
                         return []
-                    at = self._after(step, given[leaf.name], given.get(leaf.offset), leaf.unit)
-                    found.append(Touch(given[leaf.name].space, False, at, simple(lifted(at) + leaf.span), at))
+                    found.append(at_places(self._after(step, pointer, leaf.offset, given), pointer, laid, write=False))
+                else:
+                    return []
         for write in word.writes:
             pointer = given.get(write.name)
             if isinstance(pointer, Pointer):
                 size = _size(write, site)
                 if not size:
                     return []
-                at = self._after(step, pointer, given.get(write.offset), write.unit)
+                if write.place is not None:
+                    laid = laid_out(write.place, lanes // write.run, write.run * size, write.unit or size, given)
+                    if laid is None or write.packed:
+                        return []
+                    made = at_places(self._after(step, pointer, write.offset, given), pointer, laid, write=True)
+                    self._reach(step, state, made)
+                    if self._active(word, given, lanes) != lanes:
+                        made = replace(made, mask=None, loose=True)
+                    found.append(made)
+                    continue
+                at = self._after(step, pointer, write.offset, given, write.unit)
                 whole = -(-lanes // 8) if write.packed else lanes * size
                 active = self._active(word, given, lanes)
                 few = active * size if type(active) is int else None
@@ -177,11 +201,12 @@ class Footprints(Walk):
                 self._reach(step, state, touch)
         return found
 
-    def _after(self, step: Step, pointer: Pointer, offset: Any, unit: int) -> Number:
-        """The first byte of an access at a pointer and an offset."""
-        if offset is None:
+    def _after(self, step: Step, pointer: Pointer, name: str, given: Mapping[str, Any], unit: int = 0) -> Number:
+        """The first byte of an access at a pointer and an offset, the operand of that name."""
+        if given.get(name) is None:
             return pointer.at
-        return simple(lifted(pointer.at) + lifted(self.number(step, "offset", offset)) * (unit or pointer.size))
+        offset = self.number(step, ("offset", name), given[name])
+        return simple(lifted(pointer.at) + lifted(offset) * (unit or pointer.size))
 
     @staticmethod
     def _active(word: Lane, given: Mapping[str, Any], lanes: int) -> Any:
@@ -377,11 +402,11 @@ class Footprints(Walk):
     def _filled(self, step: Step, state: State, touch: Touch, results: Sequence[Any]) -> bool:
         """True if the tile that is read is filled as far as results depend on it."""
         tile = touch.tile
-        for entry in state.filled.values():
-            if entry[0] == touch.space and len(entry) == 3:
-                inside = both(lifted(entry[1]) <= lifted(touch.lo), lifted(touch.hi) <= lifted(entry[2]))
-                if self.solver.implied(state.facts, inside):
-                    return True
+        ranges = [entry[1:] for entry in state.filled.values() if entry[0] == touch.space and len(entry) == 3]
+        for lo, hi in (*runs_of(state.written.get(touch.space, 0)), *ranges):
+            inside = both(lifted(lo) <= lifted(touch.lo), lifted(touch.hi) <= lifted(hi))
+            if self.solver.implied(state.facts, inside):
+                return True
         if tile is None:
             return False
         sizes = [self.valid(state, tile, step), *results]

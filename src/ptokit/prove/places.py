@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -12,6 +12,8 @@ import numpy as np
 import z3
 
 from ptokit.isa.checks.tile_types import buffer_name
+from ptokit.isa.meaning.expressions import Apply, Const, Expr, Place, Scalar
+from ptokit.isa.scalar.arithmetic import WHOLE
 from ptokit.records import dataclass
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec, offset_map
@@ -84,9 +86,6 @@ class Tiles:
     """Several tiles of one type, by number."""
 
     items: tuple[Tile, ...]
-
-
-Place = Pointer | View | Tile | Tiles
 
 
 def numbers_of(value: Any) -> Iterator[Number]:
@@ -238,6 +237,23 @@ def bits_of(touch: Touch) -> int | None:
     return ((1 << (touch.hi - touch.lo)) - 1) << touch.lo if touch.hi > touch.lo else 0
 
 
+MOST_RUNS = 16
+
+
+def runs_of(bits: int) -> Iterator[tuple[int, int]]:
+    """The first runs of ones: from which bit on, and the bit after the last one."""
+    at = 0
+    for _ in range(MOST_RUNS):
+        if not bits:
+            return
+        low = (bits & -bits).bit_length() - 1
+        bits >>= low
+        length = (~bits & (bits + 1)).bit_length() - 1
+        bits >>= length
+        yield at + low, at + low + length
+        at += low + length
+
+
 def space_of(loc: TileType) -> Space:
     """The buffer of a kind of tile."""
     return "buffer", buffer_name(loc)
@@ -258,6 +274,48 @@ def of_tile(tile: Tile, write: bool, rows: Any, cols: Any, row: Any = 0, col: An
         return Touch(tile.space, write, lo, hi, base, mask, tile=tile, part=part)
     end = simple(lifted(base) + tile.home.nbytes)
     return Touch(tile.space, write, base, end, base, tile=tile, part=part, loose=True)
+
+
+def laid_out(place: Expr, count: int, size: int, unit: int, given: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Pieces of `size` bytes at the places of lanes: the first byte, and the bytes from that on as bits.
+
+    None where more than constants decides a place.
+    """
+    places = [_constant(place, j, given) for j in range(count)]
+    if not places or any(p is None for p in places):
+        return None
+    starts = [p * unit for p in places if p is not None]
+    first, mask = min(starts), 0
+    if max(starts) - first > MOST_BYTES:
+        return None
+    for start in starts:
+        mask |= ((1 << size) - 1) << start - first
+    return first, mask
+
+
+def _constant(e: Expr, lane: int, given: Mapping[str, Any]) -> int | None:
+    """The whole number that an expression is in a lane, where constants decide it."""
+    match e:
+        case Place():
+            return lane
+        case Const(int(known)):
+            return known
+        case Scalar(name):
+            number = given.get(name)
+            return number if type(number) is int and number >= 0 else None
+        case Apply(op, (a, b)) if op in ("add", "sub", "mul", "div", "fmod"):
+            x, y = _constant(a, lane, given), _constant(b, lane, given)
+            if x is None or y is None or (op in ("div", "fmod") and y <= 0):
+                return None
+            return WHOLE[op](x, y)
+    return None
+
+
+def at_places(at: Number, pointer: Pointer, laid: tuple[int, int], *, write: bool) -> Touch:
+    """The touch of pieces that lie as `laid_out` says, from a byte on."""
+    first, mask = laid
+    low = simple(lifted(at) + first)
+    return Touch(pointer.space, write, low, simple(lifted(low) + mask.bit_length()), low, mask)
 
 
 def certainly_apart(a: Touch, b: Touch) -> bool:
