@@ -122,7 +122,7 @@ def test_calls_are_those_of_the_library(body: str, call: str) -> None:
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("pto.tpush_to_aiv(%t : TILE) {id = 0, split = 1}", "not written as C++ so far"),
+        ("pto.tpush_to_aiv(%t : TILE) {id = 0, split = 1}", "the pipe is not made in this function"),
         ("%f = arith.remf %c, %c : f32", "a function of a library"),
         ("%s = pto.alloc_tile : TILE", "some tiles have addresses, and others not"),
         ("pto.trowsum ins(%t : TILE) outs(%r : !pto.tile_buf<vec, 16x1xf32, blayout=col_major>)", "the call needs tmp"),
@@ -230,6 +230,14 @@ def again(path: str, folder: Path, args: list[Any], blocks: int) -> tuple[list[A
 
 CASES: dict[str, tuple[list[Any], int]] = {
     "pto/softmax.pto": ([np.ones((50, 512), np.float32), np.zeros((50, 512), np.float32), 50], 2),
+    "pto/split_k.pto": (
+        [
+            np.ones((32, 256), np.float16),
+            np.ones((256, 64), np.float16),
+            *(np.ones((32, 64), np.float32), np.zeros((32, 64), np.float32), 256, 64),
+        ],
+        1,
+    ),
     "pto/gemm.pto": (
         [
             np.ones((128, 128), np.float16),
@@ -243,7 +251,10 @@ CASES: dict[str, tuple[list[Any], int]] = {
 
 
 @pytest.mark.usefixtures("compiler")
-@pytest.mark.parametrize("name", ["pto/softmax.pto", pytest.param("pto/gemm.pto", marks=pytest.mark.campaign)])
+@pytest.mark.parametrize(
+    "name",
+    ["pto/softmax.pto", *(pytest.param(f"pto/{name}.pto", marks=pytest.mark.campaign) for name in ("gemm", "split_k"))],
+)
 def test_examples_are_read_back(name: str, tmp_path: Path) -> None:
     args, blocks = CASES[name]
     rng = np.random.default_rng(7)

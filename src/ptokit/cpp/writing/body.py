@@ -14,7 +14,7 @@ from ptokit.types.enums import BLayout, CompactMode, Layout, PadValue, SLayout
 from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec
 from ptokit.types.values import Ptr, Type
 
-from .numbers import LONGEST, Numbers, Text, Unwritable, ctype
+from .numbers import ATOM, LONGEST, Numbers, Text, Unwritable, ctype
 
 INDENT = "    "
 _RESERVED = frozenset(
@@ -109,6 +109,7 @@ class Body:
         self._addresses: dict[Value, Text | None] = {}
         self._views: list[dict[tuple[Value, Layout], str]] = [{}]
         self._labels: dict[Block, str] = {}
+        self._pipes: dict[Value | int, str] = {}
         self._ends: list[Callable[[Op], None]] = []
         self._uses: Counter[Value] = Counter()
         self._blocks: dict[Value, set[int]] = {}  # blocks in which a value is used, by identity
@@ -195,3 +196,8 @@ class Body:
         else:
             fixed = "" if isinstance(value.type, Ptr) else "const "
             self.say(f"{fixed}{self._type(value.type)} {self._new_name(value, otherwise)} = {text};")
+
+    def _pointer(self, value: Value) -> str:
+        if ctype(value.type) is None:
+            raise Unwritable(f"pointers of type {value.shown_type} are not written as C++ so far")
+        return self.numbers.text(value, ATOM)

@@ -18,8 +18,8 @@ from ptokit.types.values import LocalArray, PartitionView, Ptr, Scalar, TensorVi
 from ..rules import WRITE, refusal
 from .body import GUARDS, INDENT, function_name
 from .calls import Word, chosen, option, parts_of
-from .numbers import ATOM, PRODUCT, SUM, Text, Unwritable, ctype
-from .tiles import Tiles
+from .numbers import PRODUCT, SUM, Text, Unwritable, ctype
+from .pipes import PIPES, Pipes
 
 _BLOCKS = 1 << 20
 _QUERIES = {
@@ -30,7 +30,7 @@ _QUERIES = {
 }
 
 
-class Writer(Tiles):
+class Writer(Pipes):
     """Writes one function."""
 
     def write(self) -> list[str]:
@@ -93,6 +93,8 @@ class Writer(Tiles):
                 self.set(op.result, text, called)
         elif op.name in _OWN:
             _OWN[op.name](self, op)
+        elif op.name in PIPES:
+            PIPES[op.name](self, op)
         else:
             self._instruction(op)
 
@@ -326,11 +328,6 @@ class Writer(Tiles):
 
     def store(self, op: Op) -> None:
         self.say(f"{self._pointer(op['ptr'])}[{self.numbers.text(op['index'])}] = {self.numbers.text(op['value'])};")
-
-    def _pointer(self, value: Value) -> str:
-        if ctype(value.type) is None:
-            raise Unwritable(f"pointers of type {value.shown_type} are not written as C++ so far")
-        return self.numbers.text(value, ATOM)
 
     def advance(self, op: Op) -> None:
         text = f"{self._pointer(op['ptr'])} + {self.numbers.text(op['offset'], SUM)}"
