@@ -27,8 +27,10 @@ PTOKIT_TRANSFER(copy_gm_to_ubuf_align_v2, copy_gm_to_ubuf, "ui8 ub", "ui8")
 // Transfers that count blocks of 32 bytes, and gaps between rows, as those that count bytes, and strides.
 PTO_INLINE void copy_gm_to_ubuf(const void* to, const void* from, int64_t core, int64_t rows, int64_t blocks,
                                 int64_t gap_from, int64_t gap_to) {
-    const int64_t step_from = 32 * (blocks + gap_from), step_to = 32 * (blocks + gap_to);
-    copy_gm_to_ubuf_align_v2(to, from, core, rows, 32 * blocks, 0, 0, 0, 0, step_from, step_to);
+    const bool dense = gap_from == 0 && gap_to == 0;  // block by block: lengths of rows have fewer bits
+    const int64_t step_from = dense ? 32 : 32 * (blocks + gap_from), step_to = dense ? 32 : 32 * (blocks + gap_to);
+    const int64_t count = dense ? rows * blocks : rows, bytes = dense ? 32 : 32 * blocks;
+    copy_gm_to_ubuf_align_v2(to, from, core, count, bytes, 0, 0, 0, 0, step_from, step_to);
 }
 PTO_INLINE void copy_ubuf_to_gm(const void* to, const void* from, int64_t core, int64_t rows, int64_t blocks,
                                 int64_t gap_from, int64_t gap_to) {
