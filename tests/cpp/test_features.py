@@ -285,3 +285,20 @@ def test_vector_registers(tmp_path: Path) -> None:
     )
     with pytest.raises(DiagnosticError, match="which was set last only the run knows"):
         launched(tmp_path, carried, "a5", x, y)
+
+
+def test_a_single_row_of_l1_is_filled_up_with_what_follows(tmp_path: Path) -> None:
+    """The library moves as many elements as are valid, whatever the view says; so do long runs, block by block."""
+    body = (
+        "Tile<TileType::Mat, float, 1, 32> m;\nTASSIGN(m, 0);\n"
+        "GlobalTensor<float, Shape<1, 1, 1, 1, 30>, Stride<1, 1, 1, 30, 1>> g(x);\nTLOAD(m, g);\n"
+    )
+    found = ptokit.cpp(written(tmp_path, body, "float"), target="a5")["k"].check()
+    assert [(d.rule, d.severity.name) for d in found] == [("LOAD-A5-D1", "WARNING")]
+    text = lifted(
+        tmp_path,
+        "Tile<TileType::Vec, float, 1, 32768> v;\nTASSIGN(v, 0);\ncopy_gm_to_ubuf(v.data(), x, 0, 1, 4096, 0, 0);\n",
+    )
+    call = next(line for line in text.splitlines() if "copy_gm_to_ubuf" in line).split()
+    constants = {line.split()[0]: line.split()[3] for line in text.splitlines() if "arith.constant" in line}
+    assert [constants[word.rstrip(",")] for word in call[4:6]] == ["4096", "32"]
