@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from ptokit.ir.core import Op
 from ptokit.isa.meaning.words import Unrun
 from ptokit.isa.order.core_sync import CORE_KINDS
-from ptokit.isa.order.sync_rules import class_pipe
-from ptokit.isa.table import Kind
+from ptokit.isa.order.sync_rules import flag_pipes, held_pipe
+from ptokit.isa.table import Kind, Sync
 from ptokit.machine.chunk import Chunk
 from ptokit.machine.global_memory import Pointer, View
 from ptokit.machine.lanes import uniform
@@ -163,6 +163,9 @@ class LaunchItems:
         self.cores = [issued for issued in self.cores if order[issued.core.block] < most]
 
 
+_WHATS = {Sync.BARRIER: What.BARRIER, Sync.TAKE: What.GET, Sync.RELEASE: What.RELEASE}
+
+
 class NeedsValues(Exception):
     """A number that decides what happens comes from memory that the kernel writes; the message says which."""
 
@@ -224,7 +227,7 @@ class Follower(Observer):
             (op, what, number, key, mode), what, number, moment.name, op.location.line, key=key, mode=mode
         )
         self._push(moment.machine, item)
-        if moment.instr is not None and moment.instr.order.only and "event" not in moment.step.names:
+        if moment.instr is not None and moment.instr.order.only and not {"event", "buf"} & set(moment.step.names):
             self._fixed[op] = item
 
     # --- loops ---------------------------------------------------------------------------------------------------
@@ -362,23 +365,18 @@ class Follower(Observer):
         kind, attrs = step.site.core, step.attrs
         event = moment.given.get("event")
         number = attrs.get("event_id", 0) if event is None else int(uniform(event))
-        name = instr.name.removesuffix("_dyn")
+        name = instr.name
         self._here[moment.machine] = moment.op, instr.name
-        if not self.by_data or instr.order.between_cores:
+        does = instr.order.does
+        if does in (Sync.SET, Sync.WAIT):
+            if not self.by_data:
+                self._flag(moment, does is Sync.SET, *flag_pipes(attrs, kind), number)
+        elif does in (Sync.BARRIER, Sync.TAKE, Sync.RELEASE):
+            if not self.by_data:
+                token = int(uniform(moment.given["buf"])) if "buf" in moment.given else attrs.get("id")
+                self._order(moment, _WHATS[does], held_pipe(attrs, kind), token)
+        elif not self.by_data or instr.order.between_cores:
             match name:
-                case "set_flag" | "wait_flag":
-                    self._flag(moment, name == "set_flag", attrs["src_pipe"], attrs["dst_pipe"], number)
-                case "record_event" | "wait_event":
-                    pipes = class_pipe(attrs["src_op"], kind), class_pipe(attrs["dst_op"], kind)
-                    self._flag(moment, name == "record_event", *pipes, number)
-                case "pipe_barrier":
-                    self._order(moment, What.BARRIER, attrs["pipe"], None)
-                case "barrier_sync":
-                    self._order(moment, What.BARRIER, class_pipe(attrs["op"], kind), None)
-                case "get_buf" | "rls_buf":
-                    token = int(uniform(moment.given["buf"])) if "buf" in moment.given else attrs["id"]
-                    what = What.GET if name == "get_buf" else What.RELEASE
-                    self._order(moment, what, class_pipe(attrs["op"], kind), token)
                 case "sync.set" | "set_cross_block" | "set_intra_block":
                     mode = attrs.get("ffts_mode")
                     self._order(moment, What.SIGNAL, attrs["pipe"], number, IN_BLOCK if mode is None else mode)
