@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +264,17 @@ def test_examples_are_read_back(name: str, tmp_path: Path) -> None:
     want, found = again(str(EXAMPLES / name), tmp_path, args, blocks)
     for a, b in zip(want, found):
         assert not isinstance(a, np.ndarray) or a.tobytes() == b.tobytes()
+
+
+@pytest.mark.campaign
+@pytest.mark.usefixtures("compiler")
+def test_all_examples_are_read_back(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    tool = Path(__file__).parents[2] / "tools" / "cpp_out.py"
+    subprocess.run([sys.executable, str(tool), "--json", str(results)], check=True)
+    found = [json.loads(line) for line in results.read_text().splitlines()]
+    assert sum(row["lifted"] == "equal" for row in found) >= 15
+    assert {row["lifted"] for row in found} <= {"equal", "refused", "no run"}
 
 
 @pytest.mark.usefixtures("compiler")
