@@ -161,6 +161,8 @@ class Numbers:
         whole = int(number)
         if whole == -1 << 63:
             return "(-9223372036854775807LL - 1)"
+        if whole == -1 << 31:  # the same without its sign is no int
+            return "(-2147483647 - 1)"
         suffix = "LL" if not -(1 << 31) <= whole < 1 << 31 else ""
         suffix = "ULL" if whole >= 1 << 63 else suffix
         shown = f"{whole}{suffix}"
