@@ -284,6 +284,17 @@ def test_registers_are_followed_by_the_solver(elements: int, active: int, verdic
     assert {d.verdict for d in found.claims if d.claim is not Claim.WRITTEN} == {Verdict.PROVED}
 
 
+@pytest.mark.parametrize("name", ["block", "p"])
+def test_a_parameter_may_be_called_like_the_number_of_a_block(name: str) -> None:
+    """All blocks but one, of that number, store to the same rows."""
+    mine = "%b = pto.get_block_idx\n%bi = arith.index_cast %b : i64 to index"
+    other = f"%other = arith.cmpi ne, %bi, %{name} : index"
+    work = "\n".join((load("%t0", "%c0"), *HANDED, add("%t1", "%t0"), *BACK, store("%t1", "%c0")))
+    text = kernel(mine, other, f"scf.if %other {{\n{work}\n}}", params=f"%{name}: index", rows="%c4096")
+    assert refuted(proof(text, blocks=3)) == {Claim.BLOCKS: "RACE-XCORE-WAW"}
+    assert proof(text, assume=[f"{name} < 2"], blocks=2).proved
+
+
 # --- random programs -------------------------------------------------------------------------------------------------
 
 

@@ -394,11 +394,26 @@ class Claims:
             limits = [n <= most for n in numbers]
             model = self.solver.solve((*suspect.facts, *limits), model=True).model
             most *= 4
-        model = suspect.model if model is None else model
+        model = suspect.model if model is None else self._least(suspect.facts, numbers, model)
         if model is not None:
             values = {name: _valued(model, symbol) for name, symbol in self.params.items()}
             blocks = self.total if isinstance(self.total, int) else _valued(model, self.total)
             yield values, min(max(1, blocks), MOST_BLOCKS)
+
+    def _least(self, facts: Sequence[Number], numbers: Sequence[Any], model: Any) -> Any:
+        """A model with the least numbers, the first ones first: it does not depend on what z3 has seen before."""
+        settled: list[Number] = []
+        for number in numbers:
+            low, high = 0, _valued(model, number)
+            while low < high:
+                middle = (low + high) // 2
+                found = self.solver.solve((*facts, *settled, number <= middle), model=True).model
+                if found is None:
+                    low = middle + 1
+                else:
+                    model, high = found, _valued(found, number)
+            settled.append(number == high)
+        return self.solver.solve((*facts, *settled), model=True).model or model
 
     def elements(self, name: str, size: int, values: dict[str, Any], blocks: int) -> int | None:
         """How many elements an array has to hold for some arguments; None where that is open."""
@@ -472,7 +487,7 @@ def _in_words(end: Any, size: int) -> str:
 
 
 def _spaced(e: Any) -> str:
-    return " ".join(str(e).split())
+    return " ".join(str(e).replace("#", "").split())
 
 
 def _valued(model: Any, symbol: Any) -> Any:

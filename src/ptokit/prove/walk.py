@@ -47,8 +47,8 @@ class Walk(Claims):
         """
         super().__init__(program.target)
         self.program, self.core, self.by_compiler = program, program.cores.roles[0].kind, by_compiler
-        self.total: Number = z3.Int("blocks") if blocks is None else blocks
-        self.block: Number = z3.Int("block")
+        self.total: Number = z3.Int("blocks#") if blocks is None else blocks
+        self.block: Number = z3.Int("block#")
         self.frames: list[Loop | Step] = []  # loops and calls around what is gone through
         self.homes: dict[int, tuple[Any, ...]] = {}  # by unknown: the loops in whose iterations it has one value
         self.params: dict[str, Any] = {}
@@ -57,7 +57,7 @@ class Walk(Claims):
         self._steps = 0
         self.stated: tuple[Any, ...] = ()
         self.start()
-        names = {**self.params, "blocks": lifted(self.total)}
+        names = {"blocks": lifted(self.total), **self.params}
         self.stated = tuple(lifted(truth(condition(text, names, WORDS))) for text in assume)
         if self.stated and self.solver.solve((*self.assumed, *self.stated), model=True).none:
             raise ValueError(f"there are no arguments for which {' and '.join(assume)}")
@@ -79,7 +79,7 @@ class Walk(Claims):
         full = self.context, key, is_truth(like)
         made = self._names.get(full)
         if made is None:
-            name = f"u{len(self._names)}"
+            name = f"u#{len(self._names)}"  # which no parameter is called
             made = self._names[full] = z3.Bool(name) if is_truth(like) else z3.Int(name)
             self.homes[made.get_id()] = tuple(loop.k for loop in self.loops)
         return made
