@@ -68,7 +68,7 @@ def test_a_folder_without_kernels(ptokit: Run, here: Path) -> None:
     (here / "empty").mkdir()
     for command in (("check", "empty", "-t", "a5"), ("fmt", "empty")):
         ran = ptokit(*command)
-        what = "no .pto file, and no Python file with a kernel," if command[0] == "check" else "no .pto file"
+        what = "no .pto file, and no file of Python or C++ with a kernel," if command[0] == "check" else "no .pto file"
         assert (ran.status, ran.out) == (1, "")
         assert ran.err == f"empty: error: there is {what} in this folder [TEXT-FILE]\n"
 

@@ -152,7 +152,8 @@ class Proof:
     def lines(self, limit: int | None = None) -> list[str]:
         """What the terminal shows. ``limit``: reasons that are shown for a claim."""
         by = {v: [d for d in self.claims if d.verdict is v] for v in Verdict}
-        out = [f"{self.name} on {self.target}: {self.verdict} {self.scope}"]
+        name = f"{self.name} on {self.target}"
+        out = [f"{name}: {self.verdict} {self.scope}" if self.proved else f"{name}, {self.scope}: {self.verdict}"]
         out += [f"  proved: {SENTENCES[d.claim]}" for d in by[Verdict.PROVED]]
         if by[Verdict.COMPILER]:
             out.append("  left to the compiler: flags and the order of pipes")
@@ -164,11 +165,13 @@ class Proof:
             where = f"line {shown.line}: " if shown.line else ""
             out.append(f"    {where}{shown.message} [{shown.rule}]")
             out.append(f"    shown by: ptokit sanitize ... --blocks {shown.blocks} {given}")
+        together: dict[tuple[str, ...], list[str]] = {}
         for decided in by[Verdict.OPEN]:
-            out.append(f"  open: {SENTENCES[decided.claim]}")
-            reasons = [f"line {n}: {why}" if n else why for why, n in zip(decided.because, decided.lines)]
-            kept = reasons if limit is None else reasons[:limit]
-            out += [f"    {reason}" for reason in kept]
+            reasons = (f"line {n}: {why}" if n else why for why, n in zip(decided.because, decided.lines))
+            together.setdefault(tuple(reasons), []).append(f"  open: {SENTENCES[decided.claim]}")
+        for reasons, sentences in together.items():
+            kept = reasons[:limit]
+            out += [*sentences, *(f"    {reason}" for reason in kept)]
             if len(kept) < len(reasons):
                 out.append(f"    and {len(reasons) - len(kept)} more")
         if self.sufficient:
