@@ -167,8 +167,8 @@ class Proof:
             out.append(f"    shown by: ptokit sanitize ... --blocks {shown.blocks} {given}")
         together: dict[tuple[str, ...], list[str]] = {}
         for decided in by[Verdict.OPEN]:
-            reasons = (f"line {n}: {why}" if n else why for why, n in zip(decided.because, decided.lines))
-            together.setdefault(tuple(reasons), []).append(f"  open: {SENTENCES[decided.claim]}")
+            why = tuple(f"line {n}: {text}" if n else text for text, n in zip(decided.because, decided.lines))
+            together.setdefault(why, []).append(f"  open: {SENTENCES[decided.claim]}")
         for reasons, sentences in together.items():
             kept = reasons[:limit]
             out += [*sentences, *(f"    {reason}" for reason in kept)]
