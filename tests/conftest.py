@@ -14,3 +14,7 @@ os.environ["PTOKIT_CACHE"] = "off"
 # How long an example takes says nothing about whether it is right.
 settings.register_profile("ptokit", deadline=None)
 settings.load_profile("ptokit")
+
+from ptokit.isa.registry import bring_all  # noqa: E402  reads the environment
+
+bring_all()  # tests look instructions up by what they are, not by name

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-import ptokit.isa.all  # noqa: F401
 from ptokit.api.examples import examples
 from ptokit.asm import parse_module
 from ptokit.diagnostics import CATALOGUE, Diagnostic, DiagnosticError, Scope, Severity, lookup

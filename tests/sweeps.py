@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from ptokit.workers.executors import cores, drive, open_executor
-from ptokit.workers.task import How, Task
+from ptokit.workers.minder import How, Task
 
 PART = 1 << 22
 

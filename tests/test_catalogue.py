@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import ptokit.asm
-import ptokit.isa.all
 import ptokit.lang
 import ptokit.run  # noqa: F401
 from ptokit.diagnostics import CATALOGUE, Scope

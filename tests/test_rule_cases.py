@@ -8,7 +8,6 @@ from pathlib import Path
 
 import ptokit.api
 import ptokit.cli.main
-import ptokit.isa.all
 import ptokit.lang
 import ptokit.launches
 import ptokit.run

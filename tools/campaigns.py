@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ptokit.workers.executors import cores, drive, open_executor
-from ptokit.workers.task import How, Task
+from ptokit.workers.minder import How, Task
 
 ROOT = Path(__file__).parents[1]
 MARKED = ("-o", "addopts=", "-m", "campaign", "-p", "no:cacheprovider")

@@ -40,7 +40,7 @@ from ptokit.ir.functions import readable_functions, stated_target
 from ptokit.ir.verify import verify
 from ptokit.targets import target
 from ptokit.workers.executors import drive, open_executor
-from ptokit.workers.task import How, Task
+from ptokit.workers.minder import How, Task
 
 ARCHS = {"a2": "a2a3", "a3": "a2a3", "a5": "a5"}
 A5_SAMPLES = re.compile(r"A5|_a5|TquantMx|TPushTPop|movfp_fixpipe_reuse-pto")

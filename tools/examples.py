@@ -19,7 +19,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import ptokit.isa.all  # noqa: F401  the complete table
 from ptokit.api.examples import FOLDER, TARGETS, examples, functions, symbol
 from ptokit.asm import parse_module, print_module
 from ptokit.asm.forms.attributes import WORDS

@@ -1,6 +1,6 @@
 """Writes down which module of `ptokit.isa` defines which instruction, so that a program imports those it names.
 
-python tools/modules.py            writes src/ptokit/isa/modules.py
+python tools/modules.py            writes src/ptokit/isa/modules.txt
 python tools/modules.py --check    says whether it is up to date
 """
 
@@ -10,19 +10,10 @@ import sys
 from pathlib import Path
 
 from ptokit.isa import table
+from ptokit.isa.registry import bring_all
 from ptokit.isa.table import Instr
 
-FILE = Path(__file__).parents[1] / "src" / "ptokit" / "isa" / "modules.py"
-TEXT = '''"""The modules that define instructions, in order, each with all names of these. Made by tools/modules.py.
-
-A module also has the names of other instructions that mean one of its own in some texts.
-"""
-
-# ruff: noqa: E501
-MODULES = """
-{}
-"""
-'''
+FILE = Path(__file__).parents[1] / "src" / "ptokit" / "isa" / "modules.txt"
 
 
 def defined() -> list[tuple[str, Instr]]:
@@ -40,8 +31,7 @@ def defined() -> list[tuple[str, Instr]]:
         return made
 
     table.instruction = noted
-    from ptokit.isa import all as _complete  # noqa: F401
-
+    bring_all()
     return found
 
 
@@ -52,7 +42,7 @@ def text() -> str:
         others = (instr.form.newest,)
         for name in (instr.name, instr.text, *instr.form.spellings, *filter(None, others)):
             names.setdefault(module, {})[name] = None
-    return TEXT.format("\n".join(" ".join((module, *of)) for module, of in names.items()))
+    return "".join(" ".join((module, *of)) + "\n" for module, of in names.items())
 
 
 def main() -> None:

@@ -18,7 +18,6 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
-import ptokit.isa.all  # noqa: F401
 import ptokit.types.enums as enums
 from ptokit.asm.forms.attributes import WORDS
 from ptokit.asm.reading.parser import READERS

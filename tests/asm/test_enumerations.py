@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-import ptokit.isa.all  # noqa: F401  (completes the table)
 from ptokit.asm.forms.attributes import DECLARED, WORDS, Written, declared_value, positional
 from ptokit.asm.text.cursor import Cursor
 from ptokit.asm.text.lexer import Tokens

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import ptokit.isa.all  # noqa: F401 - completes the table
 from ptokit.asm import parse_module
 from ptokit.asm.printing.forms import text_forms
 from ptokit.ir import Op

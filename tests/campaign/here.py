@@ -10,7 +10,7 @@ from typing import Any
 from ptokit.campaign.run import Summary, run_campaign, summarise
 from ptokit.campaign.spec import read_spec
 from ptokit.campaign.store import Store
-from ptokit.workers.task import Answer, How, read_task, work_on
+from ptokit.workers.minder import Answer, How, read_task, work_on
 
 
 class Here(Executor):

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-import ptokit.isa.all  # noqa: F401 - completes the table
 from ptokit.api.findings import load_catalogue
 from ptokit.api.instruction import by_family, family
 from ptokit.api.rule import page_of

@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from ptokit.campaign.run import Job, open_cases, replay_all
 from ptokit.conformance.compare import Outcome, Result, junit_xml, report
-from ptokit.conformance.runner import Job, open_cases, replay_all
 from ptokit.diagnostics import DiagnosticError
 
 from ..workers.cluster import children

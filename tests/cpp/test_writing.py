@@ -15,7 +15,7 @@ import pytest
 
 import ptokit
 from ptokit.asm import parse_module
-from ptokit.cpp.writing.calls import chosen, forms, option
+from ptokit.cpp.writing.body import chosen, forms, option
 from ptokit.cpp.writing.file import cpp_text
 from ptokit.diagnostics import DiagnosticError
 from ptokit.isa.table import TABLE

@@ -14,7 +14,6 @@ from typing import Any
 import typer
 from typer.core import TyperArgument
 
-import ptokit.isa.all  # noqa: F401 - fills the table
 from ptokit.cli import main as command_line
 from ptokit.cli.main import app
 from ptokit.diagnostics import CATALOGUE

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-import ptokit.isa.all  # noqa: F401 - completes the table
 from ptokit.isa.checks.tile_types import check_tile
 from ptokit.isa.site import UNKNOWN, Info, ScalarInfo, TileInfo, ViewInfo
 from ptokit.isa.table import TABLE, Attr, Instr, Kind, Operand

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.isa.compute import arg, compare, convert, elementwise, expand, partial, reduce
+from ptokit.isa.compute import compare, convert, elementwise, expand, partial, reduce
 from ptokit.isa.site import ScalarInfo, Site, TileInfo
 from ptokit.isa.table import TABLE
 from ptokit.targets import target
@@ -16,7 +16,7 @@ from ptokit.types.enums import BLayout, SLayout, TileType
 from ptokit.types.tile import TileSpec
 from ptokit.types.tile import tile as tile_spec
 
-FAMILIES = (arg, compare, convert, elementwise, expand, partial, reduce)
+FAMILIES = (reduce, compare, convert, elementwise, expand, partial, reduce)
 """The modules whose instructions these tests are about."""
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import pytest
 
-import ptokit.isa.all  # noqa: F401 - the complete table
 from ptokit.api.examples import Example, examples
 from ptokit.asm.forms.attributes import WORDS
 from ptokit.campaign.case import Action, Case, Result, Status

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-import ptokit.isa.all  # noqa: F401  the complete table
 from ptokit.ir.facts import Facts, instr_of
 from ptokit.isa.meaning.footprint import footprint
 from ptokit.isa.meaning.words import Lane

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ptokit.isa.all  # noqa: F401  the complete table
 from ptokit.isa.meaning.expressions import Before, Bit, Element, Expr, Folded, Listed, Taken
 from ptokit.isa.meaning.fold import reduction
-from ptokit.isa.meaning.orders import Order, Stage
+from ptokit.isa.meaning.primitives import Order, Stage
 from ptokit.isa.meaning.rows import Rows
 from ptokit.isa.meaning.words import Lane, Write
 from ptokit.isa.site import LanesInfo, PtrInfo, ScalarInfo, VectorInfo, VregInfo

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ptokit.isa.all  # noqa: F401
 from ptokit.isa.machine import ATOMIC_CONTROL
 from ptokit.isa.meaning.matrices import Matrix, reader, write
 from ptokit.isa.meaning.words import Contract, Move, Refusal

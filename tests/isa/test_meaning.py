@@ -26,8 +26,7 @@ from ptokit.isa.meaning.expressions import (
 from ptokit.isa.meaning.fold import FOLDS, two_accumulators
 from ptokit.isa.meaning.footprint import sentence
 from ptokit.isa.meaning.moves import put
-from ptokit.isa.meaning.orders import Order
-from ptokit.isa.meaning.primitives import PRIMITIVES
+from ptokit.isa.meaning.primitives import PRIMITIVES, Order
 from ptokit.isa.meaning.words import Lane, Python, Shown, Unrun, Write, lane
 from ptokit.isa.table import TABLE
 from ptokit.run.program import Single

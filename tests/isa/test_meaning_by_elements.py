@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ptokit.isa.all  # noqa: F401 - fills the table
 from ptokit.diagnostics import ALL_TARGETS
 from ptokit.isa.check import broken_rules
 from ptokit.isa.meaning import words as meaning_words
@@ -37,8 +36,7 @@ from ptokit.isa.meaning.expressions import (
     type_of,
 )
 from ptokit.isa.meaning.footprint import size_at
-from ptokit.isa.meaning.orders import Order, Stage
-from ptokit.isa.meaning.primitives import PRIMITIVES
+from ptokit.isa.meaning.primitives import PRIMITIVES, Order, Stage
 from ptokit.isa.meaning.words import Fold, Lane, Move, Ordering, Python, Search
 from ptokit.isa.numerics.arith import element, narrow
 from ptokit.isa.numerics.unary import converter

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-import ptokit.isa.all  # noqa: F401  (completes the table)
 from ptokit.isa.table import TABLE
 from ptokit.types.enums import Pipe, TileType
 

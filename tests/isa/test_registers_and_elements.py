@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import ptokit.isa.all  # noqa: F401  (completes the table)
 from ptokit.isa.table import TABLE
 from ptokit.machine.lanes import Fault
 from ptokit.run.program import Single

@@ -32,7 +32,9 @@ def test_every_name_is_found_wherever_one_begins() -> None:
         "    assert ('pto.' + name in BY_OPERATION) == (name in BY_TEXT), name\n"
         "print(*TABLE)\nprint(*BY_TEXT)\nprint(*BY_OPERATION)"
     )
-    complete = "import ptokit.isa.all\nprint(*TABLE)\nprint(*BY_TEXT)\nprint(*BY_OPERATION)"
+    complete = (
+        "from ptokit.isa.registry import bring_all; bring_all()\nprint(*TABLE)\nprint(*BY_TEXT)\nprint(*BY_OPERATION)"
+    )
     assert fresh("-c", LOADED + code) == fresh("-c", LOADED + complete)
 
 
@@ -63,7 +65,7 @@ def test_a_name_brings_what_else_is_written_so() -> None:
     apart = dict(line.split(" ", 1) if " " in line else (line, "") for line in fresh("-c", LOADED + code))
     complete = dict(
         line.split(" ", 1) if " " in line else (line, "")
-        for line in fresh("-c", LOADED + "import ptokit.isa.all\n" + code)
+        for line in fresh("-c", LOADED + "from ptokit.isa.registry import bring_all; bring_all()\n" + code)
     )
     assert apart == complete
     assert sum(map(bool, complete.values())) > 5
@@ -79,7 +81,7 @@ def test_the_catalogue_is_complete_for_who_looks_through_it(way: str) -> None:
         "assert CATALOGUE.has_imported('EW-03') and not CATALOGUE.has_imported('VMI-03')\n"
         f"{way}\n"
         "before = CATALOGUE.imported()\n"
-        "import ptokit.isa.all\n"
+        "from ptokit.isa.registry import bring_all; bring_all()\n"
         "print(CATALOGUE.imported() == before, list(CATALOGUE) == sorted(r.id for r in before))"
     )
     assert fresh("-c", LOADED + code) == ["True True"]

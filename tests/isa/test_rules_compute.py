@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-import ptokit.isa.all  # noqa: F401  (completes the table)
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import BLayout, Layout, MxQuantAlg, QuantType, SLayout, TileType
 from ptokit.types.tensor import ConvState, conv_tile

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-import ptokit.isa.all  # noqa: F401  (completes the table)
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import CmpMode, Layout, MaskAxis, MaskPattern, TileType
 from ptokit.types.tensor import conv_tile

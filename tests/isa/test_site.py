@@ -6,7 +6,6 @@ from dataclasses import fields
 
 import pytest
 
-import ptokit.isa.all  # noqa: F401 - completes the table
 from ptokit.isa.site import Site, TileInfo
 from ptokit.isa.table import TABLE
 from ptokit.targets import target

@@ -13,7 +13,7 @@ from ptokit.asm import parse_module
 from ptokit.launches import arrays
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
-from ptokit.workers.task import Answer, How, Task, read_task, work_on
+from ptokit.workers.minder import Answer, How, Task, read_task, work_on
 
 
 class Inline(Executor):

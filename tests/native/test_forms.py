@@ -9,7 +9,6 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-import ptokit.isa.all  # noqa: F401
 from ptokit.api.examples import examples
 from ptokit.asm import parse_module
 from ptokit.backends.native import registers

@@ -11,7 +11,6 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-import ptokit.isa.all  # noqa: F401
 from ptokit.asm import parse_module
 from ptokit.ir.verify import verify
 from ptokit.isa.table import TABLE, Instr, Kind, Role

@@ -12,7 +12,7 @@ from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.facts import Facts
 from ptokit.isa.check import bound_at_run, open_rules
-from ptokit.isa.simt.words import OfThreads
+from ptokit.isa.simt.memory import OfThreads
 from ptokit.isa.table import TABLE
 from ptokit.run.program import compile_program
 from ptokit.sanitize import sanitize

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-import ptokit.isa.all  # noqa: F401 - completes the table
 from ptokit.conformance.bench import SCALES, instruction_of, operand_names, scalars_and_attributes
 from ptokit.conformance.cases import Case
 from ptokit.isa.checks.tile_types import check_tile

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import ptokit as pto
-import ptokit.isa.all
 from ptokit.asm import parse_module
 from ptokit.diagnostics.rules import Doubt
 from ptokit.ir.verify import verify

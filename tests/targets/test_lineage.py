@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import ptokit as pto
-import ptokit.isa.all
 from ptokit.api.rule import page_of
 from ptokit.asm import parse_module
 from ptokit.diagnostics import CATALOGUE, lookup

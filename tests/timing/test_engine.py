@@ -11,7 +11,7 @@ import pytest
 
 from ptokit.machine.signals import CoreId
 from ptokit.targets import A2A3
-from ptokit.targets.parts import B1, Figure, Part
+from ptokit.targets.base import B1, Figure, Part
 from ptokit.timing.engine import run
 from ptokit.timing.issue import EVERY, PIPES, Issued, Item, LaunchItems, What
 from ptokit.timing.model import Cost

@@ -9,7 +9,7 @@ import pytest
 
 from ptokit.conformance.published import FLASH_ATTENTION
 from ptokit.conformance.timed_attention import attention, attention_arguments, flash_attention
-from ptokit.targets.parts import B2
+from ptokit.targets.base import B2
 from ptokit.timing.model import stream_cycles
 from ptokit.timing.report import timed
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ptokit as pto
-from ptokit.targets.parts import B1
+from ptokit.targets.base import B1
 from ptokit.timing.report import Timing, timed
 
 MTE2, V, MTE3 = pto.PIPE_MTE2, pto.PIPE_V, pto.PIPE_MTE3

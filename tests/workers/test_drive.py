@@ -18,8 +18,7 @@ import pytest
 from ptokit.diagnostics import DiagnosticError
 from ptokit.workers import minder
 from ptokit.workers.executors import Remote, drive, open_executor
-from ptokit.workers.minder import work_batch
-from ptokit.workers.task import Answer, How, Task, read_answer
+from ptokit.workers.minder import Answer, How, Task, read_answer, work_batch
 
 from .cluster import children, processes, until
 
@@ -164,7 +163,7 @@ def test_no_process_stays_where_its_parent_is_killed(tmp_path: Path) -> None:
     marker = tmp_path / "left"
     program = f"""
 from ptokit.workers.minder import work_batch
-from ptokit.workers.task import Task
+from ptokit.workers.minder import Task
 work_batch([Task("x", "{__name__}:leaves_a_process", {{"name": "sleeps"}}).as_plain()])
 """
     environment = {**os.environ, "MARKER": str(marker), "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -7,7 +7,6 @@ from typing import overload
 
 from ptokit.asm.printing.forms import text_forms
 from ptokit.diagnostics import Rule
-from ptokit.isa.modules import MODULES
 from ptokit.isa.reference import (
     all_rules,
     attr_rows,
@@ -20,6 +19,7 @@ from ptokit.isa.reference import (
     together_rows,
     type_rows,
 )
+from ptokit.isa.registry import MODULES
 from ptokit.isa.table import BY_TEXT, TABLE, Instr
 from ptokit.records import dataclass
 
@@ -108,7 +108,7 @@ def instructions_by_family() -> dict[str, list[Instr]]:
     """All instructions by the title of their group, in the order of `INSTRUCTIONS`; each group by name."""
     beginnings = {word: title for title, words in INSTRUCTIONS.items() for word in words.split() or [""]}
     groups: dict[str, list[Instr]] = {title: [] for title in INSTRUCTIONS}
-    for line in MODULES.split("\n"):
+    for line in MODULES:
         module, _, names = line.partition(" ")
         title = beginnings[max((word for word in beginnings if module.startswith(word)), key=len)]
         groups[title] += [TABLE[name] for name in names.split() if name in TABLE]

@@ -359,7 +359,7 @@ def time(
     arguments.
     Raises `DiagnosticError` for what is refused or fails, `UsageError` for a part that there is not.
     """
-    from ptokit.targets.parts import PartError, part_named
+    from ptokit.targets.base import PartError, part_named
     from ptokit.timing.report import timed
 
     launch, how = checked(taken(LaunchOptions, options)), checked(taken(TimeOptions, options))

@@ -1,4 +1,5 @@
-"""A campaign from beginning to end: every case on an executor, every result in a file, and the summary."""
+"""Many cases on an executor: a folder of conformance cases in the order of its manifest, and a campaign from beginning
+to end, with every result in a file, and the summary."""
 
 from __future__ import annotations
 
@@ -8,26 +9,182 @@ import os
 import platform
 import socket
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from html import escape
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ptokit import __version__
-from ptokit.records import dataclass
-from ptokit.workers.executors import drive, open_executor
-from ptokit.workers.task import Answer, How, Task
-
+from .. import __version__
+from ..conformance.bench import replay
+from ..conformance.cases import MANIFEST, read_manifest, refused, suite_of
+from ..conformance.compare import Outcome
+from ..conformance.compare import Result as Judged
+from ..conformance.programs import ProgramSuite, SyncSuite
+from ..diagnostics import DiagnosticError
+from ..records import dataclass
+from ..targets import TARGETS
+from ..workers.executors import drive, open_executor
+from ..workers.minder import Answer, How, Task
 from .case import Case, Result, Status, read_result
 from .sources import forget, remembered
 from .spec import Spec
 from .store import Row, Store
+
+VECTOR_FORMATS = ("pto-move-vectors", "pto-compute-vectors")
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Job:
+    """One case on one target. ``op`` is what it is listed under, ``ops`` all instructions it executes."""
+
+    index: int
+    case: str
+    op: str
+    target: str
+    ops: tuple[str, ...] = ()
+
+    def concerns(self, op: str) -> bool:
+        """True if the case is about an instruction or a kernel of this name; case and ``pto.`` do not matter."""
+        return plain_name(op) in map(plain_name, (self.op, *self.ops))
+
+
+@dataclass(frozen=True)
+class Cases:
+    """A folder of cases of one kind.
+
+    ``kind``: what the jobs are listed by. ``jobs``: every case on every target that it says something about, in the
+    order of the manifest. ``replay`` judges one of them, and never raises.
+    """
+
+    kind: str
+    jobs: list[Job]
+    replay: Callable[[Job], Judged]
+
+
+def _of_instructions(folder: Path, manifest: dict[str, Any]) -> Cases:
+    cases = suite_of(folder, manifest).cases
+    jobs = [Job(i, case.id, case.op, name) for i, case in enumerate(cases) for name in TARGETS if case.claims(name)]
+    return Cases("instruction", jobs, lambda job: replay(cases[job.index], TARGETS[job.target]))
+
+
+def _of_programs(folder: Path, manifest: dict[str, Any], root: Path | None) -> Cases:
+    suite = ProgramSuite(folder, manifest, root)
+    jobs = [Job(i, case.id, case.name, case.target.name, case.ops) for i, case in enumerate(suite.cases)]
+    return Cases("program", jobs, lambda job: suite.replay(suite.cases[job.index]))
+
+
+def _of_synchronisation(folder: Path, manifest: dict[str, Any]) -> Cases:
+    suite = SyncSuite.read(folder, manifest)
+    jobs = [Job(i, case.file, case.name, name) for i, case in enumerate(suite.cases) for name in case.targets]
+    return Cases("program", jobs, lambda job: suite.replay(suite.cases[job.index], job.target))
+
+
+def open_cases(folder: Path, root: Path | None = None) -> Cases:
+    """Read a folder of cases; their kind shows in the manifest. Raises `DiagnosticError`."""
+    manifest = read_manifest(folder)
+    path = folder / MANIFEST
+    form = manifest.get("format")
+    first: dict[str, Any] = next(iter(manifest["cases"]), {})
+    version = manifest.get("version", form if isinstance(form, int) else VERSION)
+    if version != VERSION:
+        raise refused(path, f"the manifest has version {version!r}; ptokit knows {VERSION}", "CONF-FORMAT")
+    if form in VECTOR_FORMATS or (form is None and {"op", "tiles"} <= set(first)):
+        return _of_instructions(folder, manifest)
+    if {"file", "args", "outputs"} <= set(first):
+        return _of_programs(folder, manifest, root)
+    if {"file", "targets", "expect"} <= set(first):
+        return _of_synchronisation(folder, manifest)
+    shown = f"format {form!r}" if form is not None else f"cases with {', '.join(sorted(first)) or 'nothing'}"
+    raise refused(path, f"ptokit does not know this kind of manifest: {shown}", "CONF-FORMAT")
+
+
+def plain_name(op: str) -> str:
+    """An instruction's name without ``pto.`` and in upper case: TLOAD."""
+    return op.upper().removeprefix("PTO.").replace(".", "_")
+
+
+Progress = Callable[[int, int], None]
+
+
+def replay_all(
+    folder: Path,
+    cases: Cases,
+    jobs: Sequence[Job],
+    *,
+    executor: Executor | str = "processes",
+    processes: int = 1,
+    root: Path | None = None,
+    progress: Progress = lambda done, total: None,
+) -> Iterator[Judged]:
+    """Results in the order of `jobs`, which are some of ``cases.jobs``.
+
+    ``executor``: as for `ptokit.workers.executors.open_executor`; with ``processes`` and one process, the work is done
+    in this one. Others read the folder themselves, and it has to be there. ``progress(done, total)`` is called as
+    results come in. Raises `DiagnosticError` for an executor that cannot be had.
+    """
+    if executor == "processes" and (processes == 1 or len(jobs) < 2):
+        results: Iterator[Judged] = map(cases.replay, jobs)
+        yield from _counted(results, len(jobs), progress)
+        return
+    yield from _counted(_on_processes(folder, root, jobs, executor, processes), len(jobs), progress)
+
+
+def _on_processes(
+    folder: Path, root: Path | None, jobs: Sequence[Job], executor: Executor | str, processes: int
+) -> Iterator[Judged]:
+    where = {"folder": str(folder.resolve()), "root": None if root is None else str(root.resolve())}
+    tasks = [
+        Task(str(n), "ptokit.campaign.run:replay_job", {**where, "job": asdict(job)}) for n, job in enumerate(jobs)
+    ]
+    early: dict[int, Judged] = {}  # that came before those in front of them
+    following = 0
+    with open_executor(executor, processes) as (opened, workers):
+        for answers in drive(tasks, opened, workers):
+            for answer in answers:
+                early[int(answer.id)] = _result(jobs[int(answer.id)], answer)
+            while following in early:
+                yield early.pop(following)
+                following += 1
+
+
+def _result(job: Job, answer: Answer) -> Judged:
+    if answer.how is not How.DONE:
+        return Judged(job.case, job.op, job.target, Outcome.FAILED, answer.message)
+    value = answer.value
+    return Judged(**{**value, "outcome": Outcome(value["outcome"]), "reported": tuple(value["reported"])})
+
+
+@lru_cache(maxsize=4)
+def _cases(folder: str, root: str | None) -> Cases | None:
+    try:
+        return open_cases(Path(folder), None if root is None else Path(root))
+    except DiagnosticError:
+        return None
+
+
+def replay_job(given: dict[str, Any], _: Sequence[bytes]) -> dict[str, Any]:
+    """The task of a worker: one job, and its result as JSON."""
+    job = Job(**{**given["job"], "ops": tuple(given["job"]["ops"])})
+    cases = _cases(given["folder"], given["root"])
+    if cases is None:
+        message = "the folder changed while it was replayed, or it is not there for the worker"
+        return asdict(Judged(job.case, job.op, job.target, Outcome.FAILED, message))
+    return asdict(cases.replay(job))
+
+
+def _counted(results: Iterator[Judged], total: int, progress: Progress) -> Iterator[Judged]:
+    for done, result in enumerate(results, 1):
+        progress(done, total)
+        yield result
+
 
 # What to tell about a run of a campaign: counts, what changed since the run before, the slowest cases.
 
@@ -179,9 +336,6 @@ def _case(summary: Summary, index: int) -> dict[str, object]:
 # A campaign from beginning to end: every case of a spec on an executor, every result in a file.
 
 
-Progress = Callable[[int, int], None]
-
-
 def run_campaign(
     spec: Spec,
     out: Path,
@@ -206,7 +360,7 @@ def run_campaign(
             count, keys = len(done), {id: case.key for id, case in left.items()}
             with open_executor(executor, jobs) as (opened, workers):
                 for answers in drive(map(_task, left.values()), opened, workers):
-                    found = [_result(answer, keys[answer.id]) for answer in answers]
+                    found = [_read(answer, keys[answer.id]) for answer in answers]
                     keys.update((result.id, key) for result, key in found)
                     store.add(run, keys, [result for result, _ in found])
                     count += len(answers)
@@ -255,7 +409,7 @@ def _task(case: Case) -> Task:
 _WITHOUT_RESULT = {How.FAILED: Status.CRASHED, How.TIMEOUT: Status.TIMEOUT, How.LOST: Status.LOST}
 
 
-def _result(answer: Answer, key: str) -> tuple[Result, str]:
+def _read(answer: Answer, key: str) -> tuple[Result, str]:
     """What came of a case, and the key of it; `key` where the answer has none."""
     status, message, a = _WITHOUT_RESULT.get(answer.how), answer.message, answer
     if status is None:

@@ -19,10 +19,10 @@ from ptokit.campaign.spec import DEFAULT_DO, Spec, of_paths, read_bytes, read_sp
 from ptokit.campaign.store import AGAIN, MOVED, Store
 from ptokit.conformance.compare import Outcome, Report, junit_xml, report
 from ptokit.conformance.compare import Result as JUnitCase
-from ptokit.conformance.runner import Cases, Job, open_cases, replay_all
 from ptokit.diagnostics.render import visible_name
 from ptokit.workers.executors import cores
 
+from ..campaign.run import Cases, Job, open_cases, replay_all
 from .check import say_left_out
 from .console import Progress, bold, remark, said_when_interrupted, say, table
 from .outputs import REPORT_FILE, check_writable, write_whole

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TypeVar
 
 from ptokit.diagnostics.rules import FURTHER
 from ptokit.records import OnDemand
 
-from .modules import MODULES
+MODULES = Path(__file__).with_name("modules.txt").read_text(encoding="utf-8").splitlines()
+"""The modules that define instructions, in order, each with all names of these. Made by tools/modules.py.
 
+A module also has the names of other instructions that mean one of its own in some texts.
+"""
 T = TypeVar("T")
 _FULL = "pto."
 
@@ -19,7 +24,7 @@ _FULL = "pto."
 def modules() -> dict[str, list[str]]:
     """By name of an instruction: the modules that define it and what is written in its place."""
     found: dict[str, list[str]] = {}
-    for line in MODULES.strip().splitlines():
+    for line in MODULES:
         module, *names = line.split()
         for name in names:
             found.setdefault(name, []).append(module)
@@ -31,9 +36,24 @@ def _places() -> dict[str, int]:
     return {name: at for at, name in enumerate(modules())}
 
 
+def _in_folder(folder: str, package: str) -> list[str]:
+    """Every module below a package, in order of name."""
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name, extension = os.path.splitext(entry.name)
+            if extension == ".py" and name != "__init__":
+                found.append(f"{package}.{name}")
+            elif not extension and name != "__pycache__" and entry.is_dir():
+                found += _in_folder(entry.path, f"{package}.{name}")
+    return sorted(found)
+
+
+@cache
 def bring_all() -> None:
-    """Import what defines any instruction."""
-    import_module(".all", __package__)
+    """Import what defines any instruction: the table is complete."""
+    for module in _in_folder(os.path.dirname(__file__), "ptokit.isa"):
+        import_module(module)
 
 
 FURTHER.append(bring_all)

@@ -435,3 +435,18 @@ def instruction(instr: Instr, derived: Callable[[Instr], Any] = Derived) -> Inst
 def instructions(names: Sequence[str] | None = None) -> list[Instr]:
     """All instructions, or those named, in table order."""
     return list(TABLE.values()) if names is None else [TABLE[n] for n in names]
+
+
+def number(name: str, default: int | None = None) -> Attr:
+    """An attribute that is an integer."""
+    return Attr(name, int, default, name)
+
+
+def flag(name: str) -> Attr:
+    """An attribute that is true or false."""
+    return Attr(name, bool, None, name)
+
+
+def handle(name: str, *, optional: bool = False) -> Operand:
+    """A value whose type ptokit only carries: a pipe, a session, an array of events."""
+    return Operand(name, Role.IN, Kind.SCALAR, optional, also=(Kind.PTR,))

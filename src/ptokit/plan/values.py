@@ -16,7 +16,6 @@ from ptokit.isa.site import known
 from ptokit.targets import Target
 from ptokit.types.codecs import width
 from ptokit.types.enums import TileType
-from ptokit.types.rounding import FLOAT_TYPES, constant
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import (
     EventIdArray,
@@ -31,6 +30,7 @@ from ptokit.types.values import (
     Type,
 )
 
+from ..types.dtypes import FLOAT_TYPES, constant
 from .steps import Data, Form, Operand, Plan, Step
 
 # Casts: of pointers, and those that a compiler leaves between its stages, which change types only.

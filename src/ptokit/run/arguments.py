@@ -23,9 +23,10 @@ from ptokit.machine.chunk import Workspace
 from ptokit.machine.global_memory import Pointer, Tensor
 from ptokit.types.codecs import width
 from ptokit.types.dtypes import DType, from_numpy
-from ptokit.types.rounding import FLOAT_TYPES, round_float
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import INDEX, MemRef, PartitionView, Ptr, Scalar, TensorView
+
+from ..types.dtypes import FLOAT_TYPES, round_float
 
 if TYPE_CHECKING:
     from ptokit.machine.buffers import Buffer

@@ -33,7 +33,6 @@ from . import rules as _rules  # puts the rules into the catalogue
 from .checks.analysis import Analysis
 from .checks.flags import ProgramOrder, alias_pipes, left_set
 from .checks.placement import reserved_bytes
-from .checks.stuck import report_stuck
 from .findings.addresses import PLACES, Addresses, Ring
 from .findings.insertion import explain
 from .findings.race import Outcome, ProgramChange, Race, Witness, applied, compare, copies
@@ -43,7 +42,7 @@ from .launch import KEPT, ObservedLaunch, ObservedRun, Progress, Rerun, auto_rul
 from .memory.gm import Memory
 from .memory.shadow import Space
 from .observe import CoreObserver
-from .outcome import SyncMode, coverage
+from .outcome import SyncMode, coverage, report_stuck
 from .page.document import Report
 from .reorder import Scheduler, can_wait, delaying
 from .simulation.clocks import Clock, Touch, shifted

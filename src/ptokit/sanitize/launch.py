@@ -34,7 +34,6 @@ from .checks.analysis import Analysis
 from .checks.core import Buffers, left_in
 from .checks.engines import left_moving, report_unwritten
 from .checks.flags import ProgramOrder, left_set, reuse_race
-from .checks.stuck import report_stuck
 from .checks.vector_scopes import Sources
 from .findings.insertion import Insertion
 from .findings.race import Witness, compare, copies
@@ -42,7 +41,7 @@ from .findings.races import Draft, Findings
 from .findings.repair import Repairs
 from .memory.gm import Memory
 from .observe import REGIONS, CoreObserver
-from .outcome import SyncMode, Uninitialised
+from .outcome import SyncMode, Uninitialised, report_stuck
 from .page.document import Report
 from .reorder import Delayed, Scheduler, explained
 from .simulation.core import Core, Signal

@@ -3,8 +3,7 @@
 from .a2a3 import A2A3
 from .a5 import A5, A5_TEMPLATES
 from .a6 import A6
-from .base import Target
-from .cpu import CPU
+from .base import CPU, Target
 from .kirin9030 import KIRIN9030
 
 TARGETS: dict[str, Target] = {t.name: t for t in (CPU, A2A3, A5, A6, KIRIN9030)}

@@ -15,8 +15,8 @@ from typing import Any
 from ptokit.machine.signals import Rendezvous, Semaphores
 from ptokit.records import dataclass
 from ptokit.targets import Target
-from ptokit.targets.parts import Part
 
+from ..targets.base import Part
 from .issue import PIPES, SCALAR, Item, LaunchItems, What
 from .model import Memory
 from .state import AHEAD, BEATS, NOTHING, Core, Done, Steady, Works

@@ -16,8 +16,9 @@ from ptokit.isa.meaning.words import Contract, Fold, Lane, Move
 from ptokit.machine.global_memory import View
 from ptokit.machine.tiles import Tile
 from ptokit.plan.steps import Step
-from ptokit.targets.parts import ASSUMED, DERIVED, SIMULATED, Figure, Part
 from ptokit.types.enums import Layout, Pipe, TileType
+
+from ..targets.base import ASSUMED, DERIVED, SIMULATED, Figure, Part
 
 REPEAT = 256
 """Bytes of a vector register: what one repeat of the vector unit works on."""
@@ -32,7 +33,7 @@ class Cost(NamedTuple):
 
     ``view``: the operand in global memory, "" if there is none; ``packed``: its bytes follow each other there;
     ``latency``: of the cycles those in which the pipe takes the next instruction already, if nothing orders the two;
-    ``evidence``: a word of `targets.parts.EVIDENCE`; ``flops``: operations of a product.
+    ``evidence``: a word of `targets.base.EVIDENCE`; ``flops``: operations of a product.
     """
 
     pipe: Pipe

@@ -12,8 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ptokit.targets.parts import Part
-
+from ..targets.base import Part
 from .engine import Run
 from .issue import PIPES, LaunchItems
 from .state import Core

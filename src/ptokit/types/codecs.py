@@ -32,9 +32,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from .dtypes import DType
-from .enums import RoundMode
-from .rounding import (
+from .dtypes import (
     BF16,
     E1M2,
     E2M1,
@@ -43,11 +41,13 @@ from .rounding import (
     F16,
     F32,
     NEAREST_EVEN,
+    DType,
     FloatFormat,
     int_to_float,
     round_to_format,
     to_integer,
 )
+from .enums import RoundMode
 
 # HiFloat8: 8 bits with a prefix that tells how many of them are exponent (types-and-layouts 1.9).
 

@@ -8,8 +8,9 @@ A pad value is a number: a `PadValue` member, or ``CUSTOM_PAD | bits`` with 32 b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
+from typing import NamedTuple
 
 from ptokit.records import dataclass
 
@@ -280,3 +281,105 @@ def pad_bits(dtype: DType, pad: int, *, wide: bool = True, finite: bool = False)
     limits = _LIMITS | _FINITE if finite else _LIMITS
     low, high = limits.get(dtype.name, (0, 0))
     return {PadValue.Min: low, PadValue.Max: high}.get(PadValue(pad), 0)
+
+
+# Which element of global memory each place of a convolution tile holds (load-store 3.7). Each dimension of the tile, or
+# part of one, where a dimension such as C1HW is a product, steps through global memory with a stride. Channels and N
+# are split into groups, whose last one may be incomplete.
+
+
+class Axis(NamedTuple):
+    """Part of a tile's storage order: `size` steps of `stride` elements in memory.
+
+    ``group`` names the split quantity it is part of ("C" or "N", else empty), which each step advances by ``step``;
+    for others ``limit`` is the size of the view's dimension.
+    """
+
+    size: int
+    stride: int
+    limit: int
+    group: str = ""
+    step: int = 0
+
+
+Axes = list[Axis]
+
+
+def _same(d: tuple[int, ...], g: Dims5, t: Dims5) -> Axes:
+    """Tile and view list the same dimensions; a sixth of the tile is contiguous in memory."""
+    out = [Axis(*x) for x in zip(d, t, g)]
+    return [*out, Axis(d[5], 1, d[5])] if len(d) == 6 else out
+
+
+def _fractals(d: tuple[int, ...], g: Dims5, t: Dims5) -> Axes:
+    """FRACTAL_Z and FRACTAL_Z_3D: a tile of four dimensions has the view's last four; the first two may be one."""
+    if len(d) == 5:
+        return _same(d, g, t)
+    first = [Axis(d[0], t[1], g[1])]
+    if g[0] > 1:
+        outer, rest = divmod(d[0], g[1])
+        first = [Axis(outer + (rest > 0), t[0], g[0]), Axis(g[1], t[1], g[1])]
+    return [*first, *(Axis(*x) for x in zip(d[1:], t[2:], g[2:]))]
+
+
+def _c1(size: int, c0: int, stride: int) -> Axis:
+    return Axis(size, c0 * stride, 0, "C", c0)
+
+
+def _c0(c0: int, stride: int) -> Axis:
+    return Axis(c0, stride, 0, "C", 1)
+
+
+def _nhwc(d: tuple[int, ...], g: Dims5, t: Dims5) -> Axes:
+    n, c1, h, w, c0 = d
+    return [Axis(n, t[1], g[1]), _c1(c1, c0, t[4]), Axis(h, t[2], g[2]), Axis(w, t[3], g[3]), _c0(c0, t[4])]
+
+
+def _nchw(d: tuple[int, ...], g: Dims5, t: Dims5) -> Axes:
+    n, c1, h, w, c0 = d
+    return [Axis(n, t[1], g[1]), _c1(c1, c0, t[2]), Axis(h, t[3], g[3]), Axis(w, t[4], g[4]), _c0(c0, t[2])]
+
+
+def _nchw_z(d: tuple[int, ...], g: Dims5, t: Dims5) -> Axes:
+    c0 = d[-1]
+    if len(d) == 5:
+        c1, h, w, n, _ = d
+        spatial = [_c1(c1, c0, t[2]), Axis(h, t[3], g[3]), Axis(w, t[4], g[4])]
+        return [*spatial, Axis(n, t[1], 0, "N", 1), _c0(c0, t[2])]
+    groups = -(-d[0] // (g[3] * g[4]))
+    spatial = [_c1(groups, c0, t[2]), Axis(g[3], t[3], g[3]), Axis(g[4], t[4], g[4])]
+    return [*spatial, Axis(d[1], d[2] * t[1], 0, "N", d[2]), Axis(d[2], t[1], 0, "N", 1), _c0(c0, t[2])]
+
+
+def _ncdhw(d: tuple[int, ...], g: Dims5, t: Dims5) -> Axes:
+    n, depth, c1, h, w, c0 = d
+    outer = [Axis(n, t[0], g[0]), Axis(depth, t[2], g[2]), _c1(c1, c0, t[1])]
+    return [*outer, Axis(h, t[3], g[3]), Axis(w, t[4], g[4]), _c0(c0, t[1])]
+
+
+def _ncdhw_z(d: tuple[int, ...], g: Dims5, t: Dims5) -> Axes:
+    c0 = d[-1]
+    groups = -(-d[0] // (g[2] * g[3] * g[4]))
+    spatial = [_c1(groups, c0, t[1]), *(Axis(g[a], t[a], g[a]) for a in (2, 3, 4))]
+    return [*spatial, Axis(d[1], d[2] * t[0], 0, "N", d[2]), Axis(d[2], t[0], 0, "N", 1), _c0(c0, t[1])]
+
+
+# (view layout, tile layout) -> (axes, numbers of tile dimensions it takes, axis of the view with C, with N)
+Maker = Callable[[tuple[int, ...], Dims5, Dims5], Axes]
+CONV_AXES: dict[tuple[Layout, Layout], tuple[Maker, tuple[int, ...], int | None, int | None]] = {
+    (Layout.NC1HWC0, Layout.NC1HWC0): (_same, (5,), None, None),
+    (Layout.NDC1HWC0, Layout.NDC1HWC0): (_same, (6,), None, None),
+    (Layout.FRACTAL_Z, Layout.FRACTAL_Z): (_fractals, (4, 5), None, None),
+    (Layout.FRACTAL_Z_3D, Layout.FRACTAL_Z_3D): (_fractals, (4,), None, None),
+    (Layout.NHWC, Layout.NC1HWC0): (_nhwc, (5,), 4, None),
+    (Layout.NCHW, Layout.NC1HWC0): (_nchw, (5,), 2, None),
+    (Layout.NCHW, Layout.FRACTAL_Z): (_nchw_z, (4, 5), 2, 1),
+    (Layout.NCDHW, Layout.NDC1HWC0): (_ncdhw, (6,), 1, None),
+    (Layout.NCDHW, Layout.FRACTAL_Z_3D): (_ncdhw_z, (4,), 1, 0),
+}
+
+
+def fits_pair(spec: ConvSpec, layout: Layout | None) -> bool:
+    """True if transfers between this tile and a view in `layout` are defined."""
+    pair = CONV_AXES.get((layout, spec.layout)) if layout is not None else None
+    return pair is not None and len(spec.dims) in pair[1]

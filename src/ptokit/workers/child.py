@@ -55,7 +55,7 @@ def main() -> None:
     for stream in (0, 1):  # tasks, and what they start, cannot disturb the messages
         os.dup2(nowhere, stream)
     sys.path.insert(0, "")  # functions that tasks name may stand in the folder where the work was started
-    from .task import How, receive, send, work_on
+    from .minder import How, receive, send, work_on
 
     send(answers, "ready")
     while (message := receive(messages)) is not None:

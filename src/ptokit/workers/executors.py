@@ -24,8 +24,7 @@ from typing import Any
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Scope, Severity, define
 
-from .minder import Crew, StartError, join, work_batch
-from .task import Answer, How, Task, read_answer
+from .minder import Answer, Crew, How, StartError, Task, join, read_answer, work_batch
 
 # Rules of work on other processes.
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from ptokit.isa.numerics.arith import narrow, round_to_integral
-from ptokit.types.dtypes import bf16, e4m3, e5m2, f16
+from ptokit.types.dtypes import BF16, F16, bf16, e4m3, e5m2, f16, int_to_float, round_to_format
 from ptokit.types.enums import RoundMode, SaturationMode
-from ptokit.types.rounding import BF16, F16, int_to_float, round_to_format
 
 from . import model
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-import ptokit.isa.all  # noqa: F401
 from ptokit.isa.site import MaskInfo, PtrInfo, VregInfo
 from ptokit.isa.table import TABLE
 from ptokit.machine.chunk import Chunk

@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-import ptokit.isa.all  # noqa: F401
 from ptokit.isa.site import MaskInfo, ScalarInfo, VregInfo
 from ptokit.isa.table import TABLE
 from ptokit.targets import TARGETS

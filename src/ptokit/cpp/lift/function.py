@@ -21,7 +21,7 @@ from ..compiler import HEADERS
 from ..llvm import Instruction, Module, Operand
 from ..rules import ASSEMBLY, CALL, OPERANDS, POINTER, Unliftable, refusal
 from .instructions import Told
-from .intrinsics import call
+from .library import call
 from .memory import NULL, Memory, Pointer, Root, accessed, root_refused
 from .numbers import BINARY, CASTS, FLOATS, Lifting, Numbers, scalar_type
 

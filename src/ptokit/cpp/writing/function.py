@@ -16,10 +16,9 @@ from ptokit.types.tile import TileSpec
 from ptokit.types.values import LocalArray, PartitionView, Ptr, Scalar, TensorView
 
 from ..rules import WRITE, refusal
-from .body import GUARDS, INDENT, function_name
-from .calls import Word, chosen, option, parts_of
+from .body import GUARDS, INDENT, Word, chosen, function_name, option, parts_of
 from .numbers import PRODUCT, SUM, Text, Unwritable, ctype
-from .pipes import PIPES, Pipes
+from .tiles import PIPES, Pipes
 
 _BLOCKS = 1 << 20
 _QUERIES = {

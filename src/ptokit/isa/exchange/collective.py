@@ -21,7 +21,6 @@ from ptokit.types.enums import AtomicType, Pipe, ReduceOp
 from ..machine import AsyncEvent, AsyncSession, Machine, ViewOperand
 from ..meaning.moves import transferred
 from ..meaning.words import COMBINING, Meaning, Refusal, Transfer, Word
-from ..pending import handle, number
 from ..site import Site
 from ..table import (
     BETWEEN_CORES,
@@ -34,8 +33,10 @@ from ..table import (
     Role,
     TextForm,
     grammar,
+    handle,
     instruction,
     listed,
+    number,
     src,
     view,
 )

@@ -17,9 +17,23 @@ from ptokit.types.enums import Pipe, TileSplitAxis
 
 from ..meaning.words import Ordering
 from ..operands import Passing
-from ..pending import flag, handle, number
 from ..site import Info
-from ..table import BETWEEN_CORES, WAITING, Attr, Instr, Kind, Operand, Role, TextForm, grammar, instruction, scalar
+from ..table import (
+    BETWEEN_CORES,
+    WAITING,
+    Attr,
+    Instr,
+    Kind,
+    Operand,
+    Role,
+    TextForm,
+    flag,
+    grammar,
+    handle,
+    instruction,
+    number,
+    scalar,
+)
 
 # What the operations on pipes between cores ask of a machine (compute-layout-irregular 3).
 

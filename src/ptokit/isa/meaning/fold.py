@@ -22,7 +22,7 @@ from ptokit.types.dtypes import DTYPES, DType, hif4
 
 from ..machine import Machine, TileOperand
 from ..numerics import arith
-from .orders import Op, Order, Stage, combined, of_repeats
+from .primitives import Op, Order, Stage, combined, of_repeats
 
 # NumPy forms of the folds: arrays (blocks, rows, columns) along an axis that is kept with length 1.
 

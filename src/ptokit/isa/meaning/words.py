@@ -19,7 +19,7 @@ from ptokit.types.enums import AccToVecMode, AtomicType, ReluPreMode
 
 from .expressions import OWN, Count, Element, Expr, Index
 from .matrices import FixPipe, Matrix
-from .orders import Stage
+from .primitives import Stage
 
 if TYPE_CHECKING:
     from ..site import Site

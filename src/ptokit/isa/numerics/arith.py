@@ -19,7 +19,8 @@ from ptokit.targets import A2A3, CPU, Target
 from ptokit.types.codecs import encode
 from ptokit.types.dtypes import DType, from_numpy
 from ptokit.types.enums import RoundMode, SaturationMode
-from ptokit.types.rounding import round_to_integral
+
+from ...types.dtypes import round_to_integral
 
 __all__ = ["LETTERS", "as_values", "narrow", "round_to_integral"]
 

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.types.enums import Layout, Pipe
-
-from ..meaning.words import Shown
-from ..operands import Kind
-from ..pending import handle
+from ...types.enums import Layout, Pipe
+from ..meaning.words import Shown, Unrun
 from ..table import (
     Attr,
     Instr,
+    Kind,
     Operand,
     address,
     agreed,
     grammar,
+    handle,
     index,
     inout,
     instruction,
@@ -338,3 +337,33 @@ EVENTID_ARRAY_SET = _own(
     source="assembly 8",
     form=grammar("%array ~[ %index:index ] , %event:index {} : T(array)"),
 )
+
+
+# Lowered forms of tiles of April 2026 (assembly 7.1): read, carried and printed, and not run.
+
+RETIRED = "the reference has retired it and refuses it today; no public text has one, and tiles are !pto.tile_buf"
+
+
+def retired(text: str, summary: str, *operands: Operand, **more: Any) -> Instr:
+    """Put such an operation into the table."""
+    more |= {"pipe": Pipe.S, "source": "assembly 7.1", "meaning": Unrun(RETIRED)}
+    return instruction(Instr(text, text, summary, operands, **more))
+
+
+BIND_TILE = retired(
+    "bind_tile",
+    "A memref with the layout of a tile.",
+    src("source"),
+    scalar("valid_row", optional=True),
+    scalar("valid_col", optional=True),
+    form=grammar("%source <? , %valid_row:index , %valid_col:index ?> {} : T(source) -> R"),
+)
+POINTER_CAST = retired(
+    "pointer_cast",
+    "A memref at byte addresses.",
+    scalars("addrs"),
+    scalar("valid_row", optional=True),
+    scalar("valid_col", optional=True),
+    form=grammar("~( %addrs*:i64 ) <? ( %valid_row:index , %valid_col:index ) ?> {} : R"),
+)
+DECLARE_TILE_MEMREF = retired("declare_tile_memref", "A memref without an address.", form=grammar("{} -> R"))

@@ -31,7 +31,7 @@ from ..meaning.expressions import (
 from ..meaning.words import Lane, Meaning, Ordering, Python, Word
 from ..site import Site
 from ..table import Attr
-from .words import WARP, Threads, condition, of, plain, simt, thread, value, word
+from .memory import SIGNS, WARP, Threads, condition, of, plain, simt, thread, value, word
 
 # Who a thread is, and what threads tell each other.
 
@@ -131,7 +131,6 @@ for _how, _other, _what in (
         decision="A lane that asks for one outside its group, or one that is not active, gets its own value.",
     )
 
-SIGNS = word("signedness", "signed", "unsigned")
 _REDUCE = {"add": np.add, "max": np.maximum, "min": np.minimum}
 
 

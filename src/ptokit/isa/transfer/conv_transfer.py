@@ -1,9 +1,4 @@
-"""Loads and stores of convolution tiles: which element of global memory each place of the tile holds
-(load-store 3.7, types-and-layouts 8).
-
-A tile is a dense array of its dimensions. Each dimension (or part of one, where a dimension such as C1HW is a product)
-steps through global memory with a stride. Channels and N are split into groups, whose last one may be incomplete.
-"""
+"""Loads and stores of convolution tiles (load-store 3.1, 3.7, types-and-layouts 8), and their rules (load-store 11)."""
 
 from __future__ import annotations
 
@@ -14,28 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptokit.types.enums import Layout
-from ptokit.types.tensor import ConvSpec, Dims5
-from ptokit.types.tile import DYNAMIC
-
+from ...targets import A2A3
+from ...types.dtypes import DTYPES
+from ...types.enums import Layout, TileType
+from ...types.tensor import CONV_AXES, ConvSpec, Dims5, fits_pair
+from ...types.tile import DYNAMIC
 from ..machine import Machine, TileOperand, ViewOperand
-from ..site import ViewInfo, known
+from ..site import Site, TileInfo, ViewInfo, known
+from .rules import Message, names, rule, sides, wrong_stride
 
 Combine = Callable[..., np.ndarray]
-
-
-class Axis(NamedTuple):
-    """Part of a tile's storage order: `size` steps of `stride` elements in memory.
-
-    ``group`` names the split quantity it is part of ("C" or "N", else empty), which each step advances by ``step``;
-    for others ``limit`` is the size of the view's dimension.
-    """
-
-    size: int
-    stride: int
-    limit: int
-    group: str = ""
-    step: int = 0
 
 
 class ElementOffsets(NamedTuple):
@@ -46,107 +29,10 @@ class ElementOffsets(NamedTuple):
     beyond_n: np.ndarray | None
 
 
-Axes = list[Axis]
-
-
-def _same(d: tuple[int, ...], g: Dims5, t: Dims5) -> Axes:
-    """Tile and view list the same dimensions; a sixth of the tile is contiguous in memory."""
-    out = [Axis(*x) for x in zip(d, t, g)]
-    return [*out, Axis(d[5], 1, d[5])] if len(d) == 6 else out
-
-
-def _fractals(d: tuple[int, ...], g: Dims5, t: Dims5) -> Axes:
-    """FRACTAL_Z and FRACTAL_Z_3D: a tile of four dimensions has the view's last four; the first two may be one."""
-    if len(d) == 5:
-        return _same(d, g, t)
-    first = [Axis(d[0], t[1], g[1])]
-    if g[0] > 1:
-        outer, rest = divmod(d[0], g[1])
-        first = [Axis(outer + (rest > 0), t[0], g[0]), Axis(g[1], t[1], g[1])]
-    return [*first, *(Axis(*x) for x in zip(d[1:], t[2:], g[2:]))]
-
-
-def _c1(size: int, c0: int, stride: int) -> Axis:
-    return Axis(size, c0 * stride, 0, "C", c0)
-
-
-def _c0(c0: int, stride: int) -> Axis:
-    return Axis(c0, stride, 0, "C", 1)
-
-
-def _nhwc(d: tuple[int, ...], g: Dims5, t: Dims5) -> Axes:
-    n, c1, h, w, c0 = d
-    return [Axis(n, t[1], g[1]), _c1(c1, c0, t[4]), Axis(h, t[2], g[2]), Axis(w, t[3], g[3]), _c0(c0, t[4])]
-
-
-def _nchw(d: tuple[int, ...], g: Dims5, t: Dims5) -> Axes:
-    n, c1, h, w, c0 = d
-    return [Axis(n, t[1], g[1]), _c1(c1, c0, t[2]), Axis(h, t[3], g[3]), Axis(w, t[4], g[4]), _c0(c0, t[2])]
-
-
-def _nchw_z(d: tuple[int, ...], g: Dims5, t: Dims5) -> Axes:
-    c0 = d[-1]
-    if len(d) == 5:
-        c1, h, w, n, _ = d
-        spatial = [_c1(c1, c0, t[2]), Axis(h, t[3], g[3]), Axis(w, t[4], g[4])]
-        return [*spatial, Axis(n, t[1], 0, "N", 1), _c0(c0, t[2])]
-    groups = -(-d[0] // (g[3] * g[4]))
-    spatial = [_c1(groups, c0, t[2]), Axis(g[3], t[3], g[3]), Axis(g[4], t[4], g[4])]
-    return [*spatial, Axis(d[1], d[2] * t[1], 0, "N", d[2]), Axis(d[2], t[1], 0, "N", 1), _c0(c0, t[2])]
-
-
-def _ncdhw(d: tuple[int, ...], g: Dims5, t: Dims5) -> Axes:
-    n, depth, c1, h, w, c0 = d
-    outer = [Axis(n, t[0], g[0]), Axis(depth, t[2], g[2]), _c1(c1, c0, t[1])]
-    return [*outer, Axis(h, t[3], g[3]), Axis(w, t[4], g[4]), _c0(c0, t[1])]
-
-
-def _ncdhw_z(d: tuple[int, ...], g: Dims5, t: Dims5) -> Axes:
-    c0 = d[-1]
-    groups = -(-d[0] // (g[2] * g[3] * g[4]))
-    spatial = [_c1(groups, c0, t[1]), *(Axis(g[a], t[a], g[a]) for a in (2, 3, 4))]
-    return [*spatial, Axis(d[1], d[2] * t[0], 0, "N", d[2]), Axis(d[2], t[0], 0, "N", 1), _c0(c0, t[1])]
-
-
-# (view layout, tile layout) -> (axes, numbers of tile dimensions it takes, axis of the view with C, with N)
-Maker = Callable[[tuple[int, ...], Dims5, Dims5], Axes]
-PAIRS: dict[tuple[Layout, Layout], tuple[Maker, tuple[int, ...], int | None, int | None]] = {
-    (Layout.NC1HWC0, Layout.NC1HWC0): (_same, (5,), None, None),
-    (Layout.NDC1HWC0, Layout.NDC1HWC0): (_same, (6,), None, None),
-    (Layout.FRACTAL_Z, Layout.FRACTAL_Z): (_fractals, (4, 5), None, None),
-    (Layout.FRACTAL_Z_3D, Layout.FRACTAL_Z_3D): (_fractals, (4,), None, None),
-    (Layout.NHWC, Layout.NC1HWC0): (_nhwc, (5,), 4, None),
-    (Layout.NCHW, Layout.NC1HWC0): (_nchw, (5,), 2, None),
-    (Layout.NCHW, Layout.FRACTAL_Z): (_nchw_z, (4, 5), 2, 1),
-    (Layout.NCDHW, Layout.NDC1HWC0): (_ncdhw, (6,), 1, None),
-    (Layout.NCDHW, Layout.FRACTAL_Z_3D): (_ncdhw_z, (4,), 1, 0),
-}
-
-
-def fits_pair(spec: ConvSpec, layout: Layout | None) -> bool:
-    """True if transfers between this tile and a view in `layout` are defined."""
-    pair = PAIRS.get((layout, spec.layout)) if layout is not None else None
-    return pair is not None and len(spec.dims) in pair[1]
-
-
-def outside(spec: ConvSpec, view: ViewInfo) -> str | None:
-    """A message if the tile is known to reach beyond a dimension of the view."""
-    layout, shape, stride = view.layout, view.shape, view.stride
-    if layout is None or not fits_pair(spec, layout) or not known(*shape, *stride) or DYNAMIC in spec.dims:
-        return None
-    maker = PAIRS[layout, spec.layout][0]
-    if any(g < 1 for g in shape):
-        return None
-    for axis in maker(spec.dims, shape, stride):  # type: ignore[arg-type]
-        if not axis.group and axis.size > axis.limit:
-            return f"{spec} takes {axis.size} steps along a dimension of the {view.shape} view that has {axis.limit}"
-    return None
-
-
 @lru_cache(maxsize=64)
 def element_offsets(spec: ConvSpec, layout: Layout, shape: Dims5, stride: Dims5) -> ElementOffsets:
     """Where in memory each element of the tile is, relative to the view's first element."""
-    maker, _, c_axis, n_axis = PAIRS[layout, spec.layout]
+    maker, _, c_axis, n_axis = CONV_AXES[layout, spec.layout]
     axes = maker(spec.dims, shape, stride)
     count = prod(spec.dims)
 
@@ -194,3 +80,252 @@ def store_conv(m: Machine, dst: ViewOperand, src: TileOperand, spec: ConvSpec, l
     element = dst.dtype.value or dst.dtype.storage
     values = values if values.dtype == element else values.view(element)
     dst.scatter(at.offsets, values, put, m.blocks, lambda block, row, col: f"place {col} of {spec}")
+
+
+TYPES = frozenset(DTYPES[n] for n in ("i8", "u8", "i16", "u16", "i32", "u32", "f16", "bf16", "f32"))
+TYPES_A5 = TYPES | {DTYPES["e4m3"], DTYPES["e5m2"]}
+
+L = Layout
+SAME_CPU = {(x, x) for x in (L.NC1HWC0, L.FRACTAL_Z, L.NDC1HWC0)}
+SAME_A3 = SAME_CPU | {(L.FRACTAL_Z_3D, L.FRACTAL_Z_3D)}
+PAIRS_A5 = {
+    (L.NC1HWC0, L.NC1HWC0),
+    (L.FRACTAL_Z, L.FRACTAL_Z),
+    (L.NHWC, L.NC1HWC0),
+    (L.NCHW, L.NC1HWC0),
+    (L.NCHW, L.FRACTAL_Z),
+    (L.NCDHW, L.NDC1HWC0),
+    (L.NCDHW, L.FRACTAL_Z_3D),
+}
+STORED = {(x, x) for x in (L.NC1HWC0, L.NDC1HWC0)}
+Pairs = set[tuple[Layout, Layout]]
+
+
+def _conv(o: Site, *, sized: bool = True) -> tuple[TileInfo, ViewInfo, ConvSpec] | None:
+    """The operands if the tile is a convolution tile; ``sized``: only once all its dimensions are known."""
+    tile, view = sides(o)
+    spec = tile.spec
+    return (tile, view, spec) if isinstance(spec, ConvSpec) and not (sized and DYNAMIC in spec.dims) else None
+
+
+def _kinds(o: Site, types: frozenset, pairs: Pairs) -> Message:
+    """Element types, location and pair of layouts."""
+    found = _conv(o, sized=False)
+    if found is None:
+        return None
+    tile, view, spec = found
+    if tile.dtype not in types:
+        return f"the tile has element type {tile.dtype}; convolution tiles take {names(types)}"
+    if tile.loc is not TileType.Mat:
+        return f"{tile.name} is a {tile.loc.text} tile; convolution tiles to transfer are mat tiles"
+    if view.layout is not None and (view.layout, spec.layout) not in pairs:
+        listed = ", ".join(f"{a.name} to {b.name}" for a, b in sorted(pairs))
+        return f"a {view.layout.name} view with an {spec.layout.name} tile; on {o.target.name}: {listed}"
+    if view.layout is not None and not fits_pair(spec, view.layout):
+        return f"{spec} has {len(spec.dims)} dimensions, which {spec.layout.name} tiles do not have"
+    return None
+
+
+def _fractals(o: Site) -> Message:
+    """FRACTAL_Z: blocks of 16 x C0 on both sides, or equal H and W and N <= 65535."""
+    found = _conv(o)
+    if found is None:
+        return None
+    _, view, spec = found
+    fractal = (Layout.FRACTAL_Z, Layout.FRACTAL_Z_3D)
+    if spec.layout not in fractal or view.layout not in fractal:
+        return None
+    g, d = view.shape, spec.dims
+    if len(d) == 4:
+        wrong = _block(spec)
+        if wrong or not known(g[3], g[4]) or (g[3], g[4]) == (16, spec.c0):
+            return wrong
+        return f"the last dimensions of the view are {g[3]}, {g[4]}; they must be 16, {spec.c0}"
+    if len(d) == 5:
+        if d[1] != g[1] or d[2] != g[2]:
+            return f"H and W are {d[1]}x{d[2]} in the tile and {g[1]}x{g[2]} in the view; they must be equal"
+        if d[3] > 65535:
+            return f"N is {d[3]}; the transfer takes at most 65535"
+    return None
+
+
+def _block(spec: ConvSpec) -> Message:
+    if spec.dims[2:] != (16, spec.c0):
+        return f"the last dimensions of the tile are {spec.dims[2]}, {spec.dims[3]}; they must be 16, {spec.c0}"
+    return None
+
+
+@rule(
+    "LOAD-A3-20",
+    """
+        x: Ptr[f16]
+        TLOAD(ConvTile(Mat, f16, None, Layout.FRACTAL_Z, (3, 2, 16, {16|8})), GlobalTensor(x, (1, 3, 2, 16, {16|8}),
+            layout=Layout.FRACTAL_Z))
+    """,
+    evidence="device assertion",
+)
+def LOAD_A3_20(o: Site) -> Message:
+    """Convolution tiles: H <= 4095 and W <= 65535; FRACTAL_Z: blocks of 16 x C0 on both sides, or equal H and W."""
+    found = _conv(o)
+    if found is None:
+        return None
+    spec = found[2]
+    if spec.layout in (Layout.NC1HWC0, Layout.NDC1HWC0) and fits_pair(spec, found[1].layout):
+        h, w = spec.dims[-3:-1]
+        if h > 4095 or w > 65535:
+            return f"the tile has H x W = {h}x{w}; the transfer takes at most 4095x65535"
+    return _fractals(o)
+
+
+def _unequal(spec: ConvSpec, view: ViewInfo, dims: str, tile_at: str, view_at: str) -> Message:
+    """Compare the named dimensions; ``tile_at`` and ``view_at`` are their positions, as digits."""
+    layout = "" if view.layout is None else f"{view.layout.name} "
+    for name, i, j in zip(dims, tile_at, view_at):
+        a, b = spec.dims[int(i)], view.shape[int(j)]
+        if a != b:
+            return f"{name} is {a} in the tile and {b} in the {layout}view"
+    return None
+
+
+def _channels(spec: ConvSpec, view: ViewInfo, axis: int, c1: int) -> Message:
+    room = spec.dims[c1] * spec.dims[-1]
+    if view.shape[axis] > room:
+        return f"the view has {view.shape[axis]} channels, the tile has room for {room}"
+    return None
+
+
+@rule(
+    "LOAD-A5-20",
+    """
+        x: Ptr[f16]
+        TLOAD(ConvTile(Mat, f16, None, Layout.NC1HWC0, (1, 1, 2, 4, 16)), GlobalTensor(x, (1, 1, 2, 4, {10|17}),
+            layout=Layout.NHWC))
+    """,
+    evidence="static_assert device",
+)
+def LOAD_A5_20(o: Site) -> Message:
+    """Convolution dimensions agree: N, D, H and W are equal and C fits C1*C0; FRACTAL_Z ends in 16, C0; whole images
+    are contiguous on the way from NCHW or NCDHW to FRACTAL_Z.
+    """
+    found = _conv(o)
+    if found is None or not fits_pair(found[2], found[1].layout):
+        return None
+    _, view, spec = found
+    g, t = view.shape, view.stride
+    match view.layout, spec.layout:
+        case (Layout.NC1HWC0, _):
+            return _unequal(spec, view, ("N", "C1", "H", "W", "C0"), "01234", "01234")  # type: ignore[arg-type]
+        case (Layout.NHWC, _):
+            return _unequal(spec, view, "NHW", "023", "123") or _channels(spec, view, 4, 1)
+        case (Layout.NCHW, Layout.NC1HWC0):
+            return _unequal(spec, view, "NHW", "023", "134") or _channels(spec, view, 2, 1)
+        case (Layout.NCDHW, Layout.NDC1HWC0):
+            return _unequal(spec, view, "NDHW", "0134", "0234") or _channels(spec, view, 1, 2)
+        case (Layout.NCHW | Layout.NCDHW, _):
+            wrong = _block(spec) if len(spec.dims) == 4 else None
+            if wrong:
+                return wrong
+            area = g[3] * g[4]
+            if t[2] != area:
+                return f"stride 2 of the view is {t[2]}; whole images of H*W = {area} elements are needed"
+            if view.layout is Layout.NCDHW and t[1] != g[2] * area:
+                return f"stride 1 of the view is {t[1]}; whole volumes of D*H*W = {g[2] * area} elements are needed"
+            return None
+    return _fractals(o)
+
+
+def assumed_conv(o: Site) -> Message:
+    """Strides that block copies take for granted: C0 elements lie together, and W follows them."""
+    found = _conv(o)
+    if found is None or not o.target.is_device or not fits_pair(found[2], found[1].layout):
+        return None
+    _, view, spec = found
+    if view.layout is Layout.NC1HWC0:
+        wrong = wrong_stride(view, {4: 1, 3: spec.c0}, "NC1HWC0")
+        return wrong or (_unequal(spec, view, "W", "3", "3") if o.target.is_a(A2A3) else None)
+    if view.layout is Layout.NDC1HWC0:
+        return wrong_stride(view, {4: spec.c0}, "NDC1HWC0") or _unequal(spec, view, "W", "4", "4")
+    if view.layout in (Layout.FRACTAL_Z, Layout.FRACTAL_Z_3D):
+        inner = {4: 1, 3: spec.c0} | ({2: 16 * spec.c0} if len(spec.dims) == 4 else {})
+        return wrong_stride(view, inner, view.layout.name)
+    return None
+
+
+LOAD_CPU = (
+    rule(
+        "LOAD-CPU-05",
+        """
+            x: Ptr[f16]
+            TLOAD(ConvTile(Mat, f16, None, Layout.NC1HWC0, (1, 1, 2, 4, 16)), GlobalTensor(x, (1, 1, 2, 4, 16),
+                layout=Layout.{NC1HWC0|NHWC}))
+        """,
+        evidence="static_assert",
+    )(
+        "Convolution tiles to load: 8- to 32-bit integers, f16, bf16, f32; Mat; the layout of the view, which is "
+        "NC1HWC0, FRACTAL_Z or NDC1HWC0.",
+        lambda o: _kinds(o, TYPES, SAME_CPU),
+    ),
+    rule(
+        "LOAD-CPU-06",
+        """
+            x: Ptr[f16]
+            TLOAD(ConvTile(Mat, f16, None, Layout.FRACTAL_Z, (3, 2, {16|8}, 16)), GlobalTensor(x, (1, 3, 2, {16|8},
+                16), layout=Layout.FRACTAL_Z))
+        """,
+        evidence="static_assert",
+    )(_fractals),
+)
+
+
+LOAD_A3 = (
+    rule(
+        "LOAD-A3-19",
+        """
+            x: Ptr[f16]
+            TLOAD(ConvTile(Mat, f16, None, Layout.NC1HWC0, (1, 1, 2, 4, 16)), GlobalTensor(x, {(1, 1, 2, 4, 16)|(1, 1,
+                16, 2, 4)}, layout=Layout.{NC1HWC0|NCHW}))
+        """,
+        evidence="static_assert",
+    )(
+        "Convolution tiles to load: 8- to 32-bit integers, f16, bf16, f32; Mat; the layout of the view, which is "
+        "NC1HWC0, FRACTAL_Z, FRACTAL_Z_3D or NDC1HWC0.",
+        lambda o: _kinds(o, TYPES, SAME_A3),
+    ),
+    LOAD_A3_20,
+)
+
+
+LOAD_A5 = (
+    rule(
+        "LOAD-A5-19",
+        """
+            x: Ptr[f16]
+            TLOAD({ConvTile(Mat, f16, None, Layout.NC1HWC0, (1, 1, 2, 4, 16))|ConvTile(Mat, f16, None,
+                Layout.NDC1HWC0, (1, 1, 1, 2, 4, 16))}, GlobalTensor(x, {(1, 1, 2, 4, 10)|(1, 1, 1, 2, 4)},
+                layout=Layout.{NHWC|NDC1HWC0}))
+        """,
+        evidence="static_assert",
+    )(
+        "Convolution tiles to load: 8- to 32-bit integers, e4m3, e5m2, f16, bf16, f32; Mat; NC1HWC0 and FRACTAL_Z "
+        "from the same layout, NHWC or NCHW to NC1HWC0, NCHW to FRACTAL_Z, NCDHW to NDC1HWC0 or FRACTAL_Z_3D.",
+        lambda o: _kinds(o, TYPES_A5, PAIRS_A5),
+    ),
+    LOAD_A5_20,
+)
+
+
+STORE_CPU = (
+    rule(
+        "STORE-CPU-06",
+        """
+            x: Ptr[f16]
+            TSTORE(GlobalTensor(x, (1, {1, 1, 2, 4|3, 2, 16, 16}), layout=Layout.{NDC1HWC0|FRACTAL_Z}), {ConvTile(Mat,
+                f16, None, Layout.NDC1HWC0, (1, 1, 1, 2, 4, 16))|ConvTile(Mat, f16, None, Layout.FRACTAL_Z, (3, 2, 16,
+                16))})
+        """,
+        evidence="static_assert",
+    )(
+        "Convolution tiles to store: 8- to 32-bit integers, f16, bf16, f32; Mat; NC1HWC0 or NDC1HWC0 like the view.",
+        lambda o: _kinds(o, TYPES, STORED),
+    ),
+)

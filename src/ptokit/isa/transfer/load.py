@@ -16,7 +16,6 @@ from ptokit.types.tile import TileSpec
 from ..machine import AsyncEvent, AsyncSession, Machine, TileOperand, ViewOperand
 from ..meaning.expressions import Element, Extent, Least, Up
 from ..meaning.words import Fill, Move, Ordering, Python, Word
-from ..pending import handle
 from ..site import Site, ViewInfo
 from ..table import (
     CALLED,
@@ -30,13 +29,14 @@ from ..table import (
     TextForm,
     dst,
     grammar,
+    handle,
     index,
     instruction,
     ptr,
     scalar,
     view,
 )
-from . import conv_rules, text_rules
+from . import conv_transfer, text_rules
 from .conv_transfer import load_conv
 from .load_rules import A3, CPU
 from .load_rules_a5 import A5
@@ -137,11 +137,11 @@ TLOAD = instruction(
         rules=(
             *COMMON,
             *CPU,
-            *conv_rules.LOAD_CPU,
+            *conv_transfer.LOAD_CPU,
             *A3,
-            *conv_rules.LOAD_A3,
+            *conv_transfer.LOAD_A3,
             *A5,
-            *conv_rules.LOAD_A5,
+            *conv_transfer.LOAD_A5,
             *text_rules.LOAD,
         ),
         meaning=_meaning,

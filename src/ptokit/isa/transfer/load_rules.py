@@ -6,7 +6,7 @@ from ptokit.diagnostics.rules import Doubt, need
 from ptokit.types.enums import Layout, TileType
 
 from ..site import Site, TileInfo, product
-from .conv_rules import assumed_conv
+from .conv_transfer import assumed_conv
 from .rules import (
     BASE,  # noqa: F401
     EXTENDED_TYPES,

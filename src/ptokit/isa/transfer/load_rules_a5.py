@@ -8,7 +8,7 @@ from ptokit.types.enums import Layout, PadValue, TileType  # noqa: F401
 from ptokit.types.tensor import HIF4_PAIRS, SCALE_GROUPS, is_custom  # noqa: F401
 
 from ..site import Site, known
-from .conv_rules import assumed_conv
+from .conv_transfer import assumed_conv
 from .load_rules import assumed_strides, pair_text, path  # noqa: F401
 from .rules import (
     MX,

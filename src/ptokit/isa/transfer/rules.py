@@ -12,10 +12,10 @@ from ptokit.diagnostics import Doubt, family
 from ptokit.diagnostics.finding import Change
 from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Layout, TileType
-from ptokit.types.tensor import ROW_COL_AXES, ConvSpec, inner_channels
+from ptokit.types.tensor import CONV_AXES, ROW_COL_AXES, ConvSpec, fits_pair, inner_channels
+from ptokit.types.tile import DYNAMIC
 
 from ..site import Site, Size, TileInfo, ViewInfo, known, product
-from .conv_transfer import outside
 
 SOURCE = "load-store 11"
 DEVICES = ("a2a3", "a5")
@@ -283,6 +283,20 @@ def LS_COM_04(o: Site) -> Message:
     return message, Change(hint, tile.dtype.name, view.dtype.name, of=tile_name(o))
 
 
+def _outside(spec: ConvSpec, view: ViewInfo) -> str | None:
+    """A message if the tile is known to reach beyond a dimension of the view."""
+    layout, shape, stride = view.layout, view.shape, view.stride
+    if layout is None or not fits_pair(spec, layout) or not known(*shape, *stride) or DYNAMIC in spec.dims:
+        return None
+    maker = CONV_AXES[layout, spec.layout][0]
+    if any(g < 1 for g in shape):
+        return None
+    for axis in maker(spec.dims, shape, stride):  # type: ignore[arg-type]
+        if not axis.group and axis.size > axis.limit:
+            return f"{spec} takes {axis.size} steps along a dimension of the {view.shape} view that has {axis.limit}"
+    return None
+
+
 @rule(
     "LS-COM-05",
     "x: Ptr[f32]; TPREFETCH(Tile(Vec, f32, 4, 8), GlobalTensor(x, (4, 8), ({20|-8}, 1)))",
@@ -297,7 +311,7 @@ def LS_COM_05(o: Site) -> Message:
     for d, (g, t) in enumerate(zip(view.shape, view.stride)):
         if g > 1 and t < 0:
             return f"stride {d} of the view is {t}; transfers only go forward"
-    return outside(tile.spec, view) if isinstance(tile.spec, ConvSpec) else None
+    return _outside(tile.spec, view) if isinstance(tile.spec, ConvSpec) else None
 
 
 @rule(

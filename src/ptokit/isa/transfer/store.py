@@ -21,7 +21,7 @@ from ..meaning.words import COMBINING, Move, Python, Word
 from ..numerics.quant import quantize, store_mode
 from ..site import Site
 from ..table import TENSOR, Attr, Instr, Role, TextForm, in_text, instruction, scalar, src, view
-from . import conv_rules, store_acc, store_plain, text_rules
+from . import conv_transfer, store_acc, store_plain, text_rules
 from .conv_transfer import store_conv
 from .rules import COMMON, extent
 from .store_acc import BYTES, channel_block, drained
@@ -179,7 +179,7 @@ _ATOMIC = Attr("atomic", AtomicType, AtomicType.AtomicNone, "atomicType", "atomi
 _RELU = Attr("relu", ReluPreMode, ReluPreMode.NoRelu, "reluPreMode", "relu_pre_mode")
 _RULES = (
     *store_plain.CPU,
-    *conv_rules.STORE_CPU,
+    *conv_transfer.STORE_CPU,
     *store_plain.A3,
     *store_acc.A3,
     *store_plain.A5,

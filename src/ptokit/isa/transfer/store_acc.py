@@ -11,7 +11,7 @@ from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import Layout, TileType
 
 from ..site import ScalarInfo, Site, Size, ViewInfo, known
-from .conv_rules import assumed_conv
+from .conv_transfer import assumed_conv
 from .rules import Check, Message, disagrees, mismatch, names, not_2d, rule, wrong_dim, wrong_stride
 from .store_plain import assumed_plain
 
