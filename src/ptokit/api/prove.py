@@ -50,6 +50,11 @@ LARGEST = 1 << 26
 MOST_RUNS = 8
 """Suspicions that runs are tried for."""
 
+DOUBLINGS = 4
+"""How often arrays are made larger that a launch turns out to leave."""
+
+_ARRAY_ENDS = ("PTR-A5-02", "GM-OOB")
+
 MOST_QUESTIONS = 2000
 """Questions of the solver up to which assumptions are looked for that suffice."""
 
@@ -182,11 +187,27 @@ class Proving:
         blocks = self.blocks or 1
         texts = derive(self.module, choose_entry(self.module, self.options.entry), blocks)
         report = self.launch(texts, blocks)
+        larger = texts
+        for _ in range(DOUBLINGS):
+            if not any(d.rule.startswith(_ARRAY_ENDS) for d in report.errors):
+                break
+            larger = [self._doubled(p, text) for p, text in zip(self._params(), larger)]
+            again = self.launch(larger, blocks)
+            if not any(d.rule.startswith(_ARRAY_ENDS) for d in again.errors):
+                texts, report = larger, again
         for claim in Claim:
             proof.claims.append(self._by_run(claim, report, texts, blocks))
         proof.assumptions = ("arrays do not overlap",)
         arrays = [(p, text) for p, text in zip(self.program.params, texts) if p.dtype is not None]
         proof.needs = tuple(f"{p.name} of {text.split(':')[2]} elements" for p, text in arrays)
+
+    @staticmethod
+    def _doubled(param: Any, text: str) -> str:
+        """An argument, as after ``--arg``, with twice the elements where a pointer says nothing of how many."""
+        word, kind, size, *rest = text.split(":") if isinstance(param.type, Ptr) else ("", "", "")
+        if not size.isdigit() or int(size) > LARGEST:
+            return text
+        return ":".join((word, kind, str(2 * int(size)), *rest))
 
     def _by_run(self, claim: Claim, report: Report, texts: list[str], blocks: int) -> Decided:
         against = [d for d in report.errors if claim_of(d.rule) is claim]

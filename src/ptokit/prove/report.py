@@ -12,11 +12,11 @@ from enum import StrEnum
 from typing import Any
 
 from ptokit.ir.core import Value
-from ptokit.isa.meaning.expressions import Expr, Fetched, leaves
-from ptokit.isa.meaning.words import Gather, Keep, Lane, Ordering, Python, Scatter, Update
+from ptokit.isa.meaning.expressions import Expr, Fetched, Held, Stored, children
+from ptokit.isa.meaning.words import Gather, Keep, Lane, Ordering, Python, Scatter, Update, Write
 from ptokit.isa.site import Site, known
 from ptokit.isa.table import Kind
-from ptokit.plan.steps import FunctionPlan, Step, Way, values_of
+from ptokit.plan.steps import FunctionPlan, Step, Way, constant, values_of, without_form
 from ptokit.records import dataclass
 from ptokit.run.program import Program
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
@@ -268,6 +268,8 @@ def reasons(pairs: Sequence[tuple[str, int]]) -> dict[str, Any]:
 _READ = frozenset((Kind.TILE, Kind.VIEW, Kind.PTR, Kind.VREG, Kind.VECTOR, Kind.LOGICAL, Kind.PART, Kind.ALIGN))
 """What holds data: whatever is made of one of these is data."""
 
+_LANES = frozenset((Kind.MASK, Kind.LANES))
+_REGISTERS = _LANES | {Kind.VREG, Kind.VECTOR, Kind.LOGICAL, Kind.PART, Kind.SCALAR}
 _ENDS = ("yield", "condition")
 _CONTROL = frozenset(("if", "switch", "while", "condition", "branch", "for", "claim"))
 _PASSED = frozenset(("yield", "return", "region", "scope", "call"))
@@ -305,7 +307,7 @@ class _Look:
                 self._function(function)
 
     def _function(self, function: FunctionPlan) -> None:
-        for step in function.walk():
+        for step in (*function.first, *_reached(function.body)):
             self._step(step)
         for region in _regions(function):
             for block in region:
@@ -396,22 +398,29 @@ class _Look:
         if instr.order.between_cores or instr.order.queued:
             return  # the run tells: it is the same for all arguments
         word = instr.meaning_at(site)
+        touches = any(operand.kind not in _REGISTERS for operand in instr.operands)
         for operand in instr.operands:
-            taken = [step.get(operand.name), *step.group(operand.name)]
-            if not any(self._is_open(x) for x in taken if x is not None):
+            if not self._operand_is_open(step, operand.name):
                 continue
+            if operand.kind in _LANES and isinstance(word, Lane) and not word.keeps:
+                if not touches or operand.name != word.mask:
+                    continue
             if operand.kind is Kind.SCALAR and self._is_value(site, operand.name):
                 continue
             if operand.kind not in (Kind.VREG, Kind.VECTOR, Kind.LOGICAL, Kind.PART):
                 what = "event ids" if instr.order.only else f"what {instr.name} touches"
                 self._say(step, what)
-        if _by_data(word, site):
+        if _by_data(word, site, lambda name: self._operand_is_open(step, name)):
             self._say(step, f"data, where {instr.name} reads or writes")
         held = [operand for operand in instr.operands if operand.kind in _READ and step.get(operand.name) is not None]
         if held or any(self._is_open(x) for x in step.operands) or isinstance(word, Python):
             self.open.update(r for r in step.results if not isinstance(r.type, Ptr))
-        if any(self._is_open(x) for x in step.operands):
+        moved = not isinstance(word, Lane)  # pointers that a lane's word moves depend on no lanes
+        if any(self._operand_is_open(step, o.name) for o in instr.operands if moved or o.kind not in _LANES):
             self.open.update(step.results)
+
+    def _operand_is_open(self, step: Step, name: str) -> bool:
+        return any(self._is_open(x) for x in (step.get(name), *step.group(name)) if x is not None)
 
     @staticmethod
     def _is_value(site: Site, name: str) -> bool:
@@ -426,20 +435,50 @@ class _Look:
         return all(w.place is None and w.where is None and w.rows is None and w.cols is None for w in word.writes)
 
 
-def _by_data(word: Any, site: Site) -> bool:
-    """True if what an instruction touches depends on what operands hold."""
+def _by_data(word: Any, site: Site, is_open: Callable[[str], bool]) -> bool:
+    """True if what an instruction touches depends on what operands hold. ``is_open``: of an operand, by name."""
     match word:
         case Gather() | Scatter() | Update():
             return True
         case Lane():
-            exprs: list[Expr] = [w.value for w in word.writes]
-            placed = any(w.place is not None or w.where is not None for w in word.writes)
-            return placed or bool(word.needs) or any(isinstance(e, Fetched) for x in exprs for e in leaves(x))
-        case Python():
-            return any(o.kind in (Kind.PTR, Kind.ALIGN) for o in site.instr.operands) or site.instr.checks_values(site)
+            looked = (*(need.number for need in word.needs), *(e for w in word.writes for e in _places(w)))
+            return any(_of_data(e, is_open) for e in looked)
+        case Python(by_numbers=by_numbers):
+            held = not by_numbers and any(o.kind in (Kind.PTR, Kind.ALIGN) for o in site.instr.operands)
+            return held or site.instr.checks_values(site)
         case None:
             return site.instr.checks_values(site)
     return isinstance(word, Ordering | Keep) is False and site.instr.checks_values(site)
+
+
+def _places(write: Write) -> Iterator[Expr]:
+    """What decides where lanes are written, and where lanes are read that memory holds."""
+    yield from (e for e in (write.place, write.where) if e is not None)
+    todo = [write.value]
+    while todo:
+        e = todo.pop()
+        if isinstance(e, Fetched):
+            yield from children(e)
+        todo += children(e)
+
+
+def _of_data(e: Expr, is_open: Callable[[str], bool]) -> bool:
+    """True unless only lanes, constants and operands that are not open decide an expression."""
+    below = children(e)
+    if isinstance(e, Fetched | Stored | Held) or (not below and is_open(getattr(e, "name", ""))):
+        return True
+    return any(_of_data(part, is_open) for part in below)
+
+
+def _reached(region: Any) -> Iterator[Step]:
+    """The steps of a region, and of those in it that a constant does not leave out."""
+    for block in region:
+        for step in block.steps:
+            yield step
+            chosen = constant(without_form(step.operands[0])) if step.word == "if" else None
+            for k, inner in enumerate(step.regions):
+                if chosen is None or bool(chosen) is (k == 0):
+                    yield from _reached(inner)
 
 
 def _regions(function: FunctionPlan) -> Iterator[Any]:

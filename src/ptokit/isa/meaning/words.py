@@ -396,9 +396,13 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Python:
-    """What no other word says: ``run(machine, *operands, **attributes)``, as `ptokit.isa.machine` describes."""
+    """What no other word says: ``run(machine, *operands, **attributes)``, as `ptokit.isa.machine` describes.
+
+    ``by_numbers``: pointers and numbers alone decide which bytes it touches, whatever those hold.
+    """
 
     run: Callable[..., Any]
+    by_numbers: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ _ROWS = ((_N, _DST, _SRC),)
 def _in(o: Site) -> Word:
     """Rows without padding; padding is left to Python."""
     if rules.value(o, "data_select_bit") != 0 or rules.value(o, "left_padding") != 0:
-        return Python(_copy_in)
+        return Python(_copy_in, by_numbers=True)
     return Bursts(_ROWS, _LEN, loops="outtoub", alignment=_BLOCK)
 
 
@@ -150,7 +150,7 @@ def _mte_in(
 def _mte(o: Site) -> Word:
     """Rows with loops of their own; padding is left to Python."""
     if "pad_value" in o.operands and o.operands["pad_value"] is not None:
-        return Python(_mte_in)
+        return Python(_mte_in, by_numbers=True)
     return Bursts(_ROWS, _LEN, groups="loops", alignment=_BLOCK)
 
 
