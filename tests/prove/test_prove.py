@@ -284,6 +284,41 @@ def test_registers_are_followed_by_the_solver(elements: int, active: int, verdic
     assert {d.verdict for d in found.claims if d.claim is not Claim.WRITTEN} == {Verdict.PROVED}
 
 
+STORED = "pto.vsts %r, %v[%i], %m : !pto.vreg<64xf32>, !pto.ptr<f32, ub>, !pto.mask<b32>"
+BLOCKS = "pto.vsstb %r, %v, {0}, {0}, %m : !pto.vreg<64xf32>, !pto.ptr<f32, ub>, i16, i16, !pto.mask<b32>"
+BY_DATA = """%zero = arith.constant 0.0 : f32
+    %m, %all = pto.plt_b32 %active : i32 -> !pto.mask<b32>, i32
+    %p = pto.vcmps %r, %zero, %m, "gt" : !pto.vreg<64xf32>, f32, !pto.mask<b32> -> !pto.mask<b32>"""
+
+
+def test_places_of_lanes_that_constants_decide_leave_a_kernel_closed() -> None:
+    text = REGISTERS.format(elements=64, active=64).replace("%n: i32", "%n: i16")
+    strided = "%s = arith.constant 1 : i16\n" + BLOCKS.format("%s")
+    mask = "%m, %rest = pto.plt_b32 %active : i32 -> !pto.mask<b32>, i32\n"
+    loaded = "%r = pto.vlds %u[%i] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>\n"
+    assert mask in text
+    for closed, stored, masked in (
+        (True, strided, ""),
+        (False, BLOCKS.format("%n"), ""),
+        (False, strided.replace("%m", "%p"), BY_DATA),
+        (False, STORED.replace("%m", "%p"), BY_DATA),
+        (True, f"%no = arith.constant false\nscf.if %no {{\n{BLOCKS.format('%n')}\n}}\n{STORED}", ""),
+    ):
+        changed = text.replace(STORED, stored)
+        if masked:
+            changed = changed.replace(mask, "").replace(loaded, loaded + masked + "\n")
+        assert prove(changed, target="a5").closed is closed, changed
+
+
+def test_arrays_of_a_closed_kernel_are_as_large_as_it_needs() -> None:
+    text = REGISTERS.format(elements=256, active=64).replace("constant 4096", "constant 65536")
+    text = text.replace("%u, %a, %bytes nburst(%one, %bytes, %bytes)", "%u, %a, %long nburst(%one, %long, %long)")
+    found = prove(text.replace("%active =", "%long = arith.constant 32768 : i64\n%active ="), target="a5")
+    assert found.closed
+    assert found.proved
+    assert found.needs[0] == "x of 8192 elements"
+
+
 @pytest.mark.parametrize("name", ["block", "p"])
 def test_a_parameter_may_be_called_like_the_number_of_a_block(name: str) -> None:
     """All blocks but one, of that number, store to the same rows."""

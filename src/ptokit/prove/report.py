@@ -402,9 +402,9 @@ class _Look:
         for operand in instr.operands:
             if not self._operand_is_open(step, operand.name):
                 continue
-            if operand.kind in _LANES and isinstance(word, Lane) and not word.keeps:
-                if not touches or operand.name != word.mask:
-                    continue
+            lanes = isinstance(word, Lane) and operand.kind in _LANES and not word.keeps
+            if lanes and not (touches and operand.name == word.mask):
+                continue
             if operand.kind is Kind.SCALAR and self._is_value(site, operand.name):
                 continue
             if operand.kind not in (Kind.VREG, Kind.VECTOR, Kind.LOGICAL, Kind.PART):
