@@ -6,14 +6,16 @@ its written form; none of them need know which operations there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ptokit.diagnostics import Location
 from ptokit.types.values import Type
 
 from .core import Block, Function, Module, Op, Operands, Value
+
+T = TypeVar("T")
 
 # Control flow of operations: which regions they execute, how often, and what each place hands to the next.
 
@@ -454,12 +456,26 @@ def called_from(module: Module, entry: Function, *, threads: bool = True) -> lis
 
     ``threads``: those that threads execute as well.
     """
-    found = [entry]
-    for function in found:
-        ops = function.body.walk() if function.body is not None else ()
-        called = (f for f in dict.fromkeys(callee(op, module) for op in ops) if f is not None and f not in found)
-        found += [f for f in called if threads or not f.of_threads]
-    return found
+
+    def called(function: Function) -> Iterator[Function]:
+        for op in function.body.walk() if function.body is not None else ():
+            inner = callee(op, module)
+            if inner is not None and (threads or not inner.of_threads):
+                yield inner
+
+    return reached([entry], called)
+
+
+def reached(start: Iterable[T], further: Callable[[T], Iterable[T]]) -> list[T]:
+    """All that ``start`` leads to, itself first, each once: the worklist of whatever follows values or functions."""
+    todo = list(dict.fromkeys(start))
+    found = set(todo)
+    for one in todo:
+        for more in further(one):
+            if more not in found:
+                found.add(more)
+                todo.append(more)
+    return todo
 
 
 def sources(ops: Iterable[Op], more: Iterable[Edge] = ()) -> dict[Value, list[Value]]:
@@ -468,4 +484,13 @@ def sources(ops: Iterable[Op], more: Iterable[Edge] = ()) -> dict[Value, list[Va
     for edge in chain(chain.from_iterable(map(edges, ops)), more):
         for value, taken in zip(edge.given, edge.taken):
             found.setdefault(taken, []).append(value)
+    return found
+
+
+def takers(ops: Iterable[Op], more: Iterable[Edge] = ()) -> dict[Value, list[Value]]:
+    """By value: the arguments of blocks and results of operations that edges hand it to."""
+    found: dict[Value, list[Value]] = {}
+    for taken, values in sources(ops, more).items():
+        for value in values:
+            found.setdefault(value, []).append(taken)
     return found

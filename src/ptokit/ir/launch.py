@@ -17,7 +17,7 @@ from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.values import Scalar, Type
 
-from .control import call_of, is_call, return_of, section_of
+from .control import call_of, is_call, reached, return_of, section_of
 from .core import Block, Function, Module, Op, Value
 from .facts import Facts, instr_of
 from .pipe_ends import on_first_core, reserved_buffers
@@ -71,7 +71,7 @@ def launch_of(module: Module, entry: Function, target: Target, vector_cores: int
     both kinds and waits between them, make a mixed launch.
     """
     launch = Launch()
-    functions = list(_reachable(module, entry))
+    functions = _reachable(module, entry)
     launch.waits = any(
         (instr := instr_of(op)) is not None and instr.order.waits for f in functions if f.body for op in f.body.walk()
     )
@@ -117,19 +117,15 @@ def _add_slices(body: Block, facts: Facts, only: dict[Op, str]) -> None:
             only.update((op, kind) for kind in kinds if kind)
 
 
-def _reachable(module: Module, entry: Function) -> Iterator[Function]:
-    """`entry` and the functions it calls, each once."""
-    seen = {entry.name}
-    pending = [entry]
-    while pending:
-        function = pending.pop(0)
-        yield function
-        for op in function.body.walk() if function.body is not None else ():
-            if is_call(op) and op.attrs["callee"] not in seen:
-                seen.add(op.attrs["callee"])
-                callee = module.function(op.attrs["callee"])
-                if callee is not None:
-                    pending.append(callee)
+def _reachable(module: Module, entry: Function) -> list[Function]:
+    """`entry` and the functions it calls, each once, also those without a body."""
+
+    def called(function: Function) -> Iterator[Function]:
+        ops = function.body.walk() if function.body is not None else ()
+        callees = (module.function(op.attrs["callee"]) for op in ops if is_call(op))
+        return (callee for callee in callees if callee is not None)
+
+    return reached([entry], called)
 
 
 # Kernels made of other functions: the cube and the vector function of a pair, numbers that each core supplies.
@@ -251,14 +247,7 @@ def with_reached(module: Module, kernel: Function) -> Module:
     It reaches what it calls or launches, and the functions whose reserved buffers it imports.
     """
     module = with_function(module, kernel)
-    names, waiting = {kernel.name}, [kernel]
-    while waiting:
-        function = waiting.pop()
-        for name in _named(function) - names:
-            names.add(name)
-            found = module.function(name)
-            if found is not None:
-                waiting.append(found)
+    names = set(reached([kernel.name], lambda name: () if (f := module.function(name)) is None else _named(f)))
     return replace(module, functions=[f for f in module.functions if f.name in names])
 
 

@@ -11,7 +11,7 @@ from ptokit.isa.vector.dma.rules import loop_counts
 from ptokit.targets import Target
 from ptokit.types.values import Align, Mask, VReg
 
-from .control import edges, is_loop, is_scope
+from .control import is_loop, is_scope, reached, takers
 from .core import Block, Op, Value
 from .facts import Facts, instr_of, shown_op
 from .structure_checks import Survey
@@ -105,13 +105,15 @@ def _outside(region: Block, found: Diagnostics, *, inside: bool) -> None:
 
 def _stores(survey: Survey) -> Iterator[Value]:
     """States of streams of stores: those that instructions hand on, and what loops carry of them."""
-    known: set[Value] = set()
-    for op in survey.ops:
-        instr = instr_of(op)
-        if instr is not None:
-            known.update(v for operand, v in zip(instr.produces, op.results) if operand.passing is Passing.ONCE)
-        known.update(to for edge in edges(op) for value, to in zip(edge.given, edge.taken) if value in known)
-    yield from sorted(known, key=lambda v: (v.location.line, v.location.column))
+    handed = takers(survey.ops)
+    made = [
+        value
+        for op in survey.ops
+        if (instr := instr_of(op)) is not None
+        for operand, value in zip(instr.produces, op.results)
+        if operand.passing is Passing.ONCE
+    ]
+    yield from sorted(reached(made, lambda v: handed.get(v, ())), key=lambda v: (v.location.line, v.location.column))
 
 
 def _linear(value: Value, body: Block, found: Diagnostics) -> None:

@@ -13,8 +13,20 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import field
 from functools import cache
+from itertools import chain
 
-from ptokit.ir.control import call_edges, called_from, callee, control_of, decides, edges, is_call, is_loop, returns
+from ptokit.ir.control import (
+    call_edges,
+    called_from,
+    callee,
+    control_of,
+    decides,
+    is_call,
+    is_loop,
+    reached,
+    returns,
+    takers,
+)
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.ir.facts import Facts, folded, instr_of
 from ptokit.isa.scalar.arithmetic import CONSTANT
@@ -200,23 +212,22 @@ class _Flow:
         self.effects = effects
         self.roots: dict[Value, set[Value]] = {p: {p} for p in entry.params}
         self.pointers = [p for p in entry.params if isinstance(p.type, Ptr)]
-        self.handed: dict[Value, list[Value]] = {}
         self.counted: dict[Value, list[Value]] = {}  # by bounds of loops: what counts from them
         self.users: dict[Value, list[Op]] = {}
         self.todo: dict[Op, None] = {}
-        for function in called_from(module, entry):
-            for op in function.body.walk() if function.body is not None else ():
-                self._add(op, module)
+        bodies = [f.body for f in called_from(module, entry) if f.body is not None]
+        ops = [op for body in bodies for op in body.walk()]
+        calls = [(op, inner) for op in ops if (inner := callee(op, module)) is not None]
+        self.handed = takers(ops, chain.from_iterable(call_edges(op, inner) for op, inner in calls))
+        called = {op for op, _ in calls}
+        for op in ops:
+            self._add(op, op in called)
 
-    def _add(self, op: Op, module: Module) -> None:
-        inner = callee(op, module)
-        for edge in (*edges(op), *(call_edges(op, inner) if inner is not None else ())):
-            for value, taken in zip(edge.given, edge.taken):
-                self.handed.setdefault(value, []).append(taken)
+    def _add(self, op: Op, calls: bool) -> None:
         for induction in control_of(op).inductions(op):
             for bound in (induction.lower, induction.step):
                 self.counted.setdefault(bound, []).append(induction.arg)
-        if inner is None and not op.successors and not op.regions:
+        if not calls and not op.successors and not op.regions:
             self.todo[op] = None
             for value in op.values:
                 self.users.setdefault(value, []).append(op)
@@ -235,14 +246,10 @@ class _Flow:
 
     def _mark(self, value: Value) -> None:
         """`value` may differ between blocks."""
-        marked = [value]
-        while marked:
-            value = marked.pop()
-            if value not in self.effects.varying:
-                self.effects.varying.add(value)
-                self._changed(value)
-                marked += self.handed.get(value, [])
-                marked += self.counted.get(value, [])
+        if value not in self.effects.varying:
+            for each in reached([value], lambda v: (*self.handed.get(v, ()), *self.counted.get(v, ()))):
+                self.effects.varying.add(each)
+                self._changed(each)
 
     def _root(self, source: Value, target: Value) -> None:
         """`target` leads to the parameters that `source` leads to."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NoReturn
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
-from ptokit.ir.control import TERMINATORS, edges, ends, is_call, is_loop, sources
+from ptokit.ir.control import TERMINATORS, edges, ends, is_call, is_loop, reached, sources
 from ptokit.ir.core import Block, Function, Op, Value
 from ptokit.ir.facts import Facts, packed_slice
 from ptokit.isa.site import known
@@ -70,7 +70,7 @@ def carried_tiles(function: Function) -> set[Value]:
     for inside, handed in _loops(function.body):
         tiles = {op.result for region in inside for op in region.walk() if op.name == "pto.alloc_tile"}
         if tiles:
-            found |= tiles & _origins(handed, given)
+            found |= tiles.intersection(reached(handed, partial(_origins, given)))
     return found
 
 
@@ -86,17 +86,11 @@ def _loops(region: Block) -> Iterator[tuple[Sequence[Block], list[Value]]]:
             yield from _loops(inner)
 
 
-def _origins(values: list[Value], given: dict[Value, list[Value]]) -> set[Value]:
-    """What values may be, or be other names of."""
-    found: set[Value] = set()
-    while values:
-        value = values.pop()
-        if value not in found:
-            found.add(value)
-            values += given.get(value, ())
-            if isinstance(value.owner, Op) and value.owner.name != "pto.alloc_tile" and not value.owner.regions:
-                values += value.owner.values
-    return found
+def _origins(given: dict[Value, list[Value]], value: Value) -> Iterator[Value]:
+    """What a value may be, or be another name of."""
+    yield from given.get(value, ())
+    if isinstance(value.owner, Op) and value.owner.name != "pto.alloc_tile" and not value.owner.regions:
+        yield from value.owner.values
 
 
 # Operands of steps: what is known of the values of one function while it is planned.

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Note
-from ptokit.ir.control import sources
-from ptokit.ir.core import Function, Op
+from ptokit.ir.control import reached, sources
+from ptokit.ir.core import Function, Op, Value
 
 from ..findings.races import Draft
 from ..memory.shadow import Group, Space
@@ -286,17 +286,13 @@ class Sources:
         """Operations whose results the operands of `op` are computed from, be it by arithmetic or loops."""
         known = self._known.get(op)
         if known is None:
-            found: dict[Op, None] = {}
-            todo, seen = list(op.values), set(op.values)
-            while todo:
-                value = todo.pop()
-                more = list(self._from.get(value, ()))
-                if isinstance(value.owner, Op):
-                    if value.owner.name.startswith("arith."):
-                        more += value.owner.values
-                    else:
-                        found[value.owner] = None
-                todo += [v for v in more if v not in seen]
-                seen.update(more)
-            known = self._known[op] = tuple(found)
+            owners = (value.owner for value in reached(op.values, self._made_of))
+            known = tuple(dict.fromkeys(o for o in owners if isinstance(o, Op) and not o.name.startswith("arith.")))
+            self._known[op] = known
         return known
+
+    def _made_of(self, value: Value) -> list[Value]:
+        found = list(self._from.get(value, ()))
+        if isinstance(value.owner, Op) and value.owner.name.startswith("arith."):
+            found += value.owner.values
+        return found
