@@ -26,6 +26,9 @@ BY_TARGET = {
 }
 """Headers of single instructions that kernels include by name."""
 
+OF_CLUSTERS = "TSyncCVID TSync_Custom"
+"""Headers of flags between the cores of a cluster, which each target has."""
+
 
 def wrapped(items: Iterable[str]) -> str:
     """Items with commas between them, in lines of at most 120 letters."""
@@ -87,6 +90,9 @@ def texts() -> dict[Path, str]:
     for target, names in BY_TARGET.items():
         for name in names.split():
             made[HEADERS / "pto" / "npu" / target / f"{name}.hpp"] = MADE + "#include <pto/pto-inst.hpp>\n"
+        for name in OF_CLUSTERS.split():
+            path = HEADERS / "pto" / "npu" / target / "custom" / f"{name}.hpp"
+            made[path] = MADE + "#include <ptokit/clusters.hpp>\n"
     return made
 
 

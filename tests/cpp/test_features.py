@@ -302,3 +302,21 @@ def test_a_single_row_of_l1_is_filled_up_with_what_follows(tmp_path: Path) -> No
     call = next(line for line in text.splitlines() if "copy_gm_to_ubuf" in line).split()
     constants = {line.split()[0]: line.split()[3] for line in text.splitlines() if "arith.constant" in line}
     assert [constants[word.rstrip(",")] for word in call[4:6]] == ["4096", "32"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_cores_hand_each_other_slots_of_memory(kernels: Path, target: str) -> None:
+    """By flags whose numbers the run decides, and by pipes in the branches of a condition."""
+    file = ptokit.cpp(kernels / "clusters.cpp", target=target)
+    x = np.random.default_rng(3).integers(-3, 4, (5, 32, 32)).astype(np.float32)
+    products, step = x @ x, np.arange(5, dtype=np.float32)[:, None, None]
+    memory, told, y = np.zeros((2, 32, 32), np.float32), np.zeros(512, np.uint8), np.zeros_like(x)
+    for name, rest, want in (
+        ("flags", (told, 5), products + step),
+        ("pipes", (5, 0), products + step),
+        ("pipes", (5, 1), products - step),
+    ):
+        file[name][1](y, x, memory, *rest)
+        assert y.tobytes() == want.tobytes(), (name, rest)
+        assert not file[name].check(), name
+        assert not file[name].sanitize(y, x, memory, *rest).diagnostics, (name, rest)

@@ -236,7 +236,7 @@ def _compiler(command: tuple[str, ...]) -> Compiler | None:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A file compiled: LLVM IR as text, and whether the file asks which kind of core it is compiled for."""
+    """A file compiled: LLVM IR as text. ``asks_core``: it has no kind of core and asks for one, so nothing is there."""
 
     text: str
     asks_core: bool
@@ -254,11 +254,14 @@ def compile_file(file: str, target: Target, core: str, options: Options) -> Comp
     found = kept.read()
     if found is None:
         source = _with_headers(compiler, path, file, flags)
-        text = rewritten(source)
-        for k, name in enumerate(options.instances):
-            text += f'\n# 1 "<entry>"\nstatic const auto ptokit_entry_{k} __attribute__((used)) = &{name};\n'
-        code = _run(compiler, [*flags, *_CODE, "-x", "c++", "-S", "-emit-llvm", "-", "-o", "-"], text, file, path)
-        found = Compiled(code, asks_core(source, path))
+        if not core and asks_core(source, path):
+            found = Compiled("", True)
+        else:
+            text = rewritten(source)
+            for k, name in enumerate(options.instances):
+                text += f'\n# 1 "<entry>"\nstatic const auto ptokit_entry_{k} __attribute__((used)) = &{name};\n'
+            code = _run(compiler, [*flags, *_CODE, "-x", "c++", "-S", "-emit-llvm", "-", "-o", "-"], text, file, path)
+            found = Compiled(code, False)
         kept.write(found, _files(source, path))
     return found
 

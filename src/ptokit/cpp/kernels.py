@@ -18,7 +18,7 @@ from ptokit.types.enums import Pipe, TileType
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Ptr, Type
 
-from .compiler import CORES, Options, compile_file
+from .compiler import CORES, Compiled, Options, compile_file
 from .lift import lift
 from .llvm import Module
 from .rules import KERNEL, refusal
@@ -46,18 +46,17 @@ class CppFile:
         self.file, self.target, self.core = file, target, core
         self.options = options or Options()
         if core in CORES:
-            self.parts = {core: self._compiled(core)[0]}
+            self.parts = {core: Module(self._compiled(core).text)}
             return
         if core != "mix":
-            module, asks = self._compiled("")
-            self.parts = {"": module}
-            if not asks:
+            made = self._compiled("")
+            if not made.asks_core:
+                self.parts = {"": Module(made.text)}
                 return
-        self.parts = {kind: self._compiled(kind)[0] for kind in ("cube", "vector")}
+        self.parts = {kind: Module(self._compiled(kind).text) for kind in ("cube", "vector")}
 
-    def _compiled(self, core: str) -> tuple[Module, bool]:
-        made = compile_file(self.file, self.target, core, self.options)
-        return Module(made.text), made.asks_core
+    def _compiled(self, core: str) -> Compiled:
+        return compile_file(self.file, self.target, core, self.options)
 
     @cached_property
     def kernels(self) -> list[CppKernel]:

@@ -329,6 +329,17 @@ def reachable(region: Block) -> list[Block]:
     return [block for block in blocks if id(block) in seen]
 
 
+def exclusive(region: Block, one: Block, other: Block) -> bool:
+    """True if two blocks of a region are on different branches: no run comes by both."""
+    blocks = region.blocks
+    if one is other or one not in blocks or other not in blocks:
+        return False
+    number = {id(block): k for k, block in enumerate(blocks)}
+    edges = [[number[id(to)] for to in block.ops[-1].successors] if block.ops else [] for block in blocks]
+    pairs = ((number[id(one)], number[id(other)]), (number[id(other)], number[id(one)]))
+    return not any(to in reverse_postorder(edges, start) for start, to in pairs)
+
+
 def reverse_postorder(edges: Sequence[Sequence[int]], start: int = 0, seen: set[int] | None = None) -> list[int]:
     """Nodes reached from `start`, each before its successors but for edges that close a cycle.
 

@@ -16,7 +16,7 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import TensorView, Type
 
 from .control import callee, section_of
-from .core import Block, Function, Module, Op, Value
+from .core import Block, Function, Module, Op, Value, exclusive
 
 # What the two ends of a pipe must agree on (PI-8). An end is one initialize op.
 
@@ -31,6 +31,7 @@ class End:
 
     op: Op
     function: Function
+    block: Block
     local: Value | None
     peer: Value | None
     splits: list[int] = field(default_factory=list)
@@ -111,6 +112,9 @@ def _shared_flags(one: End, other: End, found: Diagnostics) -> None:
     first, second = one.flags, other.flags
     if one.function is not other.function or not set(one.keys()).isdisjoint(other.keys()):
         return
+    assert one.function.body is not None
+    if exclusive(one.function.body, one.block, other.block):
+        return  # as of two instances of a C++ function, between which a condition decides
     if common := sorted(set(first) & set(second)):
         message = f"this pipe has flags {_span(second)}; another one has {_span(common)}, too"
         note = Note(f"it has flags {_span(first)}", one.op.location)

@@ -119,6 +119,13 @@ def _frontend(name: str) -> tuple[str, str] | None:
     return None
 
 
+def _used(op: Op) -> tuple[str, object]:
+    """What an operation does with a pipe, and with which: the pipe, or the kind of core that a frontend's one names."""
+    frontend = _frontend(op.name)
+    pipe: object = op["pipe"] if op.name in _USERS else op.name.rpartition("_")[2]
+    return (frontend[0] if frontend is not None else op.name.removeprefix("pto.")), pipe
+
+
 @dataclass
 class _Function:
     """Checks one function. ``visible``: the frontend's initialize op that comes before, by blocks that hold us."""
@@ -130,6 +137,7 @@ class _Function:
     ends: dict[Op, End] = field(default_factory=dict)
     visible: dict[int, End] = field(default_factory=dict)
     wrong: bool = False
+    here: Block = field(default_factory=Block)
 
     def error(self, rule: str, op: Op, message: str, *notes: Note, hint: str | None = None) -> None:
         self.wrong = True
@@ -139,10 +147,12 @@ class _Function:
         before = dict(self.visible)
         for block in ordered(region):
             self.block(block, core)
+            self.borrowed(block, [op for other in region.blocks if other is not block for op in other.ops])
         self.visible = before
 
     def block(self, block: Block, core: str) -> None:
         for op in block.ops:
+            self.here = block
             frontend = _frontend(op.name)
             if frontend is not None:
                 self.frontend(op, *frontend, core)
@@ -153,7 +163,6 @@ class _Function:
             inner = op.name.removeprefix("pto.section.") if op.name.startswith("pto.section.") else core
             for region in op.regions:
                 self.region(region, inner)
-        self.borrowed(block)
 
     # --- the frontend's operations, which name the other core ------------------------------------------------------
 
@@ -201,7 +210,7 @@ class _Function:
             self.error("PI-8", op, "a pipe of a2a3 goes through global memory; gm_slot_buffer is missing")
         c2v, v2c = op.get("c2v_consumer_buf"), op.get("v2c_consumer_buf")
         local, peer = (v2c, None) if op.attrs.get("dir_mask") == V2C else (c2v, v2c)
-        self.visible[id] = self.ends[op] = End(op, self.function, local, peer)
+        self.visible[id] = self.ends[op] = End(op, self.function, self.here, local, peer)
 
     def popped(self, op: Op) -> None:
         given = [name for name in ("valid_row", "valid_col") if op.get(name) is not None]
@@ -235,12 +244,12 @@ class _Function:
         if op.get("local") is None:
             if op.get("peer") is not None:
                 self.error("PI-5", op, "a peer buffer without a local one")
-            self.ends[op] = End(op, self.function, None, None)
+            self.ends[op] = End(op, self.function, self.here, None, None)
             return
         if (op.get("peer") is not None) != (op.attrs.get("dir_mask") == C2V | V2C):
             wrong = "has no peer buffer" if op.get("peer") is None else "has a peer buffer"
             self.error("PI-5", op, f"a pipe with dir_mask {op.attrs.get('dir_mask')} {wrong}")
-        self.ends[op] = End(op, self.function, op.get("local"), op.get("peer"))
+        self.ends[op] = End(op, self.function, self.here, op.get("local"), op.get("peer"))
 
     def shape(self, op: Op) -> None:
         if op.attrs.get("dir_mask") not in (C2V, V2C, C2V | V2C):
@@ -297,23 +306,24 @@ class _Function:
 
     # --- slots that are taken and given back -----------------------------------------------------------------------
 
-    def borrowed(self, block: Block) -> None:
-        """PI-7: the n-th pop of a pipe in this block, and its n-th free."""
+    def borrowed(self, block: Block, others: list[Op]) -> None:
+        """PI-7: the n-th pop of a pipe in this block, and its n-th free; ``others``: operations that branches lead to."""
         pops: dict[object, list[tuple[int, Op]]] = defaultdict(list)
         frees: dict[object, list[int]] = defaultdict(list)
         for i, op in enumerate(block.ops):
-            frontend = _frontend(op.name)
-            pipe: object = op["pipe"] if op.name in _USERS else op.name.rpartition("_")[2]
-            action = frontend[0] if frontend is not None else op.name.removeprefix("pto.")
+            action, pipe = _used(op)
             if action == "tpop":
                 pops[pipe].append((i, op))
             elif action == "tfree":
                 frees[pipe].append(i)
+        elsewhere = {pipe for action, pipe in map(_used, others) if action == "tfree"}
         for pipe, taken in pops.items():
             later = iter(frees[pipe])
             for i, op in taken:
                 freed = next((f for f in later if f > i), None)
                 if freed is None:
+                    if pipe in elsewhere:
+                        continue
                     pop = shown_op(op)
                     free = pop.replace("pop", "free").replace("POP", "FREE")
                     self.found.warning("PI-7", f"no {free} after {pop} gives its slot back", op.location)

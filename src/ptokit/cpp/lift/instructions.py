@@ -32,7 +32,7 @@ from ptokit.types.enums import (
 )
 from ptokit.types.tensor import ConvState
 from ptokit.types.tile import DYNAMIC, TileSpec
-from ptokit.types.values import I64
+from ptokit.types.values import I64, INDEX, Ptr
 from ptokit.types.values import Scalar as ScalarType
 
 from ..compiler import arguments
@@ -63,6 +63,8 @@ class Told:
         self._unplaced: dict[Any, str] = {}  # the type with which a tile without an address is told first
         self._results: list[Value] = []  # of the last instruction on registers
         self._pipes: dict[Value, TPipe] = {}  # by the numbers that C++ has for them
+        self._opened_in: dict[Value, Block] = {}
+        self._slots: dict[Any, GlobalTensor] = {}  # of pipes
         self._overfull: dict[Value, str] = {}  # tiles whose valid region is larger than they are
 
     def hear(self, i: Instruction) -> bool:
@@ -122,6 +124,8 @@ class Told:
                 args.append(self._tile(text, operands, names[k] if k < len(names) else ""))
             elif kind == "view" and text.startswith("conv "):
                 args.append(self._conv_tile(text, operands, names[k] if k < len(names) else ""))
+            elif kind == "view" and self.name in _OF_PIPES:
+                args.append(self._slot(text, operands, args[0]))
             elif kind == "view":
                 args.append(self._view(text, operands))
             elif kind == "pointer" and " " in text:
@@ -353,10 +357,7 @@ class Told:
         pipe = next((option for _, option in options if isinstance(option, Pipe)), Pipe.S)
         number = args[-1]
         if self.name == "ffts_cross_core_sync":
-            if not isinstance(number, int):
-                raise Unliftable(OPTION, "which flag is raised between cores only the run knows")
-            attrs = {"pipe": pipe, "event_id": number >> 8 & 15, "ffts_mode": number >> 4 & 3}
-            self.trace.emit("pto.sync.set", {}, attrs)
+            self._raised(pipe, number)
             return
         sets = self.name == "set_intra_block"
         if isinstance(number, int):
@@ -365,6 +366,21 @@ class Told:
             return
         attrs = {"pipe": pipe, **({"ffts_mode": 2} if sets else {})}
         self.trace.emit("pto.sync.set" if sets else "pto.sync.wait", {"event": number.value}, attrs)
+
+    def _raised(self, pipe: Pipe, message: Any) -> None:
+        """A flag of a message: its mode in the bits from 4 on, which have to be known, its number in those from 8 on."""
+        if isinstance(message, int):
+            attrs = {"pipe": pipe, "event_id": message >> 8 & 15, "ffts_mode": message >> 4 & 3}
+            self.trace.emit("pto.sync.set", {}, attrs)
+            return
+        low = self.numbers.low_bits(message.value, 8)
+        if low is None:
+            hint = "write the instruction once for each mode, in the branches of an if"
+            raise Unliftable(OPTION, "between which cores a flag is raised only the run knows", hint)
+        numbers = self.numbers
+        shifted = numbers.binary("shrui", message.value, numbers.constant(8, INDEX))
+        event = numbers.binary("andi", shifted, numbers.constant(15, INDEX))
+        self.trace.emit("pto.sync.set", {"event": event}, {"pipe": pipe, "ffts_mode": low >> 4 & 3})
 
     def stored_blocks(self, args: list[Any], options: Options) -> None:
         """Blocks of L1 into global memory: rows of bytes, as a tile and a view have them."""
@@ -405,14 +421,49 @@ class Told:
         given = {name: place for k, (name, place) in enumerate(zip(names, places)) if way >> k & 1}
         if memory is not None:
             given["gm_slot_buffer"] = memory
-        self._pipes[token] = TPipe(flag, Direction(way), size, slots, local, bool(whole), **given)
+        pipe = self._pipes[token] = TPipe(flag, Direction(way), size, slots, local, bool(whole), **given)
+        self._opened_in[pipe.value] = self.trace.block
+
+    def _slot(self, text: str, operands: list[Operand], pipe: TPipe) -> GlobalTensor:
+        """A slot of a pipe as a tensor, which what fills it or takes it has in common with what hands it on.
+
+        Where it lies the headers compute; for the pipe it is a tensor that gets its memory from the instruction.
+        """
+        element, _ = text.split()
+        sizes = [self.numbers.number(operand) for operand in operands[1:6]]
+        if None in sizes:
+            raise Unliftable(OPTION, "the sizes of a slot of a pipe only the run knows")
+        key = (pipe.value, self.name in ("TALLOC", "TPUSH"), text, *sizes)
+        found = self._slots.get(key)
+        if found is None:
+            block, self.trace.block = self.trace.block, Block()
+            found = self._slots[key] = GlobalTensor(dtype(element), tuple(sizes))
+            self.memory.prologue += self.trace.block.ops
+            self.trace.block = block
+            self._of_tensors(pipe, found)
+        return found
+
+    def _of_tensors(self, pipe: TPipe, slot: GlobalTensor) -> None:
+        """Let the memory of a pipe be the tensor of its first slot; it has no buffers."""
+        opened = pipe.value.owner
+        assert isinstance(opened, Op)
+        memory = opened.get("gm")
+        if memory is None or not isinstance(memory.type, Ptr):
+            return
+        block, self.trace.block = self.trace.block, Block()
+        opened.operands = {"gm": GlobalTensor(castptr(Pointer(memory), slot.dtype), slot.shape).value}
+        opened.attrs.pop("local_slot_num", None)
+        made, self.trace.block = self.trace.block.ops, block
+        ops = self._opened_in[pipe.value].ops
+        at = ops.index(opened)
+        ops[at:at] = made
 
     def popped(self, args: list[Any], options: Options) -> None:
         """A tile that has no place of its own: it becomes the next slot of a pipe."""
-        (tile,) = (arg for arg in args if isinstance(arg, Tile))
-        owner = tile.value.owner
-        if isinstance(owner, Op) and owner.name == "pto.alloc_tile" and not owner.operands:
-            owner.name = "pto.declare_tile"
+        for tile in (arg for arg in args if isinstance(arg, Tile)):
+            owner = tile.value.owner
+            if isinstance(owner, Op) and owner.name == "pto.alloc_tile" and not owner.operands:
+                owner.name = "pto.declare_tile"
         self._called(args, options)
 
     def cache(self, args: list[Any], options: Options) -> None:
@@ -434,6 +485,8 @@ class Told:
         """The end of everything."""
         intrinsic("TRAP")()
 
+
+_OF_PIPES = ("TALLOC", "TPUSH", "TPOP", "TFREE")
 
 _SAID = ("TFillPadMode", "bool", "dist_t", "mem_bar_t", "reg_mode_t")
 """Options that are no operands by their place."""

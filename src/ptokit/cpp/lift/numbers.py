@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ptokit.diagnostics import Location
@@ -54,6 +55,16 @@ CASTS = {
     "fptrunc": "truncf",
     "bitcast": "bitcast",
 }
+_KEEP_LOW = ("arith.trunci", "arith.extui", "arith.extsi", "arith.index_cast")
+_LOW_OF_LOW: dict[str, Callable[[int, int], int]] = {
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
+    "arith.andi": operator.and_,
+    "arith.ori": operator.or_,
+    "arith.xori": operator.xor,
+}
+"""Operations whose lowest bits follow from those of their operands."""
 
 
 class Lifting(Trace):
@@ -148,6 +159,28 @@ class Numbers:
         """The integer that an operand is known to be; None for others."""
         found = self.known(self.value(operand))
         return int(found) if isinstance(found, int) else None
+
+    def low_bits(self, value: Value, count: int) -> int | None:
+        """The lowest bits of an integer where they are known whatever the run is: 33 of ``flag << 8 | 33``, say."""
+        mask = (1 << count) - 1
+        known, owner = self.known(value), value.owner
+        if known is not None:
+            return int(known) & mask
+        if not isinstance(owner, Op):
+            return None
+        if owner.name in _KEEP_LOW and int(value.type.name[1:] if value.type != INDEX else 64) >= count:
+            inner = owner["in"].type
+            return self.low_bits(owner["in"], count) if inner == INDEX or int(inner.name[1:]) >= count else None
+        if owner.name == "arith.shli":
+            amount = self.known(owner["rhs"])
+            low = None if amount is None else 0 if amount >= count else self.low_bits(owner["lhs"], count)
+            return None if low is None else low << amount & mask
+        if owner.name not in _LOW_OF_LOW:
+            return None
+        a, b = self.low_bits(owner["lhs"], count), self.low_bits(owner["rhs"], count)
+        if a is None or b is None:
+            return 0 if 0 in (a, b) and owner.name in ("arith.andi", "arith.muli") else None
+        return _LOW_OF_LOW[owner.name](a, b) & mask
 
     def plain(self, operand: Operand) -> Any:
         """An integer operand as the words of `lang` take it: Python's where it is known, else one of type index."""

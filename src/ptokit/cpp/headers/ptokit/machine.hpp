@@ -65,7 +65,7 @@ PTO_INLINE void set_atomic_none() {}
 template <class T, class... P>
 PTO_INLINE void dcci(T* at, P... how) {
     ptokit_begin("dcci");
-    ptokit_pointer(pto::dtype_name<T>(), at);
+    ptokit_pointer(pto::dtype_name<T>(), const_cast<const std::remove_cv_t<T>*>(at));
     (pto::tell(how), ...);
     ptokit_end();
 }

@@ -8,8 +8,17 @@ struct AnyPipe {
 };
 template <auto Flag, auto Way, auto SlotSize, auto Slots, auto LocalSlots = 2, bool NoSplit = false, bool UnitFlag = false>
 struct TPipe : AnyPipe {
-    struct Producer {};
-    struct Consumer {};
+    struct RingFiFo {
+        static constexpr uint32_t SLOT_NUM = Slots, SLOT_SIZE = SlotSize, LOCAL_SLOT_NUM = LocalSlots;
+    };
+    // How many slots this core has filled, or taken.
+    struct Producer {
+        uint32_t tileIndex = 0;
+    } prod;
+    struct Consumer {
+        uint32_t tileIndex = 0;
+    } cons;
+    char* slots;  // in global memory
     // Slots are given back, and waited for, a few at a time: how often that was said and is not waited for at the end.
     static constexpr uint32_t countPendingFreeCredits(uint32_t tiles) {
         const uint32_t few = Slots <= 2 ? Slots : Slots / 2, told = tiles / few, first = (Slots + few - 1) / few;
@@ -17,7 +26,7 @@ struct TPipe : AnyPipe {
         return told > waited ? told - waited : 0;
     }
     template <class A, class B>
-    PTO_INLINE TPipe(const void* memory, A c2v, B v2c) {
+    PTO_INLINE TPipe(const void* memory, A c2v, B v2c) : slots((char*)memory) {
         token = ptokit_new_tile();
         ptokit_begin("TPipe");
         ptokit_number("pipe", token);
@@ -46,25 +55,44 @@ PTO_INLINE RecordEvent piped(const char* name, AnyPipe& pipe, P&... p) {
 }
 template <class Pipe, class T, TileSplitAxis Split, class... P>
 PTO_INLINE RecordEvent TPUSH(Pipe& pipe, T& tile, P&&... p) {
+    if constexpr (!is_global<T>::value) pipe.prod.tileIndex++;
     return piped<Split>("TPUSH", pipe, tile, p...);
 }
 template <class T, class Pipe, class... P, std::enable_if_t<std::is_base_of_v<AnyPipe, Pipe>, int> = 0>
 PTO_INLINE RecordEvent TPUSH(T& tile, Pipe& pipe, P&&... p) {
+    pipe.prod.tileIndex++;
     return piped<TileSplitAxis::TILE_UP_DOWN>("TPUSH", pipe, tile, p...);
 }
 template <class Pipe, class T, class How, class... P, std::enable_if_t<!std::is_base_of_v<AnyEvent, How>, int> = 0>
 PTO_INLINE RecordEvent TPUSH(Pipe&, T&, P&&...) {
     return told("?TPUSH with what the fix-pipe does");
 }
+// A slot as a view: it lies in global memory, where each vector core has its half.
+template <class View, TileSplitAxis Split, class Pipe>
+PTO_INLINE void place_in_slot(Pipe& pipe, View& view, uint32_t& index) {
+    int64_t at = int64_t(index++ % Pipe::RingFiFo::SLOT_NUM) * Pipe::RingFiFo::SLOT_SIZE;
+#ifdef __DAV_VEC__
+    constexpr int64_t columns = View::staticShape[4], rows = Split == TileSplitAxis::TILE_UP_DOWN ? View::staticShape[3] : 1;
+    if constexpr (Split != TileSplitAxis::TILE_NO_SPLIT)
+        at += get_subblockid() * int64_t(rows * columns * sizeof(typename View::DType));
+#endif
+    view.data_ = reinterpret_cast<typename View::DType*>(pipe.slots + at);
+}
+template <class Pipe, class View, TileSplitAxis Split, class... P>
+PTO_INLINE RecordEvent TALLOC(Pipe& pipe, View& view, P&&... p) {
+    place_in_slot<View, Split>(pipe, view, pipe.prod.tileIndex);
+    return piped<Split>("TALLOC", pipe, view, p...);
+}
 // A popped tile lies where the pipe puts it.
 template <class Pipe, class T, TileSplitAxis Split, class... P>
 PTO_INLINE RecordEvent TPOP(Pipe& pipe, T& tile, P&&... p) {
     if constexpr (is_global<T>::value) {
-        return told("?TPOP of a view");
+        place_in_slot<T, Split>(pipe, tile, pipe.cons.tileIndex);
     } else {
+        pipe.cons.tileIndex++;
         tile.place = ptokit_new_tile();
-        return piped<Split>("TPOP", pipe, tile, p...);
     }
+    return piped<Split>("TPOP", pipe, tile, p...);
 }
 template <class T, class Pipe, class... P, std::enable_if_t<std::is_base_of_v<AnyPipe, Pipe>, int> = 0>
 PTO_INLINE RecordEvent TPOP(T& tile, Pipe& pipe, P&&... p) {
@@ -75,15 +103,11 @@ PTO_INLINE RecordEvent TFREE(Pipe& pipe, P&&... p) {
     return piped<Split>("TFREE", pipe, p...);
 }
 template <class Pipe, class View, TileSplitAxis Split, class... P>
-PTO_INLINE RecordEvent TFREE(Pipe&, View&, P&&...) {
-    return told("?TFREE of a view");
+PTO_INLINE RecordEvent TFREE(Pipe& pipe, View& view, P&&... p) {
+    return piped<Split>("TFREE", pipe, view, p...);
 }
 template <class Pipe, class... P>
 PTO_INLINE RecordEvent TFREE(Pipe& pipe, P&&... p) {
     return piped<TileSplitAxis::TILE_UP_DOWN>("TFREE", pipe, p...);
-}
-template <class Pipe, class View, TileSplitAxis Split, class... P>
-PTO_INLINE RecordEvent TALLOC(Pipe&, View&, P&&...) {
-    return told("?TALLOC of a view");
 }
 }  // namespace pto
