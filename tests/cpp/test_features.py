@@ -310,7 +310,7 @@ def test_cores_hand_each_other_slots_of_memory(kernels: Path, target: str) -> No
     file = ptokit.cpp(kernels / "clusters.cpp", target=target)
     x = np.random.default_rng(3).integers(-3, 4, (5, 32, 32)).astype(np.float32)
     products, step = x @ x, np.arange(5, dtype=np.float32)[:, None, None]
-    memory, told, y = np.zeros((2, 32, 32), np.float32), np.zeros(512, np.uint8), np.zeros_like(x)
+    memory, told, y = np.zeros((2, 32, 32), np.float32), np.zeros(512, np.uint32), np.zeros_like(x)
     for name, rest, want in (
         ("flags", (told, 5), products + step),
         ("pipes", (5, 0), products + step),
@@ -318,5 +318,25 @@ def test_cores_hand_each_other_slots_of_memory(kernels: Path, target: str) -> No
     ):
         file[name][1](y, x, memory, *rest)
         assert y.tobytes() == want.tobytes(), (name, rest)
-        assert not file[name].check(), name
-        assert not file[name].sanitize(y, x, memory, *rest).diagnostics, (name, rest)
+        assert not file[name].check().errors, name
+        assert not file[name].sanitize(y, x, memory, *rest).diagnostics.errors, (name, rest)
+
+
+def test_null_pointers_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.cpp"
+    path.write_text(
+        "#include <pto/pto-inst.hpp>\nusing namespace pto;\n"
+        "__global__ AICORE void k(__gm__ int32_t* y, __gm__ int32_t* lengths, __gm__ int32_t* more, int32_t n) {\n"
+        "  const bool both = lengths != nullptr && more != nullptr;\n"
+        "  for (int i = 0; i < n; i++) y[i] = both ? more[i] : lengths == nullptr ? -1 : lengths[i];\n}\n"
+    )
+    kernel, some, more = (
+        ptokit.cpp(path, target="a5")["k"],
+        np.arange(4, dtype=np.int32),
+        np.arange(5, 9, dtype=np.int32),
+    )
+    for given, want in (((some, more), more), ((some, None), some), ((None, more), [-1] * 4), ((None, None), [-1] * 4)):
+        y = np.zeros(4, np.int32)
+        kernel(y, *given, 4)
+        assert y.tolist() == list(want)
+        assert not kernel.sanitize(y, *given, 4).diagnostics

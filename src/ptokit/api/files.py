@@ -14,6 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ptokit.asm.text.lexer import read_text
 from ptokit.cpp.compiler import CORES, Options
 from ptokit.cpp.kernels import CppFile, CppKernel
@@ -351,11 +353,12 @@ def _plain(name: str) -> str:
 
 
 class CppLaunchable:
-    """A kernel of a C++ file: ``k[blocks](x, y, n)`` launches it, arrays are used in place."""
+    """A kernel of a C++ file: ``k[blocks](x, y, n)`` launches it, arrays are used in place; None is a null pointer."""
 
     def __init__(self, file: CppFile, kernel: CppKernel) -> None:
         self.file, self.kernel = file, kernel
         self.name, self.target = kernel.name, file.target
+        self._programs: dict[frozenset[int], Compiled] = {}  # by the parameters that are null pointers
 
     @cached_property
     def module(self) -> Module:
@@ -365,17 +368,37 @@ class CppLaunchable:
     @cached_property
     def program(self) -> Compiled:
         """The kernel checked and compiled. Raises `DiagnosticError`."""
+        return self._compiled(frozenset())
+
+    def _compiled(self, null: frozenset[int]) -> Compiled:
         from ptokit.run import compile_program
 
-        return compile_program(self.module, self.target)
+        found = self._programs.get(null)
+        if found is None:
+            module = self.file.module(self.kernel, null) if null else self.module
+            found = self._programs[null] = compile_program(module, self.target)
+        return found
 
     def __getitem__(self, blocks: int) -> Any:
         """The kernel for a number of blocks."""
-        return lambda *args, **how: self.program.launch(args, blocks, **how)
+        return lambda *args, **how: self._launch(args, blocks, how)
 
     def __call__(self, *args: Any, **how: Any) -> None:
         """Launch one block; ``how``: as for `Program.launch`."""
-        self.program.launch(args, 1, **how)
+        self._launch(args, 1, how)
+
+    def _launch(self, args: Sequence[Any], blocks: int, how: dict[str, Any]) -> None:
+        program, given = self._bound(args)
+        program.launch(given, blocks, **how)
+
+    def _bound(self, args: Sequence[Any]) -> tuple[Compiled, list[Any]]:
+        """The kernel for the null pointers among its arguments, and what it is launched with."""
+        program = self._compiled(frozenset(k for k, arg in enumerate(args) if arg is None))
+        types = (*(param.dtype for param in program.params), *[None] * len(args))
+        given = (
+            np.zeros(1, type.storage) if arg is None and type is not None else arg for arg, type in zip(args, types)
+        )
+        return program, list(given)
 
     def check(self) -> Diagnostics:
         """What the rules find in the kernel."""
@@ -387,7 +410,8 @@ class CppLaunchable:
         """Run the kernel under observation; ``options``: as for `ptokit.sanitize`."""
         from ptokit.sanitize import sanitize
 
-        return sanitize(self.module, self.target, args, blocks, **options)
+        program, given = self._bound(args)
+        return sanitize(program.module, self.target, given, blocks, **options)
 
     def to_pto(self) -> str:
         """The kernel as `.pto` text."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import linecache
 import os
 import re
 import shutil
@@ -116,6 +117,20 @@ def arguments(text: str, closing: str = "") -> list[str]:
             first = k + 1
     last = text[first:].strip()
     return [*out, last] if last else out
+
+
+def arguments_at(at: Location) -> list[str]:
+    """What the call at a place has for arguments, as it is written; nothing where that is not found."""
+    if at.file is None or not at.line:
+        return []
+    lines = linecache.getlines(at.file)[at.line - 1 : at.line + 11]
+    if not lines:
+        return []
+    rest = lines[0][at.column - 1 :] + "".join(lines[1:])
+    call = re.match(r"[\w:]*\s*(?:<[^;(]*?>)?\s*\(", rest)
+    if call is None:
+        return []
+    return [given if len(given) <= 40 else "" for given in arguments(rest[call.end() :], ")")]
 
 
 # Clang: where it is, and the LLVM IR that it makes of a file, kept under a key of all that decides it.

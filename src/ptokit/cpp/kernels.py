@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 
@@ -20,7 +21,8 @@ from ptokit.types.values import Ptr, Type
 
 from .compiler import CORES, Compiled, Options, compile_file
 from .lift import lift
-from .llvm import Module
+from .llvm import Function as LlvmFunction
+from .llvm import Instruction, Module
 from .rules import KERNEL, refusal
 
 _VECTOR_ONLY = frozenset((Pipe.V,))
@@ -107,13 +109,15 @@ class CppFile:
                     return next((found[1].strip('"') for found in named if found), "")
         return ""
 
-    def module(self, kernel: CppKernel) -> IrModule:
+    def module(self, kernel: CppKernel, null: frozenset[int] = frozenset()) -> IrModule:
         """A kernel as a module: one function, or of several kinds of cores one each and an entry that calls them.
 
-        Raises `DiagnosticError` for what cannot be lifted.
+        ``null``: the places of parameters that are null pointers. Raises `DiagnosticError` for what cannot be lifted.
         """
         parts = {
-            core: lift(module, kernel.symbol, self.target, self.file, kernel.name)
+            core: lift(
+                module, _decided(module.functions[kernel.symbol], null), null, self.target, self.file, kernel.name
+            )
             for core, module in self.parts.items()
             if kernel.symbol in module.functions
         }
@@ -137,6 +141,43 @@ class CppFile:
                 yield kernel, self.module(kernel)
             except DiagnosticError as error:
                 yield kernel, error
+
+
+def _decided(function: LlvmFunction, null: frozenset[int]) -> LlvmFunction:
+    """A function with its branches decided that ask whether one of its pointers is null; those at ``null`` are."""
+    pointers = {p.text: k in null for k, p in enumerate(function.params) if p.type == "ptr"} | {"null": True}
+    known = {"true": True, "false": False}
+    blocks: dict[str, list[Instruction]] = {}
+    for label, instructions in function.blocks.items():
+        for i in instructions:
+            texts = [operand.text for operand in i.operands]
+            if i.op == "icmp" and i.word in ("eq", "ne") and pointers.keys() >= set(texts):
+                nulls = [pointers[text] for text in texts]
+                if any(nulls):
+                    known[i.result] = all(nulls) == (i.word == "eq")
+            elif i.op in ("and", "or", "xor", "select") and i.type == "i1":
+                found = _truth(i.op, [known.get(text) for text in texts])
+                if found is not None:
+                    known[i.result] = found
+        *others, end = instructions
+        if end.op == "br" and len(end.labels) == 2 and (way := known.get(end.operands[0].text)) is not None:
+            end = replace(end, operands=[], labels=[end.labels[0 if way else 1]])
+        blocks[label] = [*others, end]
+    return replace(function, blocks=blocks)
+
+
+def _truth(op: str, given: list[bool | None]) -> bool | None:
+    """What an operation on truth values gives, where that is known whatever the unknown ones are."""
+    if None not in given and op == "xor":
+        return given[0] is not given[1]
+    if op in ("and", "or"):
+        sole = op == "or"
+        return sole if sole in given else None if None in given else not sole
+    if op != "select":
+        return None
+    condition, yes, no = given
+    chosen = (yes, no) if condition is None else (yes if condition else no,)
+    return chosen[0] if len(set(chosen)) == 1 else None
 
 
 def _plain(name: str) -> str:

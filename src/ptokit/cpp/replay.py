@@ -163,7 +163,7 @@ class _Suite:
         self.include = include
         self.memory_file = work / "memory"
         self.files: list[CppFile] | None = None
-        self.programs: dict[str, Program | str] = {}
+        self.programs: dict[tuple[str, frozenset[int]], Program] = {}  # null pointers among its arguments
 
     def run(self, names: Sequence[str], sanitize: bool, told: Callable[[TestOutcome], None]) -> None:
         """Build the host program, and run its tests."""
@@ -262,7 +262,7 @@ class _Suite:
         """Run a kernel on the memory of the host program; why not, else nothing."""
         symbol, blocks, *given = told.split()
         try:
-            program = self._program(symbol)
+            program = self._program(symbol, frozenset(k for k, text in enumerate(given) if text == "n"))
             if observed is not None:
                 exact = [_value(text, param, memory) for text, param in zip(given, program.params)]
                 self._observe(program, exact, int(blocks), observed)
@@ -281,12 +281,11 @@ class _Suite:
         report = sanitize(program.module, self.target, copies, blocks)
         test.rules += sorted({d.rule for d in report.diagnostics.errors})
 
-    def _program(self, symbol: str) -> Program:
-        found = self.programs.get(symbol)
+    def _program(self, symbol: str, null: frozenset[int]) -> Program:
+        found = self.programs.get((symbol, null))
         if found is None:
             file, kernel = self._kernel(symbol)
-            found = self.programs[symbol] = compile_program(file.module(kernel), self.target)
-        assert isinstance(found, Program)
+            found = self.programs[symbol, null] = compile_program(file.module(kernel, null), self.target)
         return found
 
     def _kernel(self, symbol: str) -> tuple[CppFile, CppKernel]:

@@ -307,7 +307,7 @@ class _Function:
     # --- slots that are taken and given back -----------------------------------------------------------------------
 
     def borrowed(self, block: Block, others: list[Op]) -> None:
-        """PI-7: the n-th pop of a pipe in this block, and its n-th free; ``others``: operations that branches lead to."""
+        """PI-7: the n-th pop of a pipe in this block, and its n-th free; ``others``: operations of other blocks."""
         pops: dict[object, list[tuple[int, Op]]] = defaultdict(list)
         frees: dict[object, list[int]] = defaultdict(list)
         for i, op in enumerate(block.ops):

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note, Severity
-from ptokit.ir.core import Function, Value
+from ptokit.ir.core import CPP_FILES, Function, Value
 from ptokit.ir.launch import MOST_RANKS, Each, Peer, RankQuery
 from ptokit.machine.buffers import Buffer, overlaps
 from ptokit.machine.chunk import Workspace
 from ptokit.machine.global_memory import Pointer, Tensor
 from ptokit.types.codecs import width
-from ptokit.types.dtypes import DType, from_numpy
+from ptokit.types.dtypes import DType, from_numpy, u8
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import INDEX, MemRef, PartitionView, Ptr, Scalar, TensorView
 
@@ -276,6 +276,8 @@ def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostic
             "RUN-ARG-TYPE", f"argument {name} must be an array of {dtype}, not {type(arg).__name__}", param.location
         )
         return None
+    if dtype is u8 and arg.flags.c_contiguous and (param.location.file or "").endswith(CPP_FILES):
+        arg = arg.reshape(-1).view(np.uint8)  # where C++ casts, a pointer is one to bytes
     raw = arg.dtype == dtype.storage  # any type may be given as unsigned integers of its width
     if arg.dtype != dtype.value and not raw:
         given = from_numpy(arg.dtype) or arg.dtype

@@ -31,18 +31,22 @@ _HARMLESS = re.compile(r'asm (?:[a-z]+ )*"(?:\s|nop|MOV \$0, (?:SYS_CNT|PC)|\\0A
 _ENDS = frozenset(("br", "switch", "ret", "unreachable"))
 
 
-def lift(module: Module, symbol: str, target: Target, file: str, name: str = "") -> Function:
-    """The function of a kernel. ``file``: what findings call the file that was compiled, ``name``: the kernel.
+def lift(
+    module: Module, function: llvm.Function, null: frozenset[int], target: Target, file: str, name: str
+) -> Function:
+    """The function of a kernel. ``null``: the places of parameters that are null pointers.
 
-    Raises `DiagnosticError` (CPP-POINTER, CPP-MEMORY, CPP-CALL, CPP-OPERANDS, CPP-OPTION, CPP-ASM).
+    ``file``: what findings call the file that was compiled, ``name``: the kernel. Raises `DiagnosticError`
+    (CPP-POINTER, CPP-MEMORY, CPP-CALL, CPP-OPERANDS, CPP-OPTION, CPP-ASM).
     """
-    readable = re.sub(r"\W+", "_", name or symbol).strip("_")
-    return _FunctionLift(module, module.functions[symbol], target, file, readable).lifted()
+    return _FunctionLift(module, function, null, target, file, re.sub(r"\W+", "_", name).strip("_")).lifted()
 
 
 class _FunctionLift:
-    def __init__(self, module: Module, function: llvm.Function, target: Target, file: str, name: str) -> None:
-        self.module, self.function, self.file = module, function, file
+    def __init__(
+        self, module: Module, function: llvm.Function, null: frozenset[int], target: Target, file: str, name: str
+    ) -> None:
+        self.module, self.function, self.null, self.file = module, function, null, file
         self.path = os.path.abspath(file)
         begin = module.begin(function)
         self.begin = Location(self._shown(begin.file), begin.line, begin.column) if begin.file else Location(file)
@@ -124,7 +128,7 @@ class _FunctionLift:
             value = Value(of, self.trace.unique(name), self.trace.root.block, self.begin, name)
             self.params.append(value)
             if type == "ptr":
-                self.memory.pointers[text] = Pointer(Root("argument", name, k))
+                self.memory.pointers[text] = Pointer(NULL if k in self.null else Root("argument", name, k))
             else:
                 self.numbers.values[text] = value
 

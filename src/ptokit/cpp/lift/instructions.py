@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,7 +14,7 @@ from ptokit.isa.table import TABLE, Instr, Kind, Role
 from ptokit.lang.functions import ConvTile
 from ptokit.lang.intrinsics import castptr, handle, intrinsic, takes_dtype
 from ptokit.lang.operands import bind, scalar_type_of
-from ptokit.lang.scalar import Scalar, cast, number
+from ptokit.lang.scalar import Scalar, number
 from ptokit.lang.tensors import GlobalTensor, Pointer, TPipe
 from ptokit.lang.tiles import Tile
 from ptokit.targets import A5
@@ -30,17 +29,16 @@ from ptokit.types.enums import (
     SLayout,
     TileType,
 )
-from ptokit.types.tensor import ConvState
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import I64, INDEX, Ptr
 from ptokit.types.values import Scalar as ScalarType
 
-from ..compiler import arguments
+from ..compiler import arguments_at
 from ..llvm import Instruction, Module, Operand
 from ..rules import CALL, OPERANDS, OPTION, POINTER, Unliftable
 from .library import OF_LANGUAGE, as_in_table, meant
 from .memory import NULL, Memory
-from .numbers import Lifting, Numbers
+from .numbers import Lifting, Numbers, conv_state, converted
 
 Options = list[tuple[str, Any]]
 """Options of an instruction with their enumerations; "" for a number in the template arguments."""
@@ -113,7 +111,7 @@ class Told:
     def _recorded(self) -> Value | None:
         args: list[Any] = []
         options: Options = []
-        names = self._argument_names()
+        names = arguments_at(self.trace.at)
         for k, (kind, text, operands) in enumerate(self.given):
             if kind == "option":
                 option = self._option(text, operands[0])
@@ -175,7 +173,7 @@ class Told:
             given = operands.get(operand.name)
             if operand.kind is Kind.SCALAR and isinstance(given, Scalar | float):
                 wanted[id(given)] = scalar_type_of(instr, operand, 0, operands)
-        return [_converted(arg, wanted[id(arg)]) if id(arg) in wanted else arg for arg in args]
+        return [converted(arg, wanted[id(arg)]) if id(arg) in wanted else arg for arg in args]
 
     def _scratch_alone_is_overfull(self, instr: Instr, operands: Mapping[str, Any]) -> None:
         """Refuse a valid region larger than its tile, but of scratch, where nobody asks what is valid."""
@@ -322,7 +320,7 @@ class Told:
         found = self._tiles.get(key)
         if found is None:
             block, self.trace.block = self.trace.block, Block()
-            shape, state = known[:dimensions], _conv_state(known[dimensions:])
+            shape, state = known[:dimensions], conv_state(known[dimensions:])
             made = ConvTile(TileType(loc), dtype(element), None, Layout(layout), shape, addr=place, state=state)
             self._name(made.value, name)
             self.memory.prologue += self.trace.block.ops
@@ -335,20 +333,6 @@ class Told:
         pointer = self.memory.global_pointer(self.memory.pointer(operands[0].text), dtype(element))
         sizes = [self.numbers.plain(operand) for operand in operands[1:]]
         return GlobalTensor(Pointer(pointer), tuple(sizes[:5]), tuple(sizes[5:]), Layout(int(layout)))
-
-    def _argument_names(self) -> list[str]:
-        """What the call that is being told has for arguments, as it is written; nothing where that is not found."""
-        at = self.trace.at
-        if at.file is None or not at.line:
-            return []
-        lines = linecache.getlines(at.file)[at.line - 1 : at.line + 11]
-        if not lines:
-            return []
-        rest = lines[0][at.column - 1 :] + "".join(lines[1:])
-        call = re.match(r"[\w:]*\s*(?:<[^;(]*?>)?\s*\(", rest)
-        if call is None:
-            return []
-        return [given if len(given) <= 40 else "" for given in arguments(rest[call.end() :], ")")]
 
     # --- what the table calls by other names, or not at all
 
@@ -368,7 +352,7 @@ class Told:
         self.trace.emit("pto.sync.set" if sets else "pto.sync.wait", {"event": number.value}, attrs)
 
     def _raised(self, pipe: Pipe, message: Any) -> None:
-        """A flag of a message: its mode in the bits from 4 on, which have to be known, its number in those from 8 on."""
+        """A flag of a message, which has its mode in the bits from 4 on and its number in those from 8 on."""
         if isinstance(message, int):
             attrs = {"pipe": pipe, "event_id": message >> 8 & 15, "ffts_mode": message >> 4 & 3}
             self.trace.emit("pto.sync.set", {}, attrs)
@@ -507,31 +491,3 @@ _SPECIAL: dict[str, Callable[[Told, list[Any], Options], None]] = {
     **dict.fromkeys(("SetMadTF32Mode", "ResetMadMode"), Told.tf32),
     "TRAP": Told.halted,
 }
-
-
-def _conv_state(words: list[int]) -> ConvState:
-    """What a tile of a convolution says of patches, from the words that the headers tell."""
-    a, b, c, filling = (word & (1 << 64) - 1 for word in words)
-
-    def half(word: int, k: int) -> int:
-        return word >> 16 * k & 0xFFFF
-
-    left, right, top, bottom = (a >> shift & 0xFF for shift in (0, 8, 16, 24))
-    return ConvState(
-        (left, right, top, bottom),
-        (half(a, 2), half(a, 3)),
-        (half(b, 0) + 1, half(b, 1) + 1),
-        (half(b, 2) + 1, half(b, 3) + 1),
-        (half(c, 0) + 1, half(c, 1) + 1),
-        filling,
-        (c >> 32 & 0xFF) + 1,
-        c >> 40 & 0xFF,
-        bool(c >> 48),
-    )
-
-
-def _converted(x: Any, wanted: ScalarType) -> Any:
-    """A number in another type where one of both is of floats."""
-    if isinstance(x, Scalar) and x.type != wanted and (x.type.is_float or wanted.is_float):
-        return cast(x, wanted)
-    return int(x) if isinstance(x, float) and wanted.is_integer else x

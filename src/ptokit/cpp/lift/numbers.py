@@ -11,10 +11,11 @@ from ptokit.diagnostics.finding import Argument
 from ptokit.ir import Op, Value
 from ptokit.ir.facts import folded
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, FLOAT
-from ptokit.lang.scalar import Scalar, number
+from ptokit.lang.scalar import Scalar, cast, number
 from ptokit.lang.trace import Trace
 from ptokit.machine.arithmetic import function
 from ptokit.targets import Target
+from ptokit.types.tensor import ConvState
 from ptokit.types.values import I1, INDEX, Type
 from ptokit.types.values import Scalar as ScalarType
 
@@ -120,6 +121,12 @@ def scalar_type(type: str) -> ScalarType:
     raise Unliftable(CALL, f"a value of LLVM type {type} has no counterpart")
 
 
+def bits(type: Type) -> int:
+    """How many bits an integer of a type has."""
+    assert isinstance(type, ScalarType)
+    return 64 if type == INDEX else int(type.name.lstrip("uis"))
+
+
 class Numbers:
     """The numbers of a function by their names in LLVM IR."""
 
@@ -151,8 +158,8 @@ class Numbers:
         """An integer constant, with as many of its bits as the type has."""
         if type == I1:
             return self.trace.constant(bool(n & 1), I1)
-        bits = 64 if type == INDEX else int(type.name.lstrip("uis"))
-        half = 1 << (bits - 1)
+        width = bits(type)
+        half = 1 << (width - 1)
         return self.trace.constant((n + half) % (2 * half) - half, type)
 
     def number(self, operand: Operand) -> int | None:
@@ -168,9 +175,9 @@ class Numbers:
             return int(known) & mask
         if not isinstance(owner, Op):
             return None
-        if owner.name in _KEEP_LOW and int(value.type.name[1:] if value.type != INDEX else 64) >= count:
-            inner = owner["in"].type
-            return self.low_bits(owner["in"], count) if inner == INDEX or int(inner.name[1:]) >= count else None
+        if owner.name in _KEEP_LOW:
+            enough = all(bits(each.type) >= count for each in (value, owner["in"]))
+            return self.low_bits(owner["in"], count) if enough else None
         if owner.name == "arith.shli":
             amount = self.known(owner["rhs"])
             low = None if amount is None else 0 if amount >= count else self.low_bits(owner["lhs"], count)
@@ -256,3 +263,31 @@ class Numbers:
             return a
         operands = {"condition": condition, "true": a, "false": b}
         return self.trace.emit("arith.select", operands, results=[a.type]).result
+
+
+def conv_state(words: list[int]) -> ConvState:
+    """What a tile of a convolution says of patches, from the words that the headers tell."""
+    a, b, c, filling = (word & (1 << 64) - 1 for word in words)
+
+    def half(word: int, k: int) -> int:
+        return word >> 16 * k & 0xFFFF
+
+    left, right, top, bottom = (a >> shift & 0xFF for shift in (0, 8, 16, 24))
+    return ConvState(
+        (left, right, top, bottom),
+        (half(a, 2), half(a, 3)),
+        (half(b, 0) + 1, half(b, 1) + 1),
+        (half(b, 2) + 1, half(b, 3) + 1),
+        (half(c, 0) + 1, half(c, 1) + 1),
+        filling,
+        (c >> 32 & 0xFF) + 1,
+        c >> 40 & 0xFF,
+        bool(c >> 48),
+    )
+
+
+def converted(x: Any, wanted: ScalarType) -> Any:
+    """A number in another type where one of both is of floats."""
+    if isinstance(x, Scalar) and x.type != wanted and (x.type.is_float or wanted.is_float):
+        return cast(x, wanted)
+    return int(x) if isinstance(x, float) and wanted.is_integer else x

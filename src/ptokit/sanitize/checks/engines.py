@@ -361,6 +361,9 @@ def _clean(o: ObservedCore, op: Op, name: str, at: Pointer | View) -> None:
 _DRAINED = (Pipe.MTE2, Pipe.MTE3, Pipe.FIX)
 """Pipes that a fence drains on cores that are not vector cores (PTOAS, PTOOps.td)."""
 
+_ISSUED = (*_DRAINED, Pipe.MTE1, Pipe.M, Pipe.V)
+"""Pipes that the scalar unit issues instructions to."""
+
 
 def fence(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     """A fence of global memory drains the pipes first: all of a vector core, those that move data of another."""
@@ -377,7 +380,10 @@ def fence(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
 
 
 def dsb(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
-    """Order of the scalar unit's own writes; nothing here waits for it."""
+    """The scalar unit goes on once its writes are done, so all that it issues afterwards comes after them."""
+    for pipe in _ISSUED:
+        o.push(SetFlag(op, "dsb", Pipe.S, key=(Pipe.S, pipe, OWN_FLAG)))
+        o.push(WaitFlag(op, "dsb", pipe, key=(Pipe.S, pipe, OWN_FLAG)))
 
 
 HANDLERS: dict[str, Callable[[ObservedCore, Op, Given, Given, Run], Any]] = {
