@@ -96,7 +96,7 @@ def differences(root: Path) -> dict[str, list[str]]:
                 continue
             if not op.known:
                 continue
-            keys = {key for a in instr.text_attrs for key in (a.key, a.older, a.name)}
+            keys = {key for a in instr.text_attrs.values() for key in (a.key, a.older, a.name)}
             out["attributes"] += [f"{op.name}: {name}" for name in op.attributes if name not in keys]
             if not any(o.variadic for o in instr.operands) and op.operands > (have := _operands(instr)):
                 out["operands"].append(f"{op.name}: {op.operands}, the table has {have}")

@@ -45,7 +45,7 @@ def attributes() -> dict[str, list[Attr]]:
     """All that text can give instructions, by name, one of each kind."""
     found: dict[str, dict[Any, Attr]] = defaultdict(dict)
     for name in TABLE:
-        for attr in TABLE[name].text_attrs:
+        for attr in TABLE[name].text_attrs.values():
             found[attr.name].setdefault((attr.kind, attr.mnemonic, tuple(attr.words)), attr)
     return {name: list(kinds.values()) for name, kinds in found.items() if len(kinds) > 1}
 
@@ -74,7 +74,7 @@ def test_a_word_is_read_for_its_own_attribute() -> None:
 def test_lists_are_not_shared() -> None:
     lists = 0
     for name in TABLE:
-        for attr in TABLE[name].text_attrs:
+        for attr in TABLE[name].text_attrs.values():
             for spelled in ("[1, 2]", "array<i64: 1, 2>"):
                 p = parser(spelled)
                 first = _declared(p, attr, Written(spelled, 0))

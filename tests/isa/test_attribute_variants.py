@@ -35,7 +35,7 @@ WAYS = [
 
 def words_of(instr: Instr) -> tuple[str, ...]:
     """The words that its attributes can be."""
-    found = [word for a in instr.text_attrs for word in (*a.words, *sorted(WORDS.get(a.mnemonic, ())))]
+    found = [word for a in instr.text_attrs.values() for word in (*a.words, *sorted(WORDS.get(a.mnemonic, ())))]
     return tuple(dict.fromkeys(found))
 
 

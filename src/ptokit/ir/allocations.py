@@ -251,7 +251,7 @@ def check_placement(survey: Survey, facts: Facts, target: Target, marks: Marks) 
         if doubt is not None and op.get("addr") is not None:
             marks.report(Diagnostic("UB-USER", Severity.WARNING, f"{result}: {doubt}", op.location), op, "addr")
     if automatic:
-        unneeded = {op: _unneeded(op, facts, target) for op in survey.ops}
+        unneeded = {op: without for op in survey.ops if (without := _unneeded(op, facts, target))}
         ranges = live_ranges(survey.function, unneeded)
         _peak(ranges, automatic, target, marks.found)
 
@@ -259,7 +259,7 @@ def check_placement(survey: Survey, facts: Facts, target: Target, marks: Marks) 
 def _unneeded(op: Op, facts: Facts, target: Target) -> list[Value]:
     """Scratch tiles that the target does without, so that they take no room."""
     instr = instr_of(op)
-    scratch = [o for o in instr.operands if o.needed is not None and op.get(o.name) is not None] if instr else []
+    scratch = [o for o in instr.spared if op.get(o.name) is not None] if instr is not None and instr.spared else []
     site = facts.site(op, target) if scratch else None
     return [op[o.name] for o in scratch if site is not None and o.needed is not None and o.needed(site) is None]
 
@@ -331,7 +331,7 @@ def live_ranges(function: Function, unneeded: Mapping[Op, Sequence[Value]]) -> d
     """First and last operation, in text order, that uses each tile; a use inside a loop lasts as long as the loop.
 
     Values that share storage (treshape, bitcast, subset, tassign) count as their source. ``unneeded``: operands that
-    are no use.
+    are no use, of operations that have any.
     """
     assert function.body is not None
     origin: dict[Value, Value] = {}
@@ -360,8 +360,11 @@ def live_ranges(function: Function, unneeded: Mapping[Op, Sequence[Value]]) -> d
             for result in op.results:
                 if isinstance(result.type, TileSpec):
                     defined_in.setdefault(result, depth)
-            inner = [*loops, (now, _last(op, now))] if is_loop(op) else loops
-            for value in (v for v in op.values if v not in unneeded[op]):
+            inner = [*loops, (now, _last(op, now))] if op.regions and is_loop(op) else loops
+            without = unneeded.get(op, ())
+            for value in op.values:
+                if without and value in without:
+                    continue
                 root = origin.get(value, value)
                 if not isinstance(root.type, TileSpec):
                     continue

@@ -186,7 +186,7 @@ class Facts:
     @cached_property
     def _of_threads(self) -> frozenset[Op]:
         """Operations in sections of threads."""
-        sections = [op for op in self._ops() if of_threads(op)]
+        sections = [op for op in self._ops() if op.regions and of_threads(op)]
         return frozenset(inner for op in sections for region in op.regions for inner in region.walk())
 
     def _ops(self) -> Iterator[Op]:
@@ -446,7 +446,10 @@ def _is_resized(op: Op) -> bool:
 
 def instr_of(op: Op) -> Instr | None:
     """The table entry of an operation, or None for `arith`, `scf` and `func`."""
-    return BY_OPERATION.get(op.name)
+    return _imported(BY_OPERATION, op.name) or (BY_OPERATION.get(op.name) if op.name.startswith("pto.") else None)
+
+
+_imported = dict.get  # past what imports the others: this is asked for every operation, several times
 
 
 def shown_op(op: Op) -> str:

@@ -60,7 +60,7 @@ def check_functions(module: Module, surveys: Surveys, found: Diagnostics) -> Non
 
 def _sections(function: Function, survey: Survey, found: Diagnostics) -> None:
     """SYS-05: a function with a kernel kind is one section; sections are not nested."""
-    sections = [op for op in survey.ops if section_of(op)]
+    sections = [op for op in survey.nests if section_of(op)]
     if "pto.kernel_kind" in function.attrs:
         kind = Note(f"@{function.name} is for {function.core or 'one kind of'} cores", function.location)
         for op in sections:

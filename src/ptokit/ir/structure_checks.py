@@ -35,13 +35,17 @@ from .views import Breach, Breaches
 
 
 class Survey:
-    """The operations of one function: all in text order, nested ones after the one that holds them, and by name."""
+    """The operations of one function: all in text order, nested ones after the one that holds them, and by name.
 
-    __slots__ = ("function", "ops", "_by_name")
+    ``nests``: those with regions.
+    """
+
+    __slots__ = ("function", "ops", "nests", "_by_name")
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.ops: list[Op] = list(function.body.walk()) if function.body is not None else []
+        self.nests = [op for op in self.ops if op.regions]
         self._by_name: dict[str, list[Op]] = {}
         for op in self.ops:
             self._by_name.setdefault(op.name, []).append(op)
@@ -319,7 +323,7 @@ def _foreign(instr: Instr | None) -> str | None:
 
 def check_sections(survey: Survey, found: Diagnostics) -> None:
     """Report SIMT-1."""
-    sections = [op for op in survey.ops if of_threads(op)]
+    sections = [op for op in survey.nests if of_threads(op)]
     if not sections:
         return
     if _THREADS in survey.function.attrs:

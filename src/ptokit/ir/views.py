@@ -84,8 +84,9 @@ def partition_view(op: Op, facts: Facts) -> Breaches:
             "PV-3", f"a tensor of rank {rank} needs {rank} offsets and sizes, not {len(offsets)} and {len(sizes)}"
         )
         return
+    view = op["source"]
     for axis in range(rank):
-        yield from _slice(axis, facts, offsets[axis], sizes[axis], op["source"], result)
+        yield from _slice(axis, facts, offsets[axis], sizes[axis], view, result)
 
 
 def _slice(axis: int, facts: Facts, offset: Value, size: Value, view: Value, result: PartitionView) -> Breaches:

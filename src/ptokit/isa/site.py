@@ -62,7 +62,7 @@ Size = int | Unknown
 
 def known(*values: object) -> bool:
     """True if none of the values is `UNKNOWN`."""
-    return not any(isinstance(v, Unknown) for v in values)
+    return Unknown not in map(type, values)
 
 
 def product(values: Any) -> Any:

@@ -278,6 +278,13 @@ class Instr:
         """All attributes, defaults included."""
         return {a.name: given.get(a.name, a.default) for a in self.attrs}
 
+    def attribute(self, name: str) -> Attr:
+        """The attribute that it declares under this name. Raises `KeyError`."""
+        for attr in self.attrs:
+            if attr.name == name:
+                return attr
+        raise KeyError(name)
+
     def operand(self, name: str) -> Operand:
         """The operand with this name. Raises `KeyError`."""
         for op in self.operands:
@@ -323,6 +330,11 @@ class Instr:
         return tuple(o.name for o in self.operands if o.kind is Kind.TILE and o.role is not Role.SCRATCH)
 
     @cached_property
+    def spared(self) -> tuple[Operand, ...]:
+        """The scratch tiles that some targets do without."""
+        return tuple(o for o in self.operands if o.needed is not None)
+
+    @cached_property
     def source_names(self) -> frozenset[str]:
         """Those of them that are only read."""
         return frozenset(name for name in self.data_names if self.operand(name).role is Role.IN)
@@ -354,20 +366,20 @@ class Instr:
         """The scratch tile that a statement may leave out, and gets of the type of its first source."""
         return next((o for o in self.operands if o.like == FIRST_SOURCE), None)
 
-    @property
+    @cached_property
     def shown(self) -> str:
         """The name that is printed, without ``pto.``."""
         return self.form.newest if self.of_group else self.text
 
-    @property
+    @cached_property
     def of_group(self) -> bool:
         """True if it shares the text name of another instruction, and a group of devices as first operand tells."""
         return bool(self.form.newest) and any(o.kind is Kind.GROUP for o in self.operands)
 
-    @property
-    def text_attrs(self) -> tuple[Attr, ...]:
-        """The attributes that text can have: its own, and those that are only carried."""
-        return (*self.attrs, *(e for e in self.form.carried if isinstance(e, Attr)))
+    @cached_property
+    def text_attrs(self) -> dict[str, Attr]:
+        """The attributes that text can have by name: its own, and those that are only carried."""
+        return {a.name: a for a in (*self.attrs, *(e for e in self.form.carried if isinstance(e, Attr)))}
 
     def chosen(self, choice: str, operands: Sequence[Operand]) -> list[Operand]:
         """Those of `operands` that belong to one of `TextForm.choices`, all of them required."""

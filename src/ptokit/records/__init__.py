@@ -26,7 +26,7 @@ else:
         return _made(cls, frozen, eq, slots)
 
 
-_set = object.__setattr__
+_set, _get = object.__setattr__, dict.get
 
 
 def _made(cls: type, frozen: bool, eq: bool, slots: bool) -> type:
@@ -168,9 +168,9 @@ class OnDemand(dict[str, V]):
         return found  # type: ignore[no-any-return]
 
     def get(self, name: str, default: Any = None) -> Any:
-        found = super().get(name)
+        found = _get(self, name)
         if found is None and self.bring(name):
-            found = super().get(name)
+            found = _get(self, name)
         return default if found is None else found
 
     def __contains__(self, name: object) -> bool:

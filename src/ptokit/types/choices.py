@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field, fields
 from enum import IntEnum, StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 from ptokit.records import dataclass
@@ -24,12 +25,7 @@ class Spelled(IntEnum):
     @property
     def text(self) -> str:
         """Spelling in `.pto` text: ``RowMajor`` → ``row_major``."""
-        out = ""
-        for before, ch in zip(f"_{self.name}", self.name):
-            if ch.isupper() and not before.isupper() and before != "_":
-                out += "_"
-            out += ch.lower()
-        return out
+        return _spelling(self._name_)
 
     @classmethod
     def from_text(cls, text: str) -> Self:
@@ -38,6 +34,16 @@ class Spelled(IntEnum):
             if text in (member.text, member.name):
                 return member
         raise KeyError(text)
+
+
+@cache
+def _spelling(name: str) -> str:
+    out = ""
+    for before, ch in zip(f"_{name}", name):
+        if ch.isupper() and not before.isupper() and before != "_":
+            out += "_"
+        out += ch.lower()
+    return out
 
 
 # What callers choose by a word: the options of the command line, of the library and of files of settings.

@@ -130,21 +130,21 @@ class TileSpec:
 
     def __str__(self) -> str:
         """Canonical short form of the `.pto` type (assembly 3.3)."""
-        parts = [self._place, f"{self.rows}x{self.cols}x{self._element}"]
-        if (self.valid_row, self.valid_col) != (self.rows, self.cols):
-            dims = ("?" if v == DYNAMIC else str(v) for v in (self.valid_row, self.valid_col))
-            parts.append("valid=" + "x".join(dims))
-        if self.blayout is not BLayout.RowMajor:
-            parts.append(f"blayout={self.blayout.text}")
-        if self.slayout is not SLayout.NoneBox:
-            parts.append(f"slayout={self.slayout.text}")
+        text = f"!pto.tile_buf<{self._place}, {self.rows}x{self.cols}x{self._element}"
+        if self.valid_row != self.rows or self.valid_col != self.cols:
+            rows, cols = ("?" if v == DYNAMIC else v for v in (self.valid_row, self.valid_col))
+            text += f", valid={rows}x{cols}"
+        if self.blayout is not _ROW_MAJOR:
+            text += f", blayout={self.blayout.text}"
+        if self.slayout:  # SLayout.NoneBox is 0
+            text += f", slayout={self.slayout.text}"
         if self.fractal != 512:
-            parts.append(f"fractal={self.fractal}")
+            text += f", fractal={self.fractal}"
         if self.pad:
-            parts.append(f"pad={int(self.pad)}")
+            text += f", pad={int(self.pad)}"
         if self.compact:
-            parts.append(f"compact={int(self.compact)}")
-        return f"!pto.tile_buf<{', '.join(parts)}>"
+            text += f", compact={int(self.compact)}"
+        return text + ">"
 
 
 COUNTING_NUMBERS = (TileType.Left, TileType.Right)

@@ -152,11 +152,6 @@ def compile_form(text: str) -> Form:
     return tuple(stack[0])
 
 
-def attr_named(instr: Instr, name: str) -> Attr:
-    """The attribute an instruction declares under this name."""
-    return next(a for a in instr.attrs if a.name == name)
-
-
 SIZES = "sizes"
 """How many of the operands belong to each of several blocks."""
 

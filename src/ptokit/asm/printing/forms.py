@@ -181,7 +181,7 @@ def _instruction(op: Op, instr: Instr) -> tuple[list[Value], dict[str, str], dic
         placed.add("scalar_first")
         if op.attrs.get("scalar_first"):
             values[:2] = reversed(values[:2])
-    declared = {a.name: a for a in instr.text_attrs}
+    declared = instr.text_attrs
     properties: dict[str, str] = {}
     for name, value in op.attrs.items():
         if name in declared and name not in placed and value is not None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
 
 from ptokit.ir import Op, Value
 from ptokit.ir.control import passed
-from ptokit.isa.table import ALSO, LEVEL1, Instr, Kind, Operand, Role
+from ptokit.isa.table import ALSO, LEVEL1, TABLE, Attr, Instr, Kind, Operand, Role
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import result_list
 
@@ -14,7 +16,6 @@ from ..forms.attributes import at_name, attribute, integers, positional, quote
 from ..forms.operands import (
     Element,
     Form,
-    attr_named,
     beside_values,
     compile_form,
     first_source,
@@ -35,88 +36,135 @@ _COMMA: Form = (Element("=", ","),)
 
 
 class Printing:
-    """Prints one operation after its form."""
+    """Prints one operation after its form. Subclasses have further kinds of elements."""
+
+    __slots__ = ("op", "instr", "form", "name", "out")
+
+    shown: dict[str, Callable[[Any, Element], str | None]] = {}
+    """The text of an element by kind; nothing where it has been printed already, or is absent."""
 
     def __init__(self, op: Op, instr: Instr | None, form: Form, name: Callable[[Value], str]) -> None:
         self.op, self.instr, self.form, self.name = op, instr, form, name
         self.out: list[str] = []
 
     def print(self, form: Form) -> None:
+        out, shown = self.out, self.shown
         for e in form:
-            text = e.name if e.kind == "=" else self.element(e)
-            if not text:
-                continue
-            glued = text[0] in ",)]}" or (e.flag == "~" and e.kind == "=") or e.kind in "DZ"
-            last = self.out[-1][-1] if self.out else ""
-            self.out.append(text if glued or last in ("(", "[", "{") else " " + text)
+            kind = e.kind
+            text = e.name if kind == "=" else shown[kind](self, e)
+            if text:
+                glued = text[0] in ",)]}" or (kind == "=" and e.flag == "~") or kind in "DZ"
+                out.append(text if glued or (out and out[-1][-1] in "([{") else " " + text)
 
-    def element(self, e: Element) -> str | None:
-        op = self.op
-        if e.kind == "%":
-            value = op.operands.get(e.name)
-            return self.name(value) if isinstance(value, Value) else ", ".join(map(self.name, value or ()))
-        if e.kind == "T":
-            if e.flag == "+":
-                return listed(op.group(e.name))
-            types = ", ".join(str(v.type) for v in op.group(e.name))
-            return f", {types}" if e.flag == "?" and types else types
-        if e.kind == "D":
-            return f"<<<{', '.join(map(self.name, op.group(e.name)))}>>>"
-        if e.kind == "R":
-            if e.flag == ">":
-                return f"-> {op.results[0].type}"
-            if e.flag == ",":
-                return f", {op.results[-1].type}"
-            if e.flag == "+":
-                return result_list([r.type for r in op.results])
-            if e.flag == "!":
-                return listed(op.results)
-            return None if e.more else ", ".join(str(r.type) for r in op.results)
-        if e.kind == "?":
-            if self.present(e.group):
-                self.print(e.group)
-            return None
-        if e.kind == "&":
-            present = [clause.group for clause in e.group if self.present(clause.group)]
-            for k, group in enumerate(present):
-                self.print((*_COMMA[: bool(k)], *group))
-            return None
-        if e.kind == "M":
-            values = iter(op.group(e.name))
-            shown = str(op.attrs[e.name])[1:-1].split(", ")
-            return ", ".join(self.name(next(values)) if text == "?" else text for text in shown)
-        if e.kind == "J":
-            return self._block(e.name)
-        if e.kind == "F":
-            return flags_text(op.attrs)
-        if e.kind == "{":
-            return self._dictionary() if op.attrs and not e.flag else None
-        value = op.attrs.get(e.name)
-        if value is None and e.kind == "N" and self.instr is not None:
-            value = attr_named(self.instr, e.name).default
-        if e.kind == "L":
-            return ", ".join(map(str, value if isinstance(value, list) else integers(str(value)) or ()))
-        if e.kind in "WYQS":
-            return {"Q": quote, "S": at_name}.get(e.kind, str)(str(value))
-        assert self.instr is not None
-        attr = attr_named(self.instr, e.name)
-        return positional(attr, value, full=e.flag == "!" or e.kind == "N")
+    def _operand(self, e: Element) -> str:
+        value = self.op.operands.get(e.name)
+        return self.name(value) if isinstance(value, Value) else ", ".join(map(self.name, value or ()))
 
-    def _dictionary(self) -> str:
+    def _types(self, e: Element) -> str:
+        values = self.op.group(e.name)
+        if e.flag == "+":
+            return listed(values)
+        types = ", ".join([str(v.type) for v in values])
+        return f", {types}" if e.flag == "?" and types else types
+
+    def _sizes(self, e: Element) -> str:
+        return f"<<<{', '.join(map(self.name, self.op.group(e.name)))}>>>"
+
+    def _results(self, e: Element) -> str | None:
+        results = self.op.results
+        if e.flag == ">":
+            return f"-> {results[0].type}"
+        if e.flag == ",":
+            return f", {results[-1].type}"
+        if e.flag == "+":
+            return result_list([r.type for r in results])
+        if e.flag == "!":
+            return listed(results)
+        return None if e.more else ", ".join([str(r.type) for r in results])
+
+    def _optional(self, e: Element) -> None:
+        if self.present(e.group):
+            self.print(e.group)
+
+    def _clauses(self, e: Element) -> None:
+        present = [clause.group for clause in e.group if self.present(clause.group)]
+        for k, group in enumerate(present):
+            self.print((*_COMMA[: bool(k)], *group))
+
+    def _mixed(self, e: Element) -> str:
+        values = iter(self.op.group(e.name))
+        shown = str(self.op.attrs[e.name])[1:-1].split(", ")
+        return ", ".join(self.name(next(values)) if text == "?" else text for text in shown)
+
+    def _block(self, e: Element) -> str:
+        """``^bb1(%a : T)`` of the successor that takes these operands."""
+        groups = [key for key, value in self.op.operands.items() if isinstance(value, list)]
+        return successor(self.op, groups.index(e.name), self.name)
+
+    def _flags(self, e: Element) -> str:
+        return flags_text(self.op.attrs)
+
+    def _dictionary(self, e: Element) -> str | None:
+        if e.flag or not self.op.attrs:
+            return None
         placed = {*placed_attributes(self.form), *(FLAG_NAMES if any(e.kind == "F" for e in self.form) else ())}
         return attribute_dictionary(self.op, self.instr, placed)
 
-    def _block(self, name: str) -> str:
-        """``^bb1(%a : T)`` of the successor that takes these operands."""
-        groups = [key for key, value in self.op.operands.items() if isinstance(value, list)]
-        return successor(self.op, groups.index(name), self.name)
+    def _integers(self, e: Element) -> str:
+        value = self.op.attrs.get(e.name)
+        return ", ".join(map(str, value if isinstance(value, list) else integers(str(value)) or ()))
+
+    def _word(self, e: Element) -> str:
+        return str(self.op.attrs.get(e.name))
+
+    def _quoted(self, e: Element) -> str:
+        return quote(self._word(e))
+
+    def _symbol(self, e: Element) -> str:
+        return at_name(self._word(e))
+
+    def _attribute(self, e: Element) -> str:
+        assert self.instr is not None
+        attr, value = self.instr.attribute(e.name), self.op.attrs.get(e.name)
+        if e.kind == "N":
+            return positional(attr, attr.default if value is None else value, full=True)
+        return positional(attr, value, full=e.flag == "!")
+
+    shown.update(
+        {
+            "%": _operand,
+            "T": _types,
+            "D": _sizes,
+            "R": _results,
+            "?": _optional,
+            "&": _clauses,
+            "M": _mixed,
+            "J": _block,
+            "F": _flags,
+            "{": _dictionary,
+            "L": _integers,
+            "W": _word,
+            "Y": _word,
+            "Q": _quoted,
+            "S": _symbol,
+            "A": _attribute,
+            "N": _attribute,
+        }
+    )
 
     def present(self, group: Form) -> bool:
         """An optional group is printed if it holds something the operation has, or nothing but words."""
-        named = [e for e in group if e.kind in "%ANLTW"]
-        return not named or any(
-            bool(self.op.group(e.name)) if e.kind in "%T" else self.op.attrs.get(e.name) is not None for e in named
-        )
+        named = False
+        for e in group:
+            if e.kind in "%T":
+                if self.op.group(e.name):
+                    return True
+            elif e.kind not in "ANLW":
+                continue
+            elif self.op.attrs.get(e.name) is not None:
+                return True
+            named = True
+        return not named
 
 
 def listed(values: Sequence[Value]) -> str:
@@ -137,7 +185,7 @@ def attribute_dictionary(op: Op, instr: Instr | None, placed: set[str] | frozens
     if not op.attrs:
         return ""
     parts = []
-    by_name = {a.name: a for a in instr.text_attrs} if instr is not None else {}
+    by_name = instr.text_attrs if instr is not None else {}
     for key, value in op.attrs.items():
         if key not in placed and value is not None:
             parts.append(attribute(key, value, by_name.get(key)))
@@ -149,8 +197,9 @@ def print_form(op: Op, instr: Instr, forms: tuple[str, ...], name: Callable[[Val
 
     Of several forms the first is taken all of whose operands it has.
     """
-    compiled = [compile_form(form) for form in forms]
-    form = next((form for form in compiled if _has_operands(op, form)), compiled[0])
+    form = compile_form(forms[0])
+    if len(forms) > 1:
+        form = next((other for other in map(compile_form, forms) if _has_operands(op, other)), form)
     return _printed(op, instr, form, name)
 
 
@@ -230,34 +279,81 @@ def print_micro(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
 # Printing of tile instructions: ``pto.name ins(...) outs(...) {attributes}`` (assembly 5, 6).
 
 
+class _Places(NamedTuple):
+    """What is the same for all tile instructions of a name: where their operands and attributes are written."""
+
+    ins: tuple[str, ...]
+    worded: tuple[tuple[str, str], ...]  # operands that follow a word
+    outs: tuple[str, ...]
+    comma: bool  # before the attributes
+    inside: bool  # the attributes are in ``ins``
+    either: bool  # the first two in either order
+    typed: bool  # each with its type
+    placed: frozenset[str]  # attributes with a place of their own
+    absent: tuple[Operand, ...]
+    beside: str
+    trailing: tuple[tuple[str, Operand | Attr], ...]
+    tensor: bool
+
+
+@cache
+def _places(name: str) -> _Places:
+    instr, beside = TABLE[name], beside_values(name)
+    syntax = instr.form.syntax
+    either = syntax == "dps-either"
+    return _Places(
+        tuple(o.name for o in instr.ins if not o.form.word),
+        tuple((o.name, o.form.word) for o in instr.ins if o.form.word),
+        tuple(o.name for o in instr.outs),
+        syntax == "dps-comma",
+        syntax == "dps-attrs-in",
+        either,
+        syntax == "dps-typed",
+        frozenset((*(e.name for e in instr.form.trailing), *(("scalar_first",) if either else ()))),
+        tuple(beside.absent.values()),
+        beside.beside.name if beside.beside is not None else "",
+        tuple(keys_of(name).items()),
+        instr.form.tensor,
+    )
+
+
 def print_dps(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
     """A tile instruction after its name."""
-    worded = [(o, v) for o in instr.ins if o.form.word for v in op.group(o.name)]
-    ins = [v for o in instr.ins if not o.form.word for v in op.group(o.name)]
-    outs = [v for o in instr.outs for v in op.group(o.name)]
-    comma = instr.form.syntax == "dps-comma"
-    inside = instr.form.syntax == "dps-attrs-in" or (comma and len(outs) == 1)
-    placed = {"scalar_first"} if instr.form.syntax == "dps-either" else set[str]()
-    placed.update(e.name for e in instr.form.trailing)
-    if instr.form.syntax == "dps-either" and op.attrs.get("scalar_first"):
+    places = _places(instr.name)
+    ins, outs = _values(op, places.ins), _values(op, places.outs)
+    placed = places.placed
+    if places.either and op.attrs.get("scalar_first"):
         ins.reverse()
-    beside = beside_values(instr.name).beside
-    string = op.attrs.get(beside.name) if beside is not None and op.attrs.get("mask") is not None else None
-    if beside is not None and string is not None:
-        placed.add(beside.name)
-    attrs = attribute_dictionary(op, instr, placed)
-    shown = f"{',' if comma else ''} {attrs}" if inside and attrs else ""
-    for absent in beside_values(instr.name).absent.values():
+    string = op.attrs.get(places.beside) if places.beside and op.attrs.get("mask") is not None else None
+    if string is not None:
+        placed |= {places.beside}
+    attrs = attribute_dictionary(op, instr, placed) if op.attrs else ""
+    inside = places.inside or (places.comma and len(outs) == 1)
+    shown = f"{',' if places.comma else ''} {attrs}" if inside and attrs else ""
+    for absent in places.absent:
         if len(ins) > 1 and op.get(absent.name) is None and _may_have(instr, absent, op):
             shown = f" {absent.form.absent}{shown}"
-    text = f" ins({_printed_values(ins, instr, name, shown)}"
-    text += "".join(f" {o.form.word} {name(v)} : {v.type}" for o, v in worded)
+    text = f" ins({_printed_values(ins, places, name, shown)}"
+    for key, word in places.worded:
+        text += "".join([f" {word} {name(v)} : {v.type}" for v in op.group(key)])
     text += ")" if string is None else f', "{string.text}")'
     if outs:
-        text += f" outs({_printed_values(outs, instr, name, '')})"
+        text += f" outs({_printed_values(outs, places, name, '')})"
     if attrs and not inside:
         text += f" {attrs}"
-    return text + print_trailing(op, instr, name)
+    return text + print_trailing(op, instr, name) if places.trailing or places.tensor else text
+
+
+def _values(op: Op, names: tuple[str, ...]) -> list[Value]:
+    """The operands of these names, groups flattened."""
+    out: list[Value] = []
+    for name in names:
+        value = op.operands.get(name)
+        if isinstance(value, list):
+            out += value
+        elif value is not None:
+            out.append(value)
+    return out
 
 
 def _may_have(instr: Instr, operand: Operand, op: Op) -> bool:
@@ -266,19 +362,20 @@ def _may_have(instr: Instr, operand: Operand, op: Op) -> bool:
     return any(present | {operand.name} == set(form.split()) for form in instr.form.choices)
 
 
-def _printed_values(values: list[Value], instr: Instr, name: Callable[[Value], str], attrs: str) -> str:
-    if instr.form.syntax == "dps-typed":
-        return ", ".join(f"{name(v)} : {v.type}" for v in values)
+def _printed_values(values: list[Value], places: _Places, name: Callable[[Value], str], attrs: str) -> str:
+    if places.typed:
+        return ", ".join([f"{name(v)} : {v.type}" for v in values])
     if not values:
         return ""
-    named = ", ".join(map(name, values))
-    return f"{named}{attrs} : {', '.join(str(v.type) for v in values)}"
+    if len(values) == 1:
+        return f"{name(values[0])}{attrs} : {values[0].type}"
+    return f"{', '.join(map(name, values))}{attrs} : {', '.join([str(v.type) for v in values])}"
 
 
 def print_trailing(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
-    """The same, each with a blank in front, and the type of the result."""
-    parts = []
-    for key, entry in keys_of(instr.name).items():
+    """What follows ``outs``, each with a blank in front, and the type of the result."""
+    places, parts = _places(instr.name), []
+    for key, entry in places.trailing:
         if isinstance(entry, Operand):
             value = op.get(entry.name)
             if value is not None:
@@ -286,7 +383,7 @@ def print_trailing(op: Op, instr: Instr, name: Callable[[Value], str]) -> str:
         elif op.attrs.get(entry.name) is not None:
             attr = entry if entry.mnemonic else None
             parts.append(f" {key} = {positional(attr, op.attrs[entry.name], full=False)}")
-    if instr.form.tensor and op.results:
+    if places.tensor and op.results:
         parts.append(f" -> {op.result.type}")
     return "".join(parts)
 

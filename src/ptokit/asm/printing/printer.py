@@ -71,6 +71,8 @@ def _plan(control: Control) -> tuple[Form, bool]:
 class _FlowPrinting(Printing):
     """Prints one operation. Results are named after the regions, where they come into sight."""
 
+    __slots__ = ("p", "depth", "carries", "regions", "args", "successors", "case")
+
     def __init__(self, p: FunctionPrinter, op: Op, control: Control, depth: int) -> None:
         name: Name = p.names
         if op.regions:  # before their arguments have names
@@ -91,47 +93,44 @@ class _FlowPrinting(Printing):
         indent = INDENT * self.depth
         p.lines[place] = indent + p.results(self.op.results) + p.lines[place][len(indent) :]
 
-    def element(self, e: Element) -> str | None:
-        op = self.op
-        match e.kind:
-            case "%" | "?" | "{" | "T" | "R":
-                return super().element(e)
-            case "X":
-                names = self._entered()
-                return ", ".join(names[: len(names) - len(op.group(self.carries))])
-            case "U":
-                values = op.group(e.name)
-                names = self._entered()[-len(values) :] if values else []
-                return ", ".join(f"{name} = {self.name(value)}" for name, value in zip(names, values))
-            case "O":
-                return listed(op.group(e.name))
-            case "I":
-                type = op[e.name].type
-                return f": {type}" if type != INDEX else None
-            case "H":
-                return str(op[e.name].type)
-            case "C":
-                self.case += 1
-                return str(op.attrs[e.name][self.case - 1])
-            case "J":
-                self.successors += 1
-                return successor(op, self.successors - 1, self.p.names)
-            case "K":
-                return e.name if e.name in op.attrs else None
-            case "Z":
-                sizes = [str(op.attrs[key]) for key in SIMT_SIZES if key in op.attrs]
-                return f"<<<{', '.join(sizes)}>>>" if sizes else None
-            case "G":
-                self._region(e)
-            case "/":
-                self._flush()
-            case "*":
-                counted = next(inner.name for inner in e.group if inner.kind == "C")
-                for _ in op.attrs[counted]:
-                    self.print(e.group)
-            case _:
-                return super().element(e)
-        return None
+    def _arguments(self, e: Element) -> str:
+        names = self._entered()
+        return ", ".join(names[: len(names) - len(self.op.group(self.carries))])
+
+    def _carried(self, e: Element) -> str:
+        values = self.op.group(e.name)
+        names = self._entered()[-len(values) :] if values else []
+        return ", ".join(f"{name} = {self.name(value)}" for name, value in zip(names, values))
+
+    def _listed(self, e: Element) -> str:
+        return listed(self.op.group(e.name))
+
+    def _counted(self, e: Element) -> str | None:
+        type = self.op[e.name].type
+        return f": {type}" if type != INDEX else None
+
+    def _type(self, e: Element) -> str:
+        return str(self.op[e.name].type)
+
+    def _case(self, e: Element) -> str:
+        self.case += 1
+        return str(self.op.attrs[e.name][self.case - 1])
+
+    def _block(self, e: Element) -> str:
+        self.successors += 1
+        return successor(self.op, self.successors - 1, self.p.names)
+
+    def _unit(self, e: Element) -> str | None:
+        return e.name if e.name in self.op.attrs else None
+
+    def _threads(self, e: Element) -> str | None:
+        sizes = [str(self.op.attrs[key]) for key in SIMT_SIZES if key in self.op.attrs]
+        return f"<<<{', '.join(sizes)}>>>" if sizes else None
+
+    def _repeated(self, e: Element) -> None:
+        counted = next(inner.name for inner in e.group if inner.kind == "C")
+        for _ in self.op.attrs[counted]:
+            self.print(e.group)
 
     def present(self, group: Form) -> bool:
         for e in group:
@@ -161,12 +160,27 @@ class _FlowPrinting(Printing):
             self.p.lines.append(f"{INDENT * self.depth}^bb0({shown}):")
         self.args = None
         self.p.region(region, self.depth)
-        self.out = ["}"]
+        self.out.append("}")
 
-    def _flush(self) -> None:
+    def _flush(self, e: Element | None = None) -> None:
         """End the line."""
         self.p.lines.append(INDENT * self.depth + "".join(self.out).lstrip())
-        self.out = []
+        self.out.clear()
+
+    shown = Printing.shown | {
+        "X": _arguments,
+        "U": _carried,
+        "O": _listed,
+        "I": _counted,
+        "H": _type,
+        "C": _case,
+        "J": _block,
+        "K": _unit,
+        "Z": _threads,
+        "*": _repeated,
+        "G": _region,
+        "/": _flush,
+    }
 
 
 # Canonical text of a module: two blanks per level, canonical types, short forms (assembly 2).

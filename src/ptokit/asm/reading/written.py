@@ -47,7 +47,7 @@ _WORDS = {  # (attribute, word) -> the assembler's word
 def manual_key(instr: Instr, key: str, word: str) -> Attr | None:
     """The attribute that a manual's key means; ``phase=relu`` is the relu mode of a store."""
     name = "relu" if (key, word) == ("phase", "relu") else _KEYS.get(key, key)
-    return next((a for a in instr.text_attrs if name in (a.name, a.key)), None)
+    return next((a for a in instr.text_attrs.values() if name in (a.name, a.key)), None)
 
 
 def manual_value(attr: Attr, key: str, word: str) -> Any:
@@ -65,8 +65,9 @@ def hash_attribute(p: Parser, instr: Instr, key: str, word: str, place: int, att
     """Put ``#key=word`` at token `place` among the attributes (TEXT-ATTRIBUTE, TY-8)."""
     attr = manual_key(instr, key, word)
     if attr is None:
-        known = [a.name for a in instr.text_attrs]
-        p.error(rules.ATTRIBUTE, f"pto.{instr.text} has no attribute '{key}'", place, hint=suggest(key, known))
+        p.error(
+            rules.ATTRIBUTE, f"pto.{instr.text} has no attribute '{key}'", place, hint=suggest(key, instr.text_attrs)
+        )
     elif attr.name in attrs:
         p.error(rules.ATTRIBUTE, f"attribute '{key}' is written twice", place)
     elif (value := manual_value(attr, key, word)) is None:
@@ -374,7 +375,12 @@ def dictionary_attrs(p: Parser, instr: Instr, written: Dictionary, into: dict[st
 @cache
 def _attrs_by_key(name: str) -> dict[str, Attr]:
     """The attributes that text can give an instruction, by key and by name."""
-    return {key: attr for attr in reversed(TABLE[name].text_attrs) for key in (attr.older, attr.key, attr.name) if key}
+    return {
+        key: attr
+        for attr in reversed(TABLE[name].text_attrs.values())
+        for key in (attr.older, attr.key, attr.name)
+        if key
+    }
 
 
 def _declared(p: Parser, attr: Attr, written: Written) -> Any:

@@ -20,6 +20,7 @@ _OPERATION = re.compile(r"(?:pto|arith|scf|func)\.[a-z]|return\Z", re.ASCII)
 _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*')
 _ALIAS = re.compile(r"#[A-Za-z_]\w*(?![\w.])")
 _WANTED = re.compile(r"'([A-Za-z][\w.]*)'")
+_new = tuple.__new__
 _INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)\Z")
 
 
@@ -56,10 +57,9 @@ class Cursor:
 
     def location(self, index: int | None = None, end: int | None = None) -> Location:
         """Place of a token (the current one if None), or of the tokens from `index` up to `end`, exclusive."""
-        tokens = self.tokens
         first = self.i if index is None else index
-        line, column, length = tokens.place(first, first if end is None else max(first, end - 1))
-        return Location(self.file, line, column, length)
+        place = self.tokens.place(first, first if end is None else max(first, end - 1))
+        return _new(Location, (self.file, *place))  # past what gives fields their defaults: every operation has one
 
     def place(self, offset: int, length: int) -> Location:
         """Place of characters of the text."""
