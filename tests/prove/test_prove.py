@@ -15,6 +15,7 @@ from ptokit.campaign.case import Action, Case, Status
 from ptokit.campaign.work import work
 from ptokit.prove.report import Claim, Proof, Verdict
 from ptokit.testing import assert_proved
+from tests.each import each
 
 from .kernels import BACK, COPY, DRAINED, HANDED, add, flag, kernel, load, loop, store
 from .nests import GRID, judged, program
@@ -101,6 +102,7 @@ def test_event_ids_that_rotate() -> None:
 def test_a_flag_that_is_set_twice() -> None:
     found = proof(kernel(HANDED[0], HANDED[0], HANDED[1], HANDED[1]))
     assert Claim.IDS in refuted(found)
+    assert found[Claim.PIPES].verdict is Verdict.OPEN  # a lost set orders nothing
 
 
 def test_blocks_that_store_to_the_same_rows() -> None:
@@ -328,6 +330,37 @@ def test_a_parameter_may_be_called_like_the_number_of_a_block(name: str) -> None
     text = kernel(mine, other, f"scf.if %other {{\n{work}\n}}", params=f"%{name}: index", rows="%c4096")
     assert refuted(proof(text, blocks=3)) == {Claim.BLOCKS: "RACE-XCORE-WAW"}
     assert proof(text, assume=[f"{name} < 2"], blocks=2).proved
+
+
+# --- the cores of a cluster ------------------------------------------------------------------------------------------
+
+SPLIT_K = (Path(__file__).parents[2] / "examples" / "pto" / "split_k.pto").read_text()
+ADDED = "pto.tadd ins(%total, %partial : !half, !half) outs(%total : !half)\n"
+FREED = "pto.tfree_from_aic {id = 0, split = 1}\n"
+OF_VECTORS = "scf.for %q = %zero to %parts step %one {\n        %partial"
+
+
+@each(
+    "gone, instead, claims",
+    [
+        ("", "", {}),
+        (FREED, "", dict.fromkeys(Claim, Verdict.OPEN)),  # the slots run out
+        (OF_VECTORS, OF_VECTORS.replace("%zero", "%one"), dict.fromkeys(Claim, Verdict.OPEN)),  # one too few
+        (f"{ADDED}        {FREED}", FREED + ADDED, {Claim.PIPES: Verdict.REFUTED}),
+        (
+            "%behind_slots = arith.constant 16384",
+            "%behind_slots = arith.constant 8192",
+            dict.fromkeys(Claim, Verdict.OPEN),
+        ),  # among the slots
+        ("%row = arith.muli %lane, %height", "%row = arith.muli %lane, %one", {Claim.BLOCKS: Verdict.REFUTED}),
+    ],
+)
+def test_the_cores_of_a_cluster(gone: str, instead: str, claims: dict[Claim, Verdict]) -> None:
+    assert gone in SPLIT_K
+    found = prove(SPLIT_K.replace(gone, instead), assume=["n == 64"], blocks=1)
+    verdicts = {d.claim: d.verdict for d in found.claims}
+    assert {claim: verdicts[claim] for claim in claims} == claims
+    assert found.proved is (not claims)
 
 
 # --- random programs -------------------------------------------------------------------------------------------------

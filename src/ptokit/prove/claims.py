@@ -18,7 +18,21 @@ from ptokit.run.program import Program
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 
-from .numbers import Number, Solver, both, key_of, lifted, negated, renamed, same, simple, symbols
+from .numbers import (
+    FAR,
+    Number,
+    Solver,
+    both,
+    in_words,
+    is_long,
+    key_of,
+    lifted,
+    negated,
+    renamed,
+    same,
+    simple,
+    symbols,
+)
 from .places import Space, Touch, View, certainly_apart, overlap
 from .report import Claim
 from .state import ANY, Ages, State
@@ -30,6 +44,10 @@ _MENDED = (Claim.BOUNDS, Claim.WRITTEN)
 
 MOST_SIZES, LARGEST_SIZE = 4, 4096
 """Constants of a text that sizes may be multiples of."""
+
+
+RING = "ring"
+"""In the space, and among what commutes, of the slots of a pipe between cores: the pipe orders them itself."""
 
 
 class Fragment(Exception):
@@ -74,9 +92,10 @@ class Loop:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Instance:
-    """An access as it happens on one way: what holds then, and what it touches."""
+    """An access as it happens on one way: what holds then, and what it touches. ``core``: the kind that does it."""
 
     access: int
+    core: str
     step: Step
     pipe: Pipe
     touches: tuple[Touch, ...]
@@ -114,6 +133,8 @@ class Claims:
     block: Number
     total: Number
     program: Program
+    core: str
+    sub: Number  # of the vector core of a cluster
 
     def __init__(self, target: Target) -> None:
         self.target, self.solver, self.found = target, Solver(), Found()
@@ -176,13 +197,13 @@ class Claims:
     def _plain(self, most: Number, facts: Sequence[Number]) -> Number:
         """A multiple of the only unknown of a number, and a constant, that is certainly no less; else the number."""
         found = list(symbols([most]).values())
-        if len(found) != 1 or not _is_long(most):
+        if len(found) != 1 or not is_long(most):
             return most
-        near, far = (simple(renamed(most, [(found[0], z3.IntVal(at))])) for at in (_FAR, 2 * _FAR))
-        if not (type(near) is int and type(far) is int) or (far - near) % _FAR:
+        near, far = (simple(renamed(most, [(found[0], z3.IntVal(at))])) for at in (FAR, 2 * FAR))
+        if not (type(near) is int and type(far) is int) or (far - near) % FAR:
             return most
-        slope = (far - near) // _FAR
-        line = simple(slope * found[0] + (near - slope * _FAR))
+        slope = (far - near) // FAR
+        line = simple(slope * found[0] + (near - slope * FAR))
         return line if self.solver.implied(facts, lifted(most) <= line) else most
 
     def _furthest(self, hi: Number) -> Iterator[Number]:
@@ -205,10 +226,10 @@ class Claims:
     def access(self, step: Step, state: State, pipe: Pipe, touches: Sequence[Touch]) -> None:
         """An instruction begins: what it touches must not be touched by what may not have completed."""
         calls = tuple(number for number in self.context if number not in {id(loop.step) for loop in self.loops})
-        access = self._accesses.setdefault((calls, id(step)), len(self._accesses))
+        access = self._accesses.setdefault((self.core, calls, id(step)), len(self._accesses))
         self.places[access] = (*(self._order.get(call, 0) for call in calls), self._order.get(id(step), 0))
         self.levels[access] = tuple(loop.k.get_id() for loop in self.loops)
-        instance = Instance(access, step, pipe, tuple(touches), state.facts, self.loops)
+        instance = Instance(access, self.core, step, pipe, tuple(touches), state.facts, self.loops)
         key = tuple(t.identity for t in touches), tuple(map(key_of, state.facts))
         self.found.instances.setdefault(access, {}).setdefault(key, instance)
         for other, ages in state.unknown[pipe].items():
@@ -251,7 +272,7 @@ class Claims:
         numbers = [*a.facts, *(n for touch in a.touches for n in touch.numbers)]
         numbers += [n for loop in a.loops for n in (loop.k, loop.lower, loop.upper, loop.by)]
         fixed = {s.get_id() for s in (*self.params.values(), self.total) if isinstance(s, z3.ExprRef)}
-        fixed |= {self.block.get_id()} if keep else set()
+        fixed |= {s.get_id() for s in (self.block, self.sub) if keep and isinstance(s, z3.ExprRef)}
         found = symbols(numbers).items()
         return [(s, _other(s)) for number, s in found if number not in fixed and not (keep and self._once(number))]
 
@@ -288,7 +309,7 @@ class Claims:
     # --- blocks --------------------------------------------------------------------------------------------------
 
     def block_races(self) -> None:
-        """Look at all pairs of accesses of two blocks to one argument."""
+        """Look at all pairs of accesses of two blocks, and of two cores of a cluster, to one argument."""
         seen: dict[Any, tuple[Instance, Touch]] = {}
         for found in self.found.instances.values():
             for instance in found.values():
@@ -299,22 +320,33 @@ class Claims:
         every = list(seen.values())
         for i, (a, s) in enumerate(every):
             for b, t in every[i:]:
-                if s.space == t.space and _conflict(s, t):
+                if s.space == t.space and _conflict(s, t, anywhere=True):
                     self._block_race(a, s, b, t)
+                apart = a.core != b.core or (b.core == "vector" and isinstance(self.sub, z3.ExprRef))
+                if apart and s.space == t.space and _conflict(s, t):
+                    self._block_race(a, s, b, t, inside=True)
 
-    def _block_race(self, a: Instance, s: Touch, b: Instance, t: Touch) -> None:
+    def _block_race(self, a: Instance, s: Touch, b: Instance, t: Touch, *, inside: bool = False) -> None:
+        """``inside``: of two cores of one block, which nothing orders."""
         if s.lo is None or t.lo is None:
             which = a if s.lo is None else b
             self.leave_open(Claim.BLOCKS, f"what {which.step.name} touches of {s.space[1]} is not followed", which.step)
             return
         others = self._others(a, keep=False)
-        other = next((new for old, new in others if old.eq(self.block)), None)
-        if other is None:
-            other = _other(self.block)
-        facts = [*b.facts, *(renamed(f, others) for f in a.facts), other >= 0, other < self.total]
-        facts += [other != self.block, overlap(s, t, others, self.solver, self.assumed)]
+        if inside:
+            others = [pair for pair in others if not pair[0].eq(self.block)]
+        mine = self.sub if inside else self.block
+        other = next((new for old, new in others if isinstance(mine, z3.ExprRef) and old.eq(mine)), None)
+        facts = [*b.facts, *(renamed(f, others) for f in a.facts)]
+        if not inside:
+            other = _other(self.block) if other is None else other
+            facts += [other >= 0, other < self.total, other != self.block]
+        elif a.core == b.core:
+            facts.append(mine != (_other(mine) if other is None else other))
+        facts.append(overlap(s, t, others, self.solver, self.assumed))
         rule = f"RACE-XCORE-{_SHORT[s.write, t.write]}"
-        text = f"{b.step.name} and {a.step.name} in line {line_of(a.step)} of another block"
+        where = "core of the block" if inside else "block"
+        text = f"{b.step.name} and {a.step.name} in line {line_of(a.step)} of another {where}"
         self.suspect(Claim.BLOCKS, rule, b.step, facts, text)
 
     # --- what comes of it -------------------------------------------------------------------------------------------
@@ -329,6 +361,9 @@ class Claims:
         found += [(gap.reason, gap.line) for gap in self.found.gaps if gap.claim is claim]
         if not found and claim in (Claim.BLOCKS, Claim.PIPES) and self._may_leave_views:
             found.append(("it holds only if no slice leaves its view, which is open or refuted", 0))
+        protocol = any(s.claim is Claim.IDS or s.rule == "BUF-PROTOCOL" for s in self.found.suspects.values())
+        if not found and claim in (Claim.FLAGS, Claim.PIPES) and protocol:
+            found.append(("it holds only if no flag is set twice and ids are in range, which is open or refuted", 0))
         return found
 
     @property
@@ -342,7 +377,7 @@ class Claims:
         for name, end, _ in self.found.needs.values():
             dtype = sizes[name].dtype if name in sizes else None
             size = 1 if dtype is None else max(1, dtype.size)
-            found[f"{name} of {_in_words(end, size)} elements"] = None
+            found[f"{name} of {in_words(end, size)} elements"] = None
         return tuple(found)
 
     def proposals(self) -> tuple[list[str], list[str]]:
@@ -433,9 +468,10 @@ class Claims:
 _SHORT = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW", (False, False): "RAR"}
 
 
-def _conflict(s: Touch, t: Touch) -> bool:
-    """True if one of them writes and they do not commute."""
-    return (s.write or t.write) and s.space == t.space and not (s.atomic is not None and s.atomic == t.atomic)
+def _conflict(s: Touch, t: Touch, *, anywhere: bool = False) -> bool:
+    """True if one of them writes and they do not commute; ``anywhere``: slots of a pipe are those of one block."""
+    commute = s.atomic is not None and s.atomic == t.atomic and not (anywhere and s.atomic[0] == RING)
+    return (s.write or t.write) and s.space == t.space and not commute
 
 
 def _other(symbol: Any) -> Any:
@@ -457,37 +493,6 @@ def _sizes(step: Step) -> Iterator[int]:
     elif step.word == "slice":
         given = step.operands[2]
     yield from (size for size in map(constant, map(without_form, given)) if type(size) is int)
-
-
-_FAR = 1 << 20
-"""A multiple of all constants that sizes are rounded to."""
-
-
-def _is_long(e: Number) -> bool:
-    """True of a number with cases or quotients."""
-    if not isinstance(e, z3.ExprRef):
-        return False
-    return z3.is_app_of(e, z3.Z3_OP_ITE) or z3.is_app_of(e, z3.Z3_OP_IDIV) or any(map(_is_long, e.children()))
-
-
-def _in_words(end: Any, size: int) -> str:
-    """So many elements as end in a byte."""
-    if isinstance(end, int):
-        return str(-(-end // size))
-    end = z3.simplify(end, som=True)
-    terms = []
-    for term in end.children() if z3.is_add(end) else [end]:
-        first, *rest = term.children() if z3.is_mul(term) else [term]
-        if not z3.is_int_value(first) or first.as_long() % size:
-            return f"({_spaced(end)})/{size}" if size > 1 else _spaced(end)
-        number = first.as_long() // size
-        factors = [_spaced(f) for f in rest]
-        terms.append("*".join(factors if number == 1 and factors else [str(number), *factors]))
-    return " + ".join(terms).replace("+ -", "- ")
-
-
-def _spaced(e: Any) -> str:
-    return " ".join(str(e).replace("#", "").split())
 
 
 def _valued(model: Any, symbol: Any) -> Any:

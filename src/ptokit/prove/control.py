@@ -19,10 +19,10 @@ from ptokit.isa.meaning.words import Keep, Lane
 from ptokit.isa.scalar.arithmetic import ARITHMETIC
 from ptokit.plan.steps import Data, Region, Step, constant, walk, without_form
 
-from .claims import Fragment, Loop, last_of
+from .claims import RING, Fragment, Loop, last_of
 from .instructions import Instructions
 from .numbers import DATA, Number, is_number, is_truth, lifted, negated, renamed, simple, symbols
-from .places import Pointer, identity, known, numbers_of
+from .places import Pointer, Tile, identity, known, numbers_of
 from .report import Claim
 from .state import State, joined, met
 from .walk import GIVEN
@@ -46,8 +46,6 @@ class Control(Instructions):
     def prove(self) -> None:
         """Go through the kernel, and find out what may not hold. What is not followed leaves every claim open."""
         try:
-            if self.program.cores.mixed:
-                raise Fragment("cube and vector cores at once are not followed")
             self._run()
         except Fragment as fragment:
             for claim in Claim:
@@ -56,12 +54,19 @@ class Control(Instructions):
     def _run(self) -> None:
         plan = self.program.plan
         self.number_steps(step for function in plan.functions.values() for step in function.walk())
+        if self.program.cores.mixed and self.by_compiler:
+            raise Fragment("cube and vector cores of a cluster without flags are not followed")
         self.keeps_registers = any(_keeps(step) for function in plan.functions.values() for step in function.walk())
-        start = self.start()
-        for state in self.function(self.program.entry.name, start):
-            for src, dst, number in state.flags:
-                text = f"the flag {src.text} to {dst.text}, id {number}, is still set at the end"
-                self.suspect(Claim.FLAGS, "FLAG-UNMATCHED", None, state.facts, text)
+        if self.program.cores.mixed and self.program.cores.whole:
+            raise Fragment("what vector core 0 of a cluster runs alone is not followed")
+        for core in dict.fromkeys(role.kind for role in self.program.cores.roles):
+            self.core = core
+            for state in self.function(self.program.entry.name, self.start()):
+                for src, dst, number in state.flags:
+                    text = f"the flag {src.text} to {dst.text}, id {number}, is still set at the end"
+                    self.suspect(Claim.FLAGS, "FLAG-UNMATCHED", None, state.facts, text)
+        if self.program.cores.mixed:
+            self.cluster()
         if not self.by_compiler:
             self.races()
         self.block_races()
@@ -162,7 +167,9 @@ class Control(Instructions):
         if some is not None:
             k = self.unknown((id(step), "iteration"))
             self.homes.pop(k.get_id(), None)
-            ended += _Iterations(self, Loop(step, k, lower, upper, by), some, first).ended()
+            around = Loop(step, k, lower, upper, by)
+            self.turns.setdefault((self.core, self.context, id(step)), []).append(around)
+            ended += _Iterations(self, around, some, first).ended()
         return met(ended, lambda key, like: self.unknown((id(step), "ended", key), like))
 
     def resizes(self, region: Region, depth: int = 0) -> bool:
@@ -301,6 +308,8 @@ class _Iterations:
         """What the next iteration gets."""
         handed = []
         for j, value in enumerate(given):
+            if isinstance(value, Tile) and value.space[0] == RING:
+                raise Fragment("a loop that carries an entry of a pipe is not followed", self.loop.step)
             if self.modes[j] == "value":
                 if not known(value):
                     self.modes[j] = self._growth(j)

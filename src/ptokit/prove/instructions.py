@@ -20,7 +20,7 @@ from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 from ptokit.types.values import Ptr, Scalar
 
 from .claims import Fragment
-from .footprints import Footprints
+from .cluster import PIPED, Cluster
 from .numbers import DATA, Number, lifted, simple
 from .places import Pointer, Tile, Touch, View
 from .report import Claim
@@ -29,7 +29,7 @@ from .state import FlagKey, State, older
 _PLACES = {Kind.TILE: Tile, Kind.VIEW: View, Kind.PTR: Pointer}
 
 
-class Instructions(Footprints):
+class Instructions(Cluster):
     """Goes through the steps that touch memory, or order pipes."""
 
     # --- single elements -----------------------------------------------------------------------------------------
@@ -61,6 +61,10 @@ class Instructions(Footprints):
         assert step.site is not None
         given = dict(zip(step.names, self.operands(state, step)))
         order = instr.order
+        piped = PIPED.get(getattr(instr.meaning_at(step.site), "run", None))
+        if piped is not None:
+            getattr(self, f"_{piped}")(step, state, given)
+            return [state]
         if order.between_cores or order.queued:
             raise Fragment(f"{instr.name} orders more than the pipes of a core", step)
         if order.only:

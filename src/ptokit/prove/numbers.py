@@ -125,6 +125,37 @@ def renamed(value: Number, pairs: Sequence[tuple[Any, Any]]) -> Number:
     return z3.substitute(value, *pairs) if pairs and isinstance(value, z3.ExprRef) else value
 
 
+FAR = 1 << 20
+"""A multiple of all constants that sizes are rounded to."""
+
+
+def is_long(e: Number) -> bool:
+    """True of a number with cases or quotients."""
+    if not isinstance(e, z3.ExprRef):
+        return False
+    return z3.is_app_of(e, z3.Z3_OP_ITE) or z3.is_app_of(e, z3.Z3_OP_IDIV) or any(map(is_long, e.children()))
+
+
+def in_words(end: Any, size: int) -> str:
+    """So many elements as end in a byte."""
+    if isinstance(end, int):
+        return str(-(-end // size))
+    end = z3.simplify(end, som=True)
+    terms = []
+    for term in end.children() if z3.is_add(end) else [end]:
+        first, *rest = term.children() if z3.is_mul(term) else [term]
+        if not z3.is_int_value(first) or first.as_long() % size:
+            return f"({_spaced(end)})/{size}" if size > 1 else _spaced(end)
+        number = first.as_long() // size
+        factors = [_spaced(f) for f in rest]
+        terms.append("*".join(factors if number == 1 and factors else [str(number), *factors]))
+    return " + ".join(terms).replace("+ -", "- ")
+
+
+def _spaced(e: Any) -> str:
+    return " ".join(str(e).replace("#", "").split())
+
+
 # Arithmetic of steps.
 
 

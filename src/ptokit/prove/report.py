@@ -46,10 +46,10 @@ OF_PIPES = (Claim.FLAGS, Claim.IDS, Claim.PIPES)
 """Claims that a compiler answers for where it orders the pipes."""
 
 _RULES: dict[Claim, tuple[str, ...]] = {
-    Claim.FLAGS: ("DEADLOCK", "FLAG-UNMATCHED", "FLAG-ORDER", "BUF-PROTOCOL", "UNIT-FLAG-LEFT", "XFLAG"),
+    Claim.FLAGS: ("DEADLOCK", "FLAG-UNMATCHED", "FLAG-ORDER", "BUF-PROTOCOL", "UNIT-FLAG-LEFT", "XFLAG", "PIPE-LEFT"),
     Claim.IDS: ("FLAG-RANGE", "FLAG-REUSE", "FLAG-ALIAS", "FLAG-PIPE", "BUF-PROTOCOL"),
     Claim.BLOCKS: ("RACE-XCORE",),
-    Claim.PIPES: ("RACE",),
+    Claim.PIPES: ("RACE", "PIPE-FREED", "PIPE-RING"),
     Claim.BOUNDS: ("GM-", "UB-CAPACITY", "ADDR-ALIGN", "TILE-01", "SS-1", "VS-3", "RUN-OUTSIDE", "VEC-A5-03", "PV-"),
     Claim.WRITTEN: ("UNINIT-READ",),
 }
@@ -399,11 +399,11 @@ class _Look:
             return  # the run tells: it is the same for all arguments
         word = instr.meaning_at(site)
         touches = any(operand.kind not in _REGISTERS for operand in instr.operands)
+        gate = word.mask if isinstance(word, Lane) and touches else ""
         for operand in instr.operands:
             if not self._operand_is_open(step, operand.name):
                 continue
-            lanes = isinstance(word, Lane) and operand.kind in _LANES and not word.keeps
-            if lanes and not (touches and operand.name == word.mask):
+            if isinstance(word, Lane) and operand.kind in _LANES and not (word.keeps or operand.name == gate):
                 continue
             if operand.kind is Kind.SCALAR and self._is_value(site, operand.name):
                 continue

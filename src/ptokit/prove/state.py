@@ -37,6 +37,7 @@ class State:
     with what their pipe did not know then. ``tokens``: by token and pipe, what the pipe did not know when it gave it
     back last, None while it holds it. ``unknown``: by pipe. ``cells``: valid regions of tiles. ``written``: by space,
     bytes that every way here has written, as bits; ``filled``: tiles at open places that are written as far as valid.
+    ``popped``: the pipes between cores of which an entry has been taken and not given back.
     """
 
     values: dict[Any, Any] = field(default_factory=dict)
@@ -47,6 +48,7 @@ class State:
     cells: dict[Any, tuple[Any, Number, Number]] = field(default_factory=dict)
     written: dict[Any, int] = field(default_factory=dict)
     filled: dict[Hashable, Any] = field(default_factory=dict)
+    popped: frozenset[Any] = frozenset()
 
     def copy(self) -> State:
         """An independent state."""
@@ -62,6 +64,7 @@ class State:
             dict(self.cells),
             dict(self.written),
             dict(self.filled),
+            self.popped,
         )
 
     @property
@@ -70,7 +73,7 @@ class State:
         tokens = frozenset(
             (token, pipe, ages is None) for token, known in self.tokens.items() for pipe, ages in known.items()
         )
-        return frozenset(self.flags), tokens
+        return frozenset(self.flags), tokens, self.popped
 
     @property
     def order(self) -> Hashable:

@@ -49,6 +49,7 @@ class Walk(Claims):
         self.program, self.core, self.by_compiler = program, program.cores.roles[0].kind, by_compiler
         self.total: Number = z3.Int("blocks#") if blocks is None else blocks
         self.block: Number = z3.Int("block#")
+        self.sub: Number = z3.Int("sub#") if program.cores.mixed and program.cores.vectors > 1 else 0
         self.frames: list[Loop | Step] = []  # loops and calls around what is gone through
         self.homes: dict[int, tuple[Any, ...]] = {}  # by unknown: the loops in whose iterations it has one value
         self.params: dict[str, Any] = {}
@@ -76,7 +77,7 @@ class Walk(Claims):
 
     def unknown(self, key: Any, like: Any = 0) -> Any:
         """The number, or the condition like `like`, that something has here: one for each key and place in loops."""
-        full = self.context, key, is_truth(like)
+        full = self.core, self.context, key, is_truth(like)
         made = self._names.get(full)
         if made is None:
             name = f"u#{len(self._names)}"  # which no parameter is called
@@ -127,6 +128,8 @@ class Walk(Claims):
         state = State()
         facts: list[Any] = [] if isinstance(self.total, int) else [self.total >= 1, self.total <= 65535]
         facts += [self.block >= 0, self.block < self.total]
+        if isinstance(self.sub, z3.ExprRef) and self.core == "vector":
+            facts += [self.sub >= 0, self.sub < self.program.cores.vectors]
         for k, param in enumerate(self.program.entry.params):
             name, kind = param.name or f"argument {k}", param.type
             if isinstance(kind, Scalar):
@@ -224,7 +227,7 @@ class Walk(Claims):
         return self.total
 
     def on_subblock(self, step: Step, state: State) -> Any:
-        return 0
+        return self.sub if self.core == "vector" else 0
 
     def on_subblocks(self, step: Step, state: State) -> Any:
         return self.program.cores.vectors

@@ -1,0 +1,392 @@
+"""Pipes between the cube and vector cores of a cluster: what goes through them, and whether all of it does.
+
+A pipe orders its slots itself: a push waits for a free one, a pop for an entry. What is left to show is that an entry
+is used between its pop and its free only, that nothing else lies among the slots, and that all cores come to their end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import z3
+
+from ptokit.isa.exchange import core_pipes
+from ptokit.isa.site import UNKNOWN
+from ptokit.plan.steps import Region, Step, without_form
+from ptokit.records import dataclass
+from ptokit.run.program import Program
+from ptokit.types.enums import Pipe, TileType
+from ptokit.types.tile import DYNAMIC, TileSpec
+
+from .claims import RING, Fragment, Loop
+from .footprints import Footprints
+from .numbers import Number, both, lifted, renamed, simple
+from .places import Pointer, Tile, Touch, identity, of_tile, space_of
+from .report import Claim
+from .state import State
+
+PIPED: dict[Any, str] = {
+    core_pipes.reserve: "reserve",
+    core_pipes.import_reserved: "reserve",
+    core_pipes.initialize: "open_by_id",
+    core_pipes.initialize_through_memory: "open_value",
+    core_pipes.initialize_local: "open_value",
+    core_pipes.push_to: "push",
+    core_pipes.push: "push",
+    core_pipes.pop_from: "pop",
+    core_pipes.pop: "pop",
+    core_pipes.free_from: "free",
+    core_pipes.free: "free",
+}
+"""What goes through operations on pipes between cores, by what runs them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """The address of slots in a core's buffer, None where they lie apart from everything."""
+
+    kind: str
+    name: str
+    base: int | None
+    size: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ring:
+    """A pipe between cores in one direction: ``size`` bytes in each of `slots` slots of the buffer of the consumer, and
+    where ``memory`` says in global memory. ``buffer``: a number, or what is reserved."""
+
+    key: Any
+    to_vector: bool
+    slots: int
+    size: int
+    local: int
+    memory: Any
+    buffer: Any
+
+    @property
+    def consumer(self) -> str:
+        """The kind of core that takes entries out."""
+        return "vector" if self.to_vector else "cube"
+
+    @property
+    def base(self) -> Any:
+        """Where its slots begin in the consumer's buffer; None where that is apart from everything."""
+        return self.buffer.base if isinstance(self.buffer, Reserved) else self.buffer or 0
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What is pushed or popped: a tile with so much of it valid, halved for the vector cores as ``split`` says."""
+
+    step: Step
+    spec: TileSpec
+    valid: tuple[Number, Number]
+    split: int
+
+
+class Cluster(Footprints):
+    """Goes through operations on pipes between cores.
+
+    ``rings``: pipes between cores, by key; ``piped``: by core, calls and loops around and step, what an operation
+    on one does; ``passed``: by key, what is pushed into it (True), and what is popped (False).
+    """
+
+    def __init__(self, program: Program, *, by_compiler: bool, blocks: int | None, assume: Sequence[str] = ()) -> None:
+        self.rings: dict[Any, Ring] = {}
+        self.piped: dict[Any, tuple[str, Any]] = {}
+        self.passed: dict[tuple[Any, bool], dict[int, Passed]] = {}
+        self.unplaced: set[Any] = set()
+        self.turns: dict[Any, list[Loop]] = {}  # loops by core, what is around, and step
+        self._ids: dict[Any, Ring] = {}
+        super().__init__(program, by_compiler=by_compiler, blocks=blocks, assume=assume)
+
+    # --- pipes between cores -------------------------------------------------------------------------------------
+
+    def access(self, step: Step, state: State, pipe: Pipe, touches: Sequence[Touch]) -> None:
+        for touch in touches:
+            if touch.space[0] == RING and touch.space[1] not in state.popped:
+                text = f"{step.name} touches an entry of a pipe that has been given back"
+                self.suspect(Claim.PIPES, "PIPE-FREED", step, state.facts, text)
+        super().access(step, state, pipe, touches)
+
+    def _reserve(self, step: Step, state: State, given: Mapping[str, Any]) -> None:
+        name, location = step.attrs["name"], step.attrs.get("location")
+        peer = "cube" if self.core == "vector" else "vector"
+        kind = peer if location is None else "vector" if location == "vec" else "cube"
+        base, size = self.program.cores.reserved.get((kind, name), (None, 0))
+        state.values[step.result] = Reserved(kind, name, base, size)
+
+    def _open_by_id(self, step: Step, state: State, given: Mapping[str, Any]) -> None:
+        if given.get("gm_slot_tensor") is not None:
+            raise Fragment("a pipe of tensors is not followed", step)
+        number = step.attrs.get("id") or 0
+        buffers = given.get("c2v_consumer_buf"), given.get("v2c_consumer_buf")
+        self._ids[self.core, number] = self._ring(step, state, ("id", number), given.get("gm_slot_buffer"), *buffers)
+
+    def _open_value(self, step: Step, state: State, given: Mapping[str, Any]) -> None:
+        way = step.attrs["dir_mask"]
+        buffers = (given.get("local"), given.get("peer")) if way != 2 else (None, given.get("local"))
+        base = step.attrs.get("flag_base")
+        if base is None and not any(isinstance(b, Reserved) for b in buffers):
+            raise Fragment("a pipe without a flag_base is not followed", step)
+        state.values[step.result] = self._ring(step, state, ("flag", base), given.get("gm"), *buffers)
+
+    def _ring(self, step: Step, state: State, key: Any, memory: Any, c2v: Any, v2c: Any) -> Ring:
+        way = step.attrs["dir_mask"]
+        if way == 3 or step.attrs.get("acc_push_epilogue") is not None or not isinstance(memory, Pointer | None):
+            raise Fragment("a pipe of both directions, of tensors or with an epilogue is not followed", step)
+        buffer = c2v if way == 1 else v2c
+        if isinstance(buffer, Reserved):
+            key = "buffer", buffer.kind, buffer.name
+        slots, size = step.attrs.get("slot_num") or core_pipes.SLOTS[way], step.attrs["slot_size"]
+        local = slots if memory is None else step.attrs.get("local_slot_num") or slots
+        if memory is not None and self.target.pipes_are_local and step.instr is not None and "id" in step.attrs:
+            memory, local = None, slots
+        made = Ring(key, way == 1, slots, size, local, memory, buffer)
+        old = self.rings.setdefault(key, made)
+        alike = (old.to_vector, old.slots, old.size, old.local) == (made.to_vector, slots, size, local)
+        places = (made.buffer, old.buffer, *(r.memory and (r.memory.space, r.memory.at) for r in (made, old)))
+        if (
+            self.loops
+            or not alike
+            or identity(places[0]) != identity(places[1])
+            or identity(places[2]) != identity(places[3])
+        ):
+            raise Fragment("a pipe that is set up in several ways is not followed", step)
+        if isinstance(buffer, Reserved) and buffer.size < local * size:
+            raise Fragment("the slots of a pipe need more than is reserved", step)
+        if not isinstance(made.base, int | None):
+            raise Fragment("a pipe whose place is open is not followed", step)
+        if memory is not None:
+            self._reach(step, state, self._in_memory(made, write=True))
+        return made
+
+    def _in_memory(self, ring: Ring, *, write: bool) -> Touch:
+        """All slots of a pipe in global memory."""
+        lo = ring.memory.at
+        end = simple(lifted(lo) + ring.slots * ring.size)
+        return Touch(ring.memory.space, write, lo, end, lo, atomic=(RING, ring.key), loose=True)
+
+    def _of(self, step: Step, state: State, given: Mapping[str, Any], does: str) -> Ring:
+        """The pipe of an operation, which is remembered."""
+        ring = given["pipe"] if "pipe" in given else self._ids.get((self.core, step.attrs.get("id") or 0))
+        if not isinstance(ring, Ring) or given.get("aiv_subblockid") is not None:
+            raise Fragment(f"the pipe of {step.name} is not followed", step)
+        if step.attrs["split"] == 0 and self.target.pipes_are_local:
+            raise Fragment("a pipe to one of two vector cores is not followed", step)
+        if (self.core == ring.consumer) is (does == "push"):
+            raise Fragment(f"{step.name} uses the wrong end of a pipe", step)
+        if self.piped.setdefault((self.core, self.context, id(step)), (does, ring.key)) != (does, ring.key):
+            raise Fragment(f"{step.name} uses several pipes", step)
+        return ring
+
+    def _pass(self, step: Step, ring: Ring, spec: TileSpec, valid: tuple[Number, Number], *, pushed: bool) -> None:
+        halves = 2 if step.attrs["split"] else 1
+        size = spec.nbytes * halves if pushed and not ring.to_vector else spec.nbytes
+        if pushed and ring.to_vector and ring.memory is None:
+            size //= halves
+        if size > ring.size:
+            raise Fragment("a tile that is larger than a slot is not followed", step)
+        found = self.passed.setdefault((ring.key, pushed), {})
+        if id(step) in found and identity(found[id(step)].valid) != identity(valid):
+            raise Fragment("entries of a pipe with several valid regions are not followed", step)
+        found[id(step)] = Passed(step, spec, valid, step.attrs["split"])
+
+    def _push(self, step: Step, state: State, given: Mapping[str, Any]) -> None:
+        ring, tile = self._of(step, state, given, "push"), given["tile"]
+        wanted, pipe = (TileType.Acc, Pipe.FIX) if self.core == "cube" else (TileType.Vec, Pipe.MTE3)
+        if not isinstance(tile, Tile) or tile.spec.loc is not wanted:
+            raise Fragment(f"what {step.name} pushes is not followed", step)
+        valid = self.valid(state, tile, step)
+        rows, cols = (n if isinstance(n, int) else UNKNOWN for n in valid)
+        touches = [of_tile(tile, False, rows, cols)]
+        self._written(step, state, touches, ())
+        if ring.memory is not None:
+            touches.append(self._in_memory(ring, write=True))
+        self._pass(step, ring, tile.spec, valid, pushed=True)
+        self.access(step, state, pipe, touches)
+
+    def _pop(self, step: Step, state: State, given: Mapping[str, Any]) -> None:
+        ring = self._of(step, state, given, "pop")
+        tile, cell = given.get("tile"), (id(step), 0)
+        if isinstance(tile, Tile) and tile.space[0] in ("tile", RING):
+            spec, valid = tile.spec, self.valid(state, tile, step)
+            result = without_form(step["tile"])
+            if tile.space[0] == "tile":
+                self.unplaced.add(tile.space)
+        elif tile is None and step.results and isinstance(step.result.type, TileSpec):
+            result, spec = step.result, step.result.type
+            stated = ((spec.valid_row, "valid_row", spec.rows), (spec.valid_col, "valid_col", spec.cols))
+            sizes = (own if own != DYNAMIC else given.get(name, None) or most for own, name, most in stated)
+            valid = tuple(self.number(step, k, n) for k, n in enumerate(sizes))
+        else:
+            raise Fragment(f"what {step.name} pops is not followed", step)
+        self._pass(step, ring, spec, valid, pushed=False)
+        if len(self.passed[ring.key, False]) > 1 or (ring.memory is None and ring.key in state.popped):
+            raise Fragment("a pipe with several entries taken at once, or in several places, is not followed", step)
+        made = Tile(spec, (RING, ring.key), 0, spec, 0, 0, cell)
+        state.cells[cell] = (spec, *valid)
+        state.popped |= {ring.key}
+        touches = [Touch(made.space, True, 0, ring.size)]
+        if ring.memory is not None:
+            touches.append(self._in_memory(ring, write=False))
+        self.access(step, state, self._taking(ring), touches)
+        entry = made.space, spec, 0, 0, 0, *valid
+        state.filled[identity(entry)] = entry
+        state.values[result] = made
+
+    def _taking(self, ring: Ring) -> Pipe:
+        """The pipe that takes entries, and gives them back."""
+        if ring.memory is not None:
+            return Pipe.MTE2
+        return Pipe.MTE1 if self.core == "cube" else Pipe.V
+
+    def _free(self, step: Step, state: State, given: Mapping[str, Any]) -> None:
+        ring = self._of(step, state, given, "free")
+        if ring.memory is None:  # a copy has been free since it was loaded
+            self.access(step, state, self._taking(ring), [Touch((RING, ring.key), True, 0, ring.size)])
+            state.popped -= {ring.key}
+
+    # --- the cores of a cluster ----------------------------------------------------------------------------------
+
+    def cluster(self) -> None:
+        """What the cores of a cluster do together: pipes balance, and pass on what is there."""
+        for key, ring in self.rings.items():
+            self._among_slots(ring)
+            self._handed_on(ring, *(self.passed.get((key, pushed), {}).values() for pushed in (True, False)))
+        for found in self.found.instances.values():
+            for instance in found.values():
+                if any(touch.space in self.unplaced for touch in instance.touches):
+                    raise Fragment("a tile is used that has not been popped yet", instance.step)
+        bodies = []
+        for core in ("cube", "vector"):
+            self.core = core
+            bodies.append(list(self._on_pipes(self.program.entry.name, ())))
+        counts = {key: [0, 0] for key in self.rings}
+        self._together(bodies[0], bodies[1], counts, self.assumed, ())
+        if any(ready for _, ready in counts.values()):
+            self.suspect(Claim.FLAGS, "PIPE-LEFT", None, self.assumed, "entries of a pipe are never popped")
+
+    def _among_slots(self, ring: Ring) -> None:
+        """No other tile of the consumer may lie where the slots are."""
+        if ring.base is None:
+            return
+        space = space_of(TileType.Vec if ring.to_vector else TileType.Mat)
+        end = ring.base + ring.local * ring.size
+        others = [
+            r for r in self.rings.values() if r is not ring and r.to_vector == ring.to_vector and r.base is not None
+        ]
+        if any(r.base < end and ring.base < r.base + r.local * r.size for r in others) or end > self.capacity(space):
+            raise Fragment("the slots of a pipe lie among those of another one, or outside of their buffer")
+        for found in self.found.instances.values():
+            for a in found.values():
+                for touch in a.touches if a.core == ring.consumer else ():
+                    if touch.space == space:
+                        meet = touch.lo is None or both(lifted(touch.lo) < end, lifted(touch.hi) > ring.base)
+                        if meet is not False and (meet is True or self.solver.possible((*a.facts, meet))):
+                            raise Fragment(f"{a.step.name} may touch the slots of a pipe", a.step)
+
+    def _handed_on(self, ring: Ring, pushed: Iterable[Passed], popped: Iterable[Passed]) -> None:
+        """What is popped has been pushed, all of it."""
+        for into in pushed:
+            for out in popped:
+                wide = (2 if into.split in (1, 3) else 1, 2 if into.split in (2, 4) else 1)
+                halves = [(n, m * f) if ring.to_vector else (n * f, m) for n, m, f in zip(into.valid, out.valid, wide)]
+                kinds = into.spec.dtype is out.spec.dtype
+                whole = out.valid == (out.spec.rows, out.spec.cols) and into.valid == (into.spec.rows, into.spec.cols)
+                if (
+                    into.split != out.split
+                    or into.split > 2
+                    or not kinds
+                    or not whole
+                    or any(n != m for n, m in halves)
+                ):
+                    self.leave_open(Claim.WRITTEN, "an entry of a pipe that is not pushed as it is popped", out.step)
+
+    def _on_pipes(self, name: str, context: tuple[int, ...]) -> Iterator[Any]:
+        """What a core does on pipes in a function: operations and, as pairs of their key and body, loops."""
+        yield from self._on_pipes_in(self.program.plan.functions[name].body, context)
+
+    def _on_pipes_in(self, region: Region, context: tuple[int, ...]) -> Iterator[Any]:
+        for step in (step for block in region for step in block.steps):
+            if step.core and step.core != self.core:
+                continue
+            inside = (*context, id(step)) if step.word in ("for", "call") else context
+            below = [list(self._on_pipes_in(inner, inside)) for inner in step.regions]
+            if (self.core, context, id(step)) in self.piped:
+                yield step, *self.piped[self.core, context, id(step)]
+            elif step.word == "call":
+                yield from self._on_pipes(step.callee, inside)
+            elif step.word == "for" and any(below):
+                yield (self.core, context, id(step)), below[0]
+            elif step.word in ("region", "scope"):
+                yield from (item for items in below for item in items)
+            elif any(below):
+                raise Fragment("operations on pipes in branches are not followed", step)
+
+    def _together(self, a: list[Any], b: list[Any], counts: dict[Any, list[int]], facts: Any, pairs: Any) -> None:
+        """Go through what two cores do on pipes, each as far as the other lets it.
+
+        Operations only wait for the other core, and nothing takes from a core what it may do: that there is one order
+        in which all of them happen is enough for every order to come to the end. ``counts``: by pipe, slots that are
+        taken and entries that are there. A loop of both is gone through once: its counts have to be as they were.
+        """
+        at = [0, 0]
+        while at != [len(a), len(b)]:
+            before = list(at)
+            for side, items in enumerate((a, b)):
+                while at[side] < len(items) and len(items[at[side]]) == 3 and self._happens(items[at[side]], counts):
+                    at[side] += 1
+            if at != before:
+                continue
+            heads = [items[k] if k < len(items) else None for items, k in zip((a, b), at)]
+            mine, theirs = heads
+            if mine is None or theirs is None or (len(mine), len(theirs)) != (2, 2):
+                stuck = next(head for head in heads if head is not None and len(head) == 3)
+                raise Fragment(
+                    f"{stuck[0].name} may wait for a loop of the other core, which is not followed", stuck[0]
+                )
+            inside = self._equally_often(self.turns.get(mine[0], []), self.turns.get(theirs[0], []), facts, pairs)
+            if inside is None:
+                raise Fragment("loops of two cores on one pipe may not run equally often")
+            again = {key: list(count) for key, count in counts.items()}
+            self._together(mine[1], theirs[1], again, *inside)
+            if again != counts:
+                raise Fragment("a loop leaves more in a pipe than it finds, which is not followed")
+            at = [k + 1 for k in at]
+
+    def _happens(self, item: tuple[Step, str, Any], counts: dict[Any, list[int]]) -> bool:
+        """Do an operation on a pipe; False if it has to wait."""
+        _, does, key = item
+        ring, count = self.rings[key], counts[key]
+        if does == "push":
+            if count[0] == ring.slots:
+                return False
+            count[:] = count[0] + 1, count[1] + 1
+        elif does == "pop":
+            if not count[1]:
+                return False
+            count[:] = count[0] - (ring.memory is not None), count[1] - 1
+        elif ring.memory is None:
+            if count[0] == count[1]:
+                raise Fragment(f"{item[0].name} gives back what has not been taken", item[0])
+            count[0] -= 1
+        return True
+
+    def _equally_often(self, mine: list[Loop], theirs: list[Loop], facts: Any, pairs: Any) -> Any:
+        """What holds in an iteration of two loops that run equally often, and what the unknowns of the second are then;
+        None where they may not."""
+        found = None
+        for x in mine:
+            for y in theirs:
+                lower, upper, by = (lifted(renamed(n, pairs)) for n in (y.lower, y.upper, y.by))
+                often = [
+                    z3.If(low < high, (high - low + step - 1) / step, z3.IntVal(0))
+                    for low, high, step in ((lower, upper, by), tuple(map(lifted, (x.lower, x.upper, x.by))))
+                ]
+                if not self.solver.implied(facts, often[0] == often[1]):
+                    return None
+                found = (*facts, x.k >= 0, x.k < often[1]), (*pairs, (y.k, x.k))
+        return found
