@@ -98,7 +98,7 @@ class Cluster(Footprints):
         self.piped: dict[Any, tuple[str, Any]] = {}
         self.passed: dict[tuple[Any, bool], dict[int, Passed]] = {}
         self.unplaced: set[Any] = set()
-        self.turns: dict[Any, list[Loop]] = {}  # loops by core, what is around, and step
+        self.loops_seen: dict[Any, list[Loop]] = {}  # loops by core, what is around, and step
         self._ids: dict[Any, Ring] = {}
         super().__init__(program, by_compiler=by_compiler, blocks=blocks, assume=assume)
 
@@ -158,7 +158,7 @@ class Cluster(Footprints):
         if isinstance(buffer, Reserved) and buffer.size < local * size:
             raise Fragment("the slots of a pipe need more than is reserved", step)
         if not isinstance(made.base, int | None):
-            raise Fragment("a pipe whose place is open is not followed", step)
+            raise Fragment("the place of a pipe is open", step)
         if memory is not None:
             self._reach(step, state, self._in_memory(made, write=True))
         return made
@@ -348,7 +348,9 @@ class Cluster(Footprints):
                 raise Fragment(
                     f"{stuck[0].name} may wait for a loop of the other core, which is not followed", stuck[0]
                 )
-            inside = self._equally_often(self.turns.get(mine[0], []), self.turns.get(theirs[0], []), facts, pairs)
+            inside = self._equally_often(
+                self.loops_seen.get(mine[0], []), self.loops_seen.get(theirs[0], []), facts, pairs
+            )
             if inside is None:
                 raise Fragment("loops of two cores on one pipe may not run equally often")
             again = {key: list(count) for key, count in counts.items()}

@@ -168,7 +168,7 @@ class Control(Instructions):
             k = self.unknown((id(step), "iteration"))
             self.homes.pop(k.get_id(), None)
             around = Loop(step, k, lower, upper, by)
-            self.turns.setdefault((self.core, self.context, id(step)), []).append(around)
+            self.loops_seen.setdefault((self.core, self.context, id(step)), []).append(around)
             ended += _Iterations(self, around, some, first).ended()
         return met(ended, lambda key, like: self.unknown((id(step), "ended", key), like))
 
