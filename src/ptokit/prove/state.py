@@ -37,7 +37,7 @@ class State:
     with what their pipe did not know then. ``tokens``: by token and pipe, what the pipe did not know when it gave it
     back last, None while it holds it. ``unknown``: by pipe. ``cells``: valid regions of tiles. ``written``: by space,
     bytes that every way here has written, as bits; ``filled``: tiles at open places that are written as far as valid.
-    ``popped``: the pipes between cores of which an entry has been taken and not given back.
+    ``popped``: pipes between cores with an entry that has been taken and not given back.
     """
 
     values: dict[Any, Any] = field(default_factory=dict)
