@@ -58,11 +58,11 @@ def checked(text: str, target: str, proof: Proof, blocks: int) -> list[str]:
     return found[:2]
 
 
-def kernels(folders: Sequence[str]) -> Iterator[tuple[Path, str]]:
+def kernels(folders: Sequence[str], flags: bool) -> Iterator[tuple[Path, str]]:
     for folder in folders:
         for path in sorted(Path(folder).rglob("*.pto")):
             text = path.read_text(encoding="utf-8", errors="replace")
-            if FLAGS.search(text):
+            if FLAGS.search(text) or not flags:
                 yield path, text
 
 
@@ -90,11 +90,11 @@ def why(proof: Proof) -> str:
     return "; ".join(dict.fromkeys((*shown, *reasons)))
 
 
-def corpus(folders: Sequence[str], target: str, every: int, mutate: bool) -> None:
+def corpus(folders: Sequence[str], target: str, every: int, mutate: bool, flags: bool) -> None:
     table: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     times: list[float] = []
-    for number, (path, text) in enumerate(kernels(folders)):
+    for number, (path, text) in enumerate(kernels(folders, flags)):
         if number % every:
             continue
         for version in mutants(text, number) if mutate else (text,):
@@ -172,13 +172,14 @@ def main() -> None:
     options.add_argument("what", choices=("cases", "corpus", "mutants"))
     options.add_argument("folders", nargs="+")
     options.add_argument("--target", default="a5")
+    options.add_argument("--all", action="store_true", help="kernels without flags, too")
     options.add_argument("--every", type=int, default=1, help="only each N-th kernel")
     given = options.parse_args()
     if given.what == "cases":
         for folder in given.folders:
             cases(folder)
     else:
-        corpus(given.folders, given.target, given.every, given.what == "mutants")
+        corpus(given.folders, given.target, given.every, given.what == "mutants", not given.all)
 
 
 if __name__ == "__main__":

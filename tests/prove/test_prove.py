@@ -10,10 +10,11 @@ import pytest
 
 import ptokit
 import ptokit as pto
-from ptokit.api.prove import prove
+from ptokit.api.prove import Proving, prove
 from ptokit.campaign.case import Action, Case, Status
 from ptokit.campaign.work import work
-from ptokit.prove.report import Claim, Proof, Verdict
+from ptokit.prove.control import Control
+from ptokit.prove.report import STOPPED, Claim, Proof, Verdict
 from ptokit.testing import assert_proved
 from tests.each import each
 
@@ -177,6 +178,33 @@ def test_what_is_not_followed_is_open_with_its_line() -> None:
     assert found.verdict is Verdict.OPEN
     assert "sync.set" in found[Claim.FLAGS].because[0]
     assert found[Claim.FLAGS].lines[0] > 0
+
+
+def test_what_is_proved_is_kept_when_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Control, "races", stopped)
+    found = proof(COPY)
+    assert found.stopped
+    assert {d.claim for d in found.claims if d.verdict is Verdict.PROVED} == set(Claim) - {Claim.PIPES, Claim.BLOCKS}
+    assert found[Claim.PIPES].because == (STOPPED,)
+    monkeypatch.undo()
+    monkeypatch.setattr(Proving, "_sufficient", stopped)
+    found = proof(kernel(loop(load("%t0", "%r")), rows="%n"))
+    assert found.stopped
+    assert found[Claim.BOUNDS].verdict is Verdict.REFUTED
+
+
+def test_what_a_kernel_asserts_is_assumed_and_said() -> None:
+    work = (load("%t0", "%c0"), *HANDED, add("%t1", "%t0"), *BACK, store("%t1", "%c0"))
+    enough = '%enough = arith.cmpi sge, %n, %c16 : index\ncf.assert %enough, "n >= 16"'
+    assert refuted(proof(kernel(*work, rows="%n"))) == {Claim.BOUNDS: "GM-OOB"}
+    found = proof(kernel(enough, *work, rows="%n"))
+    assert found.proved
+    assert found.assumptions[0].startswith("n >= 16 (line ")
+    never = enough.replace("sge, %n, %c16", "slt, %n, %c0")
+    assert proof(kernel(never, *work, rows="%n")).verdict is Verdict.OPEN
 
 
 def test_the_same_answer_every_time() -> None:

@@ -244,8 +244,14 @@ class Proving:
         except ValueError as error:
             raise UsageError(str(error), "assume") from None
         prover.prove()
-        proof.needs, proof.assumptions = prover.needs(), (*self.assume, *NAMED)
-        confirmed = self._confirmed(prover)
+        proof.needs, proof.assumptions = prover.needs(), (*self.assume, *prover.asserted.values(), *NAMED)
+        proof.stopped = bool(prover.undecided)
+        confirmed: dict[Claim, Decided] = {}
+        if not proof.stopped:
+            try:
+                self._confirmed(prover, confirmed)
+            except KeyboardInterrupt:
+                proof.stopped = True
         for claim in Claim:
             if claim in confirmed:
                 proof.claims.append(confirmed[claim])
@@ -254,8 +260,11 @@ class Proving:
             else:
                 why = prover.reasons(claim)
                 proof.claims.append(Decided(claim, Verdict.OPEN if why else Verdict.PROVED, **reasons(why)))
-        if not proof.proved and prover.solver.asked <= MOST_QUESTIONS:
-            proof.sufficient = self._sufficient(prover)
+        if not (proof.proved or proof.stopped) and prover.solver.asked <= MOST_QUESTIONS:
+            try:
+                proof.sufficient = self._sufficient(prover)
+            except KeyboardInterrupt:
+                proof.stopped = True
 
     def _sufficient(self, first: Any) -> tuple[str, ...]:
         """Assumptions under which everything is proved, none of them superfluous, and all accesses still happen."""
@@ -268,6 +277,8 @@ class Proving:
             assume = (*self.assume, *texts)
             again = type(first)(self.program, by_compiler=self.by_compiler, blocks=self.blocks, assume=assume)
             again.prove()
+            if again.undecided:
+                raise KeyboardInterrupt
             return again.reached == first.reached and not any(again.reasons(claim) for claim in Claim)
 
         texts = [*positive, *multiples]
@@ -281,9 +292,8 @@ class Proving:
 
     # --- runs that show something ---------------------------------------------------------------------------------
 
-    def _confirmed(self, prover: Any) -> dict[Claim, Decided]:
-        """The claims that a run speaks against."""
-        found: dict[Claim, Decided] = {}
+    def _confirmed(self, prover: Any, found: dict[Claim, Decided]) -> None:
+        """Find the claims that a run speaks against."""
         tried: dict[Any, None] = {}
         for suspect in prover.suspects():
             if suspect.claim in found or len(tried) >= MOST_RUNS:
@@ -299,7 +309,6 @@ class Proving:
                     claim = claim_of(d.rule)
                     if claim is not None and claim not in found:
                         found[claim] = self._refuted(claim, d, texts, blocks)
-        return found
 
     def _texts(self, prover: Any, values: dict[str, Any], blocks: int) -> list[str] | None:
         """Arguments, as after ``--arg``: numbers as they are given, arrays as large as they have to be."""

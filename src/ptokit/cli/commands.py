@@ -17,7 +17,7 @@ from ptokit.types.choices import (
     SanitizeOptions,
 )
 
-from .console import EXIT_ERRORS, EXIT_UNCHECKED
+from .console import EXIT_ERRORS, EXIT_INTERRUPTED, EXIT_UNCHECKED
 from .options import (
     Arguments,
     Blocks,
@@ -365,6 +365,8 @@ def prove(
         for line in proof.lines(limit):
             say(line)
         say(f"in {proof.seconds:.2f} s")
+    if proof.stopped:
+        raise typer.Exit(EXIT_INTERRUPTED)
     status = {Verdict.REFUTED: EXIT_ERRORS, Verdict.OPEN: EXIT_UNCHECKED}.get(proof.verdict, 0)
     if status:
         raise typer.Exit(status)

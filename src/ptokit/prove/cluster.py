@@ -344,10 +344,8 @@ class Cluster(Footprints):
             heads = [items[k] if k < len(items) else None for items, k in zip((a, b), at)]
             mine, theirs = heads
             if mine is None or theirs is None or (len(mine), len(theirs)) != (2, 2):
-                stuck = next(head for head in heads if head is not None and len(head) == 3)
-                raise Fragment(
-                    f"{stuck[0].name} may wait for a loop of the other core, which is not followed", stuck[0]
-                )
+                stuck = next((head[0] for head in heads if head is not None and len(head) == 3), None)
+                raise Fragment("one core may wait for what the other does not do, or does in a loop of its own", stuck)
             inside = self._equally_often(
                 self.loops_seen.get(mine[0], []), self.loops_seen.get(theirs[0], []), facts, pairs
             )

@@ -23,7 +23,7 @@ from .claims import RING, Fragment, Loop, last_of
 from .instructions import Instructions
 from .numbers import DATA, Number, is_number, is_truth, lifted, negated, renamed, simple, symbols
 from .places import Pointer, Tile, identity, known, numbers_of
-from .report import Claim
+from .report import STOPPED, Claim
 from .state import State, joined, met
 from .walk import GIVEN
 
@@ -44,10 +44,16 @@ class Control(Instructions):
     """Goes through whole kernels."""
 
     def prove(self) -> None:
-        """Go through the kernel, and find out what may not hold. What is not followed leaves every claim open."""
+        """Go through the kernel, and find out what may not hold. What is not followed leaves every claim open, and what
+        has not been decided at Ctrl-C is open too."""
+        self.undecided = list(Claim)
         try:
             self._run()
+        except KeyboardInterrupt:
+            for claim in self.undecided:
+                self.leave_open(claim, STOPPED)
         except Fragment as fragment:
+            self.undecided = []
             for claim in Claim:
                 self.leave_open(claim, fragment.reason, fragment.step)
 
@@ -67,9 +73,12 @@ class Control(Instructions):
                     self.suspect(Claim.FLAGS, "FLAG-UNMATCHED", None, state.facts, text)
         if self.program.cores.mixed:
             self.cluster()
+        self.undecided = [Claim.PIPES, Claim.BLOCKS]
         if not self.by_compiler:
             self.races()
+        self.undecided = [Claim.BLOCKS]
         self.block_races()
+        self.undecided = []
 
     def function(self, name: str, state: State) -> list[State]:
         """The states after a function."""

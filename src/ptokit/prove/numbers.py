@@ -145,14 +145,15 @@ def in_words(end: Any, size: int) -> str:
     for term in end.children() if z3.is_add(end) else [end]:
         first, *rest = term.children() if z3.is_mul(term) else [term]
         if not z3.is_int_value(first) or first.as_long() % size:
-            return f"({_spaced(end)})/{size}" if size > 1 else _spaced(end)
+            return f"({spaced(end)})/{size}" if size > 1 else spaced(end)
         number = first.as_long() // size
-        factors = [_spaced(f) for f in rest]
+        factors = [spaced(f) for f in rest]
         terms.append("*".join(factors if number == 1 and factors else [str(number), *factors]))
     return " + ".join(terms).replace("+ -", "- ")
 
 
-def _spaced(e: Any) -> str:
+def spaced(e: Any) -> str:
+    """An expression in one line, for people."""
     return " ".join(str(e).replace("#", "").split())
 
 
@@ -334,6 +335,7 @@ def _fresh() -> Any:
     solver = z3.Solver()
     solver.set("rlimit", WORK)
     solver.set("random_seed", 0)
+    solver.set("ctrl_c", False)  # Python hears it, when the question is answered
     return solver
 
 

@@ -60,6 +60,10 @@ def claim_of(rule: str) -> Claim | None:
     return next((claim for claim, starts in _RULES.items() if rule.startswith(starts)), None)
 
 
+STOPPED = "it was stopped before this was decided"
+"""Why claims are open after Ctrl-C."""
+
+
 class Verdict(StrEnum):
     """What is known of a claim."""
 
@@ -121,7 +125,8 @@ class Proof:
 
     ``scope``: for which arguments and numbers of blocks; ``closed``: constants alone decide its addresses, control and
     flags. ``needs``: what arrays have to hold. ``assumptions``: stated by the caller, then those of every proof.
-    ``sufficient``: assumptions under which all claims are proved, where they are not and some are known.
+    ``sufficient``: assumptions under which all claims are proved, where they are not and some are known. ``stopped``:
+    by Ctrl-C; what had been decided is kept.
     """
 
     name: str
@@ -133,6 +138,7 @@ class Proof:
     assumptions: tuple[str, ...] = ()
     sufficient: tuple[str, ...] = ()
     seconds: float = 0.0
+    stopped: bool = False
 
     @property
     def verdict(self) -> Verdict:

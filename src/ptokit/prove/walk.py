@@ -21,7 +21,7 @@ from ptokit.types.codecs import width
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
-from .claims import Claims, Fragment, Loop
+from .claims import Claims, Fragment, Loop, line_of
 from .numbers import DATA, WORDS, Number, both, computed, either, is_number, is_truth, lifted, simple, truth
 from .places import Pointer, Space, Tile, Tiles, View, space_of
 from .report import Claim, condition
@@ -53,6 +53,7 @@ class Walk(Claims):
         self.frames: list[Loop | Step] = []  # loops and calls around what is gone through
         self.homes: dict[int, tuple[Any, ...]] = {}  # by unknown: the loops in whose iterations it has one value
         self.params: dict[str, Any] = {}
+        self.asserted: dict[int, str] = {}  # what the kernel itself assumes
         self.kept: list[Any] = []
         self._names: dict[Any, Any] = {}
         self._steps = 0
@@ -233,10 +234,15 @@ class Walk(Claims):
         return self.program.cores.vectors
 
     def on_claim(self, step: Step, state: State) -> None:
-        """cf.assert: the run stops where it does not hold."""
+        """cf.assert: an assumption that the kernel carries, since the run stops where it does not hold."""
         condition = self.value(state, step.operands[0])
-        if isinstance(condition, z3.BoolRef):
+        if condition is DATA:
+            condition = self.unknown((id(step), "claim"), True)
+        if condition is False or (condition is not True and not self.solver.possible((*state.facts, condition))):
+            raise Fragment("what is asserted never holds here", step)
+        if condition is not True:
             state.facts = (*state.facts, condition)
+            self.asserted.setdefault(id(step), f"{self.value(state, step.operands[1])} (line {line_of(step)})")
 
     # --- views and pointers --------------------------------------------------------------------------------------
 
