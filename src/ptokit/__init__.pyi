@@ -12,7 +12,7 @@ from typing_extensions import TypeVar
 from ptokit.types.dtypes import DType
 
 from ptokit.types.enums import AccToVecMode as AccToVecMode
-from ptokit.lang.values import AlignState as AlignState
+from ptokit.lang.operands import AlignState as AlignState
 from ptokit.lang.intrinsics import AsyncEvent as AsyncEvent
 from ptokit.types.enums import AtomicType as AtomicType
 from ptokit.types.enums import BLayout as BLayout
@@ -60,7 +60,7 @@ from ptokit.lang.tensors import Partition as Partition
 from ptokit.lang.launching import Peer as Peer
 from ptokit.types.enums import Pipe as Pipe
 from ptokit.lang.tensors import Pointer as Pointer
-from ptokit.lang.values import Predicate as Predicate
+from ptokit.lang.operands import Predicate as Predicate
 from ptokit.lang.intrinsics import PrefetchAsyncContext as PrefetchAsyncContext
 from ptokit.types.enums import PrintFormat as PrintFormat
 from ptokit.types.enums import QuantScaleAlg as QuantScaleAlg
@@ -69,7 +69,7 @@ from ptokit.lang.launching import RANK as RANK
 from ptokit.lang.launching import RANKS as RANKS
 from ptokit.lang.functions import RecordEvent as RecordEvent
 from ptokit.types.enums import ReduceOp as ReduceOp
-from ptokit.lang.values import Register as Register
+from ptokit.lang.operands import Register as Register
 from ptokit.types.enums import ReluPreMode as ReluPreMode
 from ptokit.sanitize import Report as Report
 from ptokit.types.enums import RoundMode as RoundMode

@@ -116,12 +116,12 @@ from .intrinsics import names as _instructions
 from .kernels import Kernel, kernel
 from .launching import COMM, RANK, RANKS, Peer
 from .mistakes import NoName
+from .operands import AlignState, Predicate, Register
 from .params import Ptr, Static
 from .scalar import Scalar, cast
 from .syntax import function, static, static_range
 from .tensors import BaseShape2D, GlobalTensor, Partition, Pointer, Shape, Stride, TileShape2D, TPipe
 from .tiles import Tile, custom_pad
-from .values import AlignState, Predicate, Register
 
 PIPE_S, PIPE_V, PIPE_M, PIPE_FIX, PIPE_ALL = Pipe.S, Pipe.V, Pipe.M, Pipe.FIX, Pipe.ALL
 PIPE_MTE1, PIPE_MTE2, PIPE_MTE3 = Pipe.MTE1, Pipe.MTE2, Pipe.MTE3

@@ -31,13 +31,12 @@ from ptokit.types.values import Scalar as ScalarType
 from . import rules
 from .control import Scope
 from .functions import TSYNC, RecordEvent
-from .operands import Arguments, Values, arguments_of, bind, record
+from .operands import AlignState, Arguments, Predicate, Register, Values, arguments_of, bind, record
 from .rules import here, refusal
 from .scalar import Scalar, materialize, number
 from .tensors import GlobalTensor, Partition, Pointer, TPipe
 from .tiles import Tile
 from .trace import Region, Trace, current, tracing
-from .values import AlignState, Predicate, Register
 
 # Vector registers, predicates and pointers to on-chip memory in Python: what register-level instructions work on.
 

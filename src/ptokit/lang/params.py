@@ -31,11 +31,11 @@ from ptokit.types.values import Ptr as PtrType
 from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
+from .eager import scalar_type
 from .mistakes import as_finding, debugging, of_users, users_traceback
 from .outside import Snapshot
 from .rules import here, refusal
 from .source import definition_of, parameters_of
-from .values import scalar_type
 
 # Tracebacks of refusals that show the user's own code, not how ptokit came to its finding.
 

@@ -19,11 +19,17 @@ from ptokit.types.dtypes import DType
 from ptokit.types.values import F32, I1, INDEX, in_python
 from ptokit.types.values import Scalar as ScalarType
 
-from . import rules
-from .eager import Condition, Held, Index, Real, of_kernel, text_of, type_of, wider, wrapped
+from . import eager, rules
+from .eager import (
+    Condition,
+    Held,
+    Index,
+    Real,
+    of_kernel,
+    type_of,
+)
 from .rules import here, is_item, refusal
 from .trace import current, tracing
-from .values import bits_of, cast_name, check_range, is_unsigned, scalar_type, spelling
 
 Terms = dict[Value, int]
 _BF16 = ml_dtypes.bfloat16
@@ -69,10 +75,10 @@ class Scalar:
     __array_ufunc__ = None  # NumPy's numbers leave operators to this class
 
     def __repr__(self) -> str:
-        return text_of(self, f"<{in_python(self.type)} {self.value.shown}>")
+        return eager.text_of(self, f"<{in_python(self.type)} {self.value.shown}>")
 
     def __format__(self, form: str) -> str:
-        return format(text_of(self, f"<{in_python(self.type)} {self.value.shown}>"), form)
+        return format(eager.text_of(self, f"<{in_python(self.type)} {self.value.shown}>"), form)
 
     __str__ = __repr__
 
@@ -137,7 +143,7 @@ class Scalar:
 
     def __abs__(self) -> Scalar:
         x = _counted(self)
-        if is_unsigned(x.type):
+        if eager.is_unsigned(x.type):
             return x
         return binary("arith.maximumf" if x.type.is_float else "arith.maxsi", "abs()", x, -x)
 
@@ -185,7 +191,7 @@ class Scalar:
         return _counted(self)
 
     def __invert__(self) -> Any:
-        ones = (1 << bits_of(self.type)) - 1 if is_unsigned(self.type) else -1
+        ones = (1 << eager.bits_of(self.type)) - 1 if eager.is_unsigned(self.type) else -1
         return self ^ (True if self.type == I1 else ones)
 
     def __eq__(self, other: object) -> Any:
@@ -267,16 +273,16 @@ def materialize(x: Any, type: ScalarType) -> Value:
     if isinstance(x, Scalar):
         return x.value if x.type == type else _widen(x, type).value
     if isinstance(x, int) and type.is_integer and source is not None and source != type and INDEX in (source, type):
-        x = wrapped(x, type)
+        x = eager.wrapped(x, type)
     constant = partial(current("a number").constant, type=type, computed=source is not None)
     if isinstance(x, bool) and type == I1:
         return constant(x)
     if isinstance(x, int):  # True is 1
         x = int(x)
-        check_range(x, type)
+        eager.check_range(x, type)
         if type.is_float:
             return constant(float(x))
-        return constant(wrapped(x, type))  # 2**64 - 1 is the index -1
+        return constant(eager.wrapped(x, type))  # 2**64 - 1 is the index -1
     if isinstance(x, float) and type.is_float:
         return constant(x)
     raise refusal(rules.SCALAR, f"{x!r} is not a number of type {type}")
@@ -287,10 +293,10 @@ def _widen(x: Scalar, type: ScalarType) -> Scalar:
     if x.type.is_integer and type.is_integer and I1 not in (x.type, type):
         if INDEX in (x.type, type):
             return cast(x, type)
-        if bits_of(type) > bits_of(x.type):
+        if eager.bits_of(type) > eager.bits_of(x.type):
             return cast(x, type)
     raise refusal(
-        rules.SCALAR, f"{x!r} is used where {type} is needed", hint=f"convert it: pto.cast(x, {spelling(type)})"
+        rules.SCALAR, f"{x!r} is used where {type} is needed", hint=f"convert it: pto.cast(x, {eager.spelling(type)})"
     )
 
 
@@ -299,14 +305,14 @@ def cast(x: Any, type: DType | ScalarType) -> Any:
 
     Integers wrap or extend by sign; float to integer rounds toward zero. Python numbers become constants of the type.
     """
-    to = scalar_type(type)
+    to = eager.scalar_type(type)
     source = number_type(x)
     if source is None:
         value = int(x) if to.is_integer and isinstance(plain(x), float) else x
         return number(materialize(value, to))
     if source == to:
         return x
-    name = cast_name(source, to)
+    name = eager.cast_name(source, to)
     if name is None:  # index and floats meet through i64
         return cast(cast(x, ScalarType("i64")), to)
     return number(current("pto.cast").emit(name, {"in": materialize(x, source)}, results=[to]).result)
@@ -333,14 +339,14 @@ def common_type(a: Any, b: Any, what: str) -> ScalarType:
     if one == other:
         return one
     if one.is_integer and other.is_integer and I1 not in (one, other):
-        return wider(one, other)
+        return eager.wider(one, other)
     raise refusal(rules.SCALAR, f"{what} mixes {one} and {other}", hint="convert one of them with pto.cast")
 
 
 def binary(name: str, what: str, a: Any, b: Any, terms: Terms | None = None, offset: int = 0) -> Scalar:
     """The result of an operation on two numbers; ``name``: as it is called for signed ones."""
     type = common_type(a, b, what)
-    name = _UNSIGNED.get(name, name) if is_unsigned(type) else name
+    name = _UNSIGNED.get(name, name) if eager.is_unsigned(type) else name
     operands = {"lhs": materialize(a, type), "rhs": materialize(b, type)}
     result = current(what).emit(name, operands, results=[type]).result
     return number(result) if isinstance(result, Held) else Scalar(result, terms, offset)
@@ -481,7 +487,7 @@ def _compare(predicate: str, a: Any, b: Any) -> Any:
     name = "arith.cmpf" if type.is_float else "arith.cmpi"
     if type.is_float:
         predicate = _FLOAT_PREDICATES[predicate]
-    elif is_unsigned(type):
+    elif eager.is_unsigned(type):
         predicate = predicate.replace("s", "u")
     attrs = {"predicate": predicate}
     return Scalar(current(what).emit(name, operands, attrs, [I1]).result)

@@ -19,11 +19,11 @@ from ptokit.types.codecs import width
 from ptokit.types.values import F32, I1, INDEX, Type
 from ptokit.types.values import Scalar as ScalarType
 
+from ..operands import AlignState, Predicate, Register
 from ..scalar import Scalar, materialize, plain
 from ..tensors import Pointer
 from ..tiles import Tile
 from ..trace import Region, Trace
-from ..values import AlignState, Predicate, Register
 
 # Values that go into and out of the branches and loops of a kernel, as SSA values.
 
