@@ -124,7 +124,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(f"ptokit.{_TOOLS[name]}"), name)
         globals()[name] = value
         return value
-    if name in _modules() or (name.startswith("__") and name != "__all__"):
+    if name in _modules() or (name.startswith("_") and name != "__all__"):  # other tools look for such names
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     front_end = _front_end()
     if name == "__all__":  # a star import must not hide Python's own range

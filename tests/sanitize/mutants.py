@@ -6,6 +6,7 @@ import json
 import linecache
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from textwrap import indent
 from typing import Any, NamedTuple
@@ -136,6 +137,7 @@ def _only(lines: list[str], i: int) -> bool:
 # --- the kernels -----------------------------------------------------------------------------------------------------
 
 
+@cache
 def kernels() -> list[Kernel]:
     """All of them, by name."""
     found = [*_examples(), *_cases(), *_pairs(), *_gemms(), *_softmaxes()]

@@ -137,6 +137,8 @@ __all__ = sorted(
 
 def __getattr__(name: str) -> Any:
     """An instruction by its name, or those whose names begin so with a dot."""
+    if name.startswith("_"):  # other tools look for such names, and want no hint
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in beginnings():
         return Namespace(name)
     try:
