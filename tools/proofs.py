@@ -38,7 +38,8 @@ def checked(text: str, target: str, proof: Proof, blocks: int) -> list[str]:
     if proof.closed or not any(d.verdict is Verdict.PROVED for d in proof.claims):
         return []
     source = read(text, name="kernel", target=target)
-    work = Proving(source.module, target_named(target), blocks=blocks)
+    mode = None if FLAGS.search(text) else "auto-sync"
+    work = Proving(source.module, target_named(target), blocks=blocks, mode=mode)
     entry = choose_entry(source.module, None)
     found = []
     proved = {d.claim for d in proof.claims if d.verdict is Verdict.PROVED}
@@ -67,16 +68,17 @@ def kernels(folders: Sequence[str], flags: bool) -> Iterator[tuple[Path, str]]:
 
 
 def proved(text: str, target: str, blocks: int | None) -> Proof | str:
-    """Of a kernel; of several in one text the least that is known of one."""
+    """Of a kernel; of several in one text the least that is known of one. Without flags the compiler adds them."""
+    mode = None if FLAGS.search(text) else "auto-sync"
     try:
-        return prove(text + "\n", target=target, blocks=blocks)
+        return prove(text + "\n", target=target, blocks=blocks, mode=mode)
     except DiagnosticError as error:
         rule = error.diagnostics[0].rule
         names = re.findall(r"func\.func (?:public )?@(\w+)\((?![^{]*simt_entry)", text) if rule == "RUN-ENTRY" else []
         if len(names) < 2:
             return f"refused: {rule}"
         try:
-            found = [prove(text + "\n", target=target, blocks=blocks, entry=name) for name in names]
+            found = [prove(text + "\n", target=target, blocks=blocks, entry=name, mode=mode) for name in names]
         except DiagnosticError as again:
             return f"refused: {again.diagnostics[0].rule}"
         return next((p for p in found if p.verdict is Verdict.REFUTED), min(found, key=lambda p: p.proved))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -389,6 +390,26 @@ def test_the_cores_of_a_cluster(gone: str, instead: str, claims: dict[Claim, Ver
     verdicts = {d.claim: d.verdict for d in found.claims}
     assert {claim: verdicts[claim] for claim in claims} == claims
     assert found.proved is (not claims)
+
+
+@pytest.mark.campaign
+@each(
+    "file, name, assume",
+    [
+        ("vec_add", "vec_add", []),
+        ("softmax", "softmax", []),
+        ("rms_norm", "rms_norm", ["n % 8 == 0"]),
+        ("gemm", "gemm", ["k > 0", "k % 64 == 0"]),
+        ("gemm_int8", "gemm_int8", ["k > 0", "k % 64 == 0"]),
+        ("gemm_double_buffered", "gemm", ["k > 0", "k % 128 == 0"]),
+        ("split_k", "split_k", ["k % 128 == 0", "n % 64 == 0"]),
+        ("flash_attention", "flash_attention", ["rows % 64 == 0", "n % 64 == 0"]),
+        ("flash_attention", "flash_attention_a2a3", ["rows % 64 == 0", "n % 64 == 0"]),
+    ],
+)
+def test_examples_are_proved(file: str, name: str, assume: list[str]) -> None:
+    kernel = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "python" / f"{file}.py"))[name]
+    assert_proved(kernel, assume=assume)
 
 
 # --- random programs -------------------------------------------------------------------------------------------------

@@ -74,6 +74,7 @@ def prove(
     entry: str | None = None,
     assume: Iterable[str] = (),
     blocks: int | None = None,
+    mode: str | None = None,
     extended: bool = False,
     default_target: str | Target | None = None,
     progress: Progress = lambda what: None,
@@ -83,7 +84,8 @@ def prove(
     ``program``, ``target``, ``entry``, ``extended``, ``default_target``: as for `ptokit.sanitize`. ``args``: of a
     kernel in Python, where its annotations do not say which types it has; only those count. ``assume``: Python
     comparisons over the parameters and ``blocks``, "n % 16 == 0", which are read and not evaluated. ``blocks``: of how
-    many blocks; None for any number of them, if the kernel asks for its block. What cannot be decided is open, with its
+    many blocks; None for any number of them, if the kernel asks for its block. ``mode``: who places tiles and orders
+    pipes, as for `ptokit.sanitize`. What cannot be decided is open, with its
     reason; what is refuted has arguments for which `ptokit.sanitize` agrees. Raises `DiagnosticError` for a program
     with errors, `UsageError` for assumptions that say nothing, or hold for no arguments, and where the solver is
     missing (``pip install 'ptokit[prove]'``) and the kernel needs it.
@@ -98,7 +100,7 @@ def prove(
     source.diagnostics.raise_if_errors()
     named = None if source.own_target else entry
     return prove_module(
-        source.module, chosen, named, assume=assume, blocks=blocks, extended=extended, progress=progress
+        source.module, chosen, named, assume=assume, blocks=blocks, mode=mode, extended=extended, progress=progress
     )
 
 
@@ -109,12 +111,13 @@ def prove_module(
     *,
     assume: Iterable[str] = (),
     blocks: int | None = None,
+    mode: str | None = None,
     extended: bool = False,
     progress: Progress = lambda what: None,
 ) -> Proof:
     """`prove`, of a module that has been read."""
     start = time.perf_counter()
-    proof = Proving(module, target, entry, tuple(assume), blocks, extended, progress).proof()
+    proof = Proving(module, target, entry, tuple(assume), blocks, mode, extended, progress).proof()
     proof.seconds = time.perf_counter() - start
     return proof
 
@@ -129,6 +132,7 @@ class Proving:
         entry: str | None = None,
         assume: tuple[str, ...] = (),
         blocks: int | None = None,
+        mode: str | None = None,
         extended: bool = False,
         progress: Progress = lambda what: None,
     ) -> None:
@@ -142,8 +146,8 @@ class Proving:
         if any(claim_of(d.rule) is None for d in self.errors):
             raise DiagnosticError(self.errors)
         self.program = Compiled(module, found, target, extended=extended)
-        mode = SyncMode(with_reached(module, found), None)
-        self.by_compiler = mode.by_compiler or not target.is_device
+        self.mode = mode
+        self.by_compiler = SyncMode(with_reached(module, found), mode).by_compiler or not target.is_device
         asks = any(s.word in _OF_BLOCKS for f in self.program.plan.functions.values() for s in f.walk())
         self.blocks = blocks if blocks is not None or asks else 1
         self.results: list[tuple[list[str], int, Report]] = []
@@ -336,7 +340,9 @@ class Proving:
         values = as_parameters(arguments, [Param(p.name, p.type) for p in self._params()])
         options = replace(self.options, blocks=blocks)
         with redirect_stdout(StringIO()):
-            return sanitize_launch(self.module, self.target, values, options, SanitizeOptions(), causes=False)
+            return sanitize_launch(
+                self.module, self.target, values, options, SanitizeOptions(mode=self.mode), causes=False
+            )
 
     def _params(self) -> list[Any]:
         entry: Function = choose_entry(self.module, self.options.entry)

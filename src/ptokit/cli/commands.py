@@ -12,6 +12,7 @@ from ptokit.types.choices import (
     CheckOptions,
     LaunchOptions,
     Matmul,
+    Mode,
     ReportOptions,
     RunOptions,
     SanitizeOptions,
@@ -329,6 +330,9 @@ def prove(
     ] = None,
     blocks: Annotated[str, typer.Option(metavar="N|any", help="For how many blocks.")] = "any",
     entry: Annotated[str | None, typer.Option(metavar="F", help="The kernel, where the file has several.")] = None,
+    mode: Annotated[
+        Mode | None, typer.Option(help="Who places tiles and orders pipes, where the program does not tell.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show N reasons of an open claim.")] = None,
     format: Annotated[ReportFormat, typer.Option(help="How to print the proof.")] = ReportFormat.TEXT,
     extended: Annotated[
@@ -357,6 +361,7 @@ def prove(
             entry=entry,
             assume=assume or (),
             blocks=number,
+            mode=mode,
             extended=extended or project.extended,
         )
     if format is ReportFormat.JSON:

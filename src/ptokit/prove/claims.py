@@ -33,7 +33,7 @@ from .numbers import (
     simple,
     symbols,
 )
-from .places import Space, Touch, View, certainly_apart, overlap
+from .places import Space, Touch, View, branches, certainly_apart, overlap
 from .report import Claim
 from .state import ANY, Ages, State
 
@@ -207,8 +207,7 @@ class Claims:
         return line if self.solver.implied(facts, lifted(most) <= line) else most
 
     def _furthest(self, hi: Number) -> Iterator[Number]:
-        """What a number that depends on the block and on loops may be at most: in their last iterations, in the last
-        block; or where a loop goes over what blocks share, at the end of that."""
+        """What a number may be at most: in the last block and iterations, or where a loop ends that blocks share."""
         last = hi
         for loop in self.loops[::-1]:
             last = simple(renamed(last, [(loop.k, lifted(last_of(loop)))]))
@@ -220,6 +219,7 @@ class Claims:
                     if inner is not loop:
                         shared = simple(renamed(shared, [(inner.k, lifted(last_of(inner)))]))
                 yield shared
+        yield from branches(hi)
 
     # --- accesses ------------------------------------------------------------------------------------------------
 

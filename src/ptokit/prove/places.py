@@ -100,6 +100,18 @@ def numbers_of(value: Any) -> Iterator[Number]:
         yield value
 
 
+def branches(value: Number) -> Iterator[Number]:
+    """What a number comes to as its first condition goes one way or the other; nothing if it has none."""
+    todo = [value] if isinstance(value, z3.ExprRef) else []
+    while todo:
+        e = todo.pop()
+        if z3.is_app_of(e, z3.Z3_OP_ITE):
+            for way in e.children()[1:]:
+                yield simple(z3.simplify(z3.substitute(value, (e, way)), som=True))
+            return
+        todo += e.children()
+
+
 def known(value: Any) -> bool:
     """True if nothing about a value is open."""
     return value is not DATA and not any(True for _ in numbers_of(value))
