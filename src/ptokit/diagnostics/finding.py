@@ -313,7 +313,11 @@ def replacement(diagnostic: Diagnostic, lines: Callable[[str], Sequence[str]]) -
 
 def suggest(word: str, known: Iterable[str]) -> Proposal | None:
     """A did-you-mean hint, or None. The ``pto.`` that all operations begin with does not make them alike."""
-    known = list(known)
+    return _suggested(word, tuple(known))
+
+
+@lru_cache(64)
+def _suggested(word: str, known: tuple[str, ...]) -> Proposal | None:
     names = {name.removeprefix("pto."): name for name in known}
     wanted = word[:_LONGEST].removeprefix("pto.")
     same = [name for name in names if name.lower() == wanted.lower()]

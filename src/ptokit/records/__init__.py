@@ -150,6 +150,8 @@ class OnDemand(dict[str, V]):
     Subclasses say how modules are found, and give that order.
     """
 
+    _order: tuple[str, ...] = ()  # of all names, as long as they are the same
+
     def bring(self, name: str) -> bool:
         """Import what defines a name; False if nothing does."""
         raise NotImplementedError
@@ -186,7 +188,9 @@ class OnDemand(dict[str, V]):
 
     def _complete(self) -> dict[str, V]:
         self.bring_all()
-        return dict(sorted(super().items(), key=lambda item: self.place(item[0])))
+        if len(self._order) != super().__len__() or not all(map(super().__contains__, self._order)):
+            self._order = tuple(sorted(super().keys(), key=self.place))
+        return {name: self[name] for name in self._order}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._complete())
