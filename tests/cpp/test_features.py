@@ -179,7 +179,7 @@ def written(tmp_path: Path, body: str, type: str) -> Path:
 def launched(tmp_path: Path, body: str, target: str, x: np.ndarray, y: np.ndarray) -> None:
     """Run a kernel of two pointers, from `x` to `y`, with a body."""
     path = written(tmp_path, body, {"float16": "half", "float32": "float"}[x.dtype.name])
-    ptokit.cpp(path, target=target)["k"](y, x)
+    ptokit.cpp(path, target=target)["k"](y.view(x.dtype), x)
 
 
 def test_the_fractals_of_l1_get_all_of_a_view(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_the_fractals_of_l1_get_all_of_a_view(tmp_path: Path) -> None:
         "set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);\nwait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);\n"
         "copy_cbuf_to_gm(y, m.data(), 0, 2, 16, 0, 0);\n"
     )
-    launched(tmp_path, body, "a2a3", x, y.view(np.uint8))
+    launched(tmp_path, body, "a2a3", x, y)
     want = np.pad(x.reshape(15, 30), ((0, 0), (0, 2))).reshape(15, 2, 16).transpose(1, 0, 2)
     assert (y[:, :15] == want).all()
 
@@ -340,3 +340,33 @@ def test_null_pointers_are_asked_for(tmp_path: Path) -> None:
         kernel(y, *given, 4)
         assert y.tolist() == list(want)
         assert not kernel.sanitize(y, *given, 4).diagnostics
+
+
+def test_registers_of_two_results_and_what_is_declared(tmp_path: Path) -> None:
+    """Every other element of a row: even ones first. An array has the type that is declared, whatever it is cast to."""
+    path = tmp_path / "kernel.cpp"
+    path.write_text(
+        "#include <pto/pto-inst.hpp>\nusing namespace pto;\n"
+        "static_assert(PTO_UBUF_SIZE_BYTES == 256 * 1024 && sizeof(vector_f16) == 256);\n"
+        "__global__ AICORE void k(__gm__ float* x) {\n"
+        "Tile<TileType::Vec, half, 1, 256> t;\nTASSIGN(t, 0);\n"
+        "GlobalTensor<half, Shape<1, 1, 1, 1, 256>, Stride<1, 1, 1, 256, 1>> g(reinterpret_cast<__gm__ half*>(x));\n"
+        "TLOAD(t, g);\nPtoSetWaitFlag<PIPE_MTE2, PIPE_V>();\n__VEC_SCOPE__ {\n__ubuf__ half* p = t.data();\n"
+        "uint32_t n = 128;\nMaskReg all = CreatePredicate<half>(n);\nvector_f16 low[2], high[2];\n"
+        "vlds(low[0], high[0], p, 0, DINTLV_B16);\nvintlv(low[1], high[1], low[0], high[0]);\n"
+        "vdintlv(low[0], high[0], low[1], high[1]);\nmem_bar(VLD_VST);\n"
+        "vsts(low[0], p, 0, NORM_B16, all);\nvsts(high[0], p, 128, NORM_B16, all);\n}\n"
+        "PtoSetWaitFlag<PIPE_V, PIPE_MTE3>();\nTSTORE(g, t);\n}\n"
+    )
+    kernel, x = ptokit.cpp(path, target="a5")["k"], np.arange(256, dtype=np.float16)
+    kernel(x.view(np.float32))
+    assert (x == [*range(0, 256, 2), *range(1, 256, 2)]).all()
+    assert not kernel.check()
+
+
+def test_control_bits(tmp_path: Path) -> None:
+    text = lifted(
+        tmp_path, "const uint64_t old = get_ctrl();\nset_ctrl(sbitset0(sbitset1(old, 60), 60));\nset_ctrl(old);\n"
+    )
+    assert text.count("pto.get_ctrl") == 1
+    assert text.count("pto.set_ctrl") == 2

@@ -29,6 +29,7 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note
 from ptokit.isa.table import TABLE
 from ptokit.records import dataclass
 from ptokit.targets import A5, Target
+from ptokit.types.enums import TileType
 
 from .rules import COMPILE, COMPILER, INCLUDE, LIMIT, refusal
 
@@ -120,17 +121,39 @@ def arguments(text: str, closing: str = "") -> list[str]:
 
 
 def arguments_at(at: Location) -> list[str]:
-    """What the call at a place has for arguments, as it is written; nothing where that is not found."""
+    """What the call at a place has for arguments, as it is written, or whose method it is; nothing if not found."""
     if at.file is None or not at.line:
         return []
     lines = linecache.getlines(at.file)[at.line - 1 : at.line + 11]
     if not lines:
         return []
-    rest = lines[0][at.column - 1 :] + "".join(lines[1:])
+    before, rest = lines[0][: at.column - 1], lines[0][at.column - 1 :] + "".join(lines[1:])
+    method = re.search(r"([\w:]+(?:\[[^][]*\])*)\s*\.\s*$", before)
+    if method is not None:
+        return [method[1]]
     call = re.match(r"[\w:]*\s*(?:<[^;(]*?>)?\s*\(", rest)
     if call is None:
         return []
     return [given if len(given) <= 40 else "" for given in arguments(rest[call.end() :], ")")]
+
+
+_ELEMENTS = {
+    "float": "f32",
+    "half": "f16",
+    "bfloat16_t": "bf16",
+    "double": "f64",
+    **{f"{sign}int{bits}_t": f"{sign}i{bits}" for sign in ("", "u") for bits in (16, 32, 64)},
+}
+"""Types that say what an array holds; bytes may hold anything."""
+
+
+def declared_pointers(at: Location) -> dict[str, str]:
+    """The pointers among the parameters of a function that is declared at a place, with the types of elements."""
+    if at.file is None or not at.line:
+        return {}
+    text = "".join(linecache.getlines(at.file)[at.line - 1 : at.line + 39]).partition("{")[0]
+    found = re.findall(r"(\w+)\s*(?:const\s*)?\*\s*(?:const\s+)?(?:__restrict\w*\s*)?(\w+)\s*(?=[,)])", text)
+    return {name: _ELEMENTS[type] for type, name in found if type in _ELEMENTS}
 
 
 # Clang: where it is, and the LLVM IR that it makes of a file, kept under a key of all that decides it.
@@ -185,10 +208,25 @@ class Options:
     instances: tuple[str, ...] = ()
 
 
+_BUFFERS = {
+    "UBUF": TileType.Vec,
+    "CBUF": TileType.Mat,
+    "L0A": TileType.Left,
+    "L0B": TileType.Right,
+    "L0C": TileType.Acc,
+    "BIAS": TileType.Bias,
+    "FBUF": TileType.Scaling,
+    "SCALELEFT": TileType.ScaleLeft,
+    "SCALERIGHT": TileType.ScaleRight,
+}
+"""What the library calls the buffers whose sizes it states."""
+
+
 def macros(target: Target, core: str) -> list[str]:
     """What tells a file for which target and which kind of core it is compiled; "" for one that need not know."""
     generation = "C310" if target.is_a(A5) else "C220"
     out = [f"-DPTOKIT_TARGET_{'A5' if target.is_a(A5) else 'A2A3'}"]
+    out += [f"-DPTO_{name}_SIZE_BYTES={target.capacity[buffer]}u" for name, buffer in _BUFFERS.items()]
     if core:
         out += [f"-D__DAV_{generation}_{CORES[core]}__", f"-D__DAV_{CORES[core]}__"]
     return out

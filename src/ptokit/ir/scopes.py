@@ -70,7 +70,8 @@ def check_scopes(survey: Survey, found: Diagnostics) -> None:
     assert body is not None
     if any(map(is_scope, survey.ops)):
         _outside(body, found, inside=False)
-    elif (first := next((op for op in survey.ops if _on_registers(op)), None)) is not None:  # a cast is none
+    elif (first := next((op for op in survey.ops if _on_registers(op)), None)) is not None and not first.in_cpp:
+        # A cast is none, and the scopes of C++ are words of its compiler.
         message = f"{first.name} works on registers, and the function has no vector scope"
         _report(found, "VEC-A5-02-LINT", message, first, "put it into a vector scope")
     for value in _stores(survey):

@@ -17,7 +17,7 @@ from ptokit.types.dtypes import DType, dtype
 from ptokit.types.values import I1, INDEX, Ptr
 
 from .. import llvm
-from ..compiler import HEADERS
+from ..compiler import HEADERS, declared_pointers
 from ..llvm import Instruction, Module, Operand
 from ..rules import ASSEMBLY, CALL, OPERANDS, POINTER, Unliftable, refusal
 from .instructions import Told
@@ -133,7 +133,7 @@ class _FunctionLift:
                 self.numbers.values[text] = value
 
     def _argument_types(self) -> dict[int, DType]:
-        """The element types of pointers: of the first view of each, else of the first number that is read from it."""
+        """The element types of pointers: as declared, else of the first view, else of the first number read from it."""
         viewed: dict[int, DType] = {}
         met: dict[int, DType] = {}
         for label in self.order:
@@ -146,7 +146,9 @@ class _FunctionLift:
                 for text, of, _ in accessed(instruction):
                     for root in self.roots.of(text) if of and of != "ptr" else ():
                         met.setdefault(root.position, dtype(FLOATS.get(of, "i8" if of == "i1" else of)))
-        return met | viewed
+        declared = declared_pointers(self.begin)
+        named = {k: declared[text[1:]] for k, (_, text) in enumerate(self.function.params) if text[1:] in declared}
+        return met | viewed | {k: dtype(type) for k, type in named.items()}
 
     def _survey(self) -> None:
         """Find out how memory is used: with which types, and where it is written."""

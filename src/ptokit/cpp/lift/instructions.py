@@ -481,7 +481,8 @@ _SPECIAL: dict[str, Callable[[Told, list[Any], Options], None]] = {
     ),
     "TPipe": Told.opened,
     **dict.fromkeys(
-        "vdup vlds vldas vldus vsts mem_bar plt_b8 plt_b16 plt_b32 vabs vneg vexp vln vsqrt vrelu vadds vmuls "
+        "vdup vlds vldsx2 vldas vldus vsts vstsx2 vintlv vdintlv "
+        "mem_bar plt_b8 plt_b16 plt_b32 vabs vneg vexp vln vsqrt vrelu vadds vmuls "
         "vmaxs vmins vadd vsub vmul vdiv vmax vmin".split(),
         Told.on_registers,
     ),

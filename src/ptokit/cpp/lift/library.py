@@ -72,6 +72,8 @@ OF_LANGUAGE: dict[str, tuple[str, ...]] = {
             ),
         ),
         *("BRC_BLK", "BLK", "US_B8", "US_B16", "DS_B8", "DS_B16", "E2B_B16", "E2B_B32", "PK_B64", "PK4_B32"),
+        *(f"{how}_B{bits}" for how in ("DINTLV", "INTLV") for bits in (8, 16, 32)),
+        "BDINTLV",
     ),
     "mem_bar_t": tuple(
         f"{a}_{b}" for a in ("VST", "VLD", "ST", "LD") for b in ("VST", "VLD", "ST", "LD") if a != "VLD" or b != "VLD"

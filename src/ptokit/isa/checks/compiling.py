@@ -103,7 +103,14 @@ def overlap(a: TileInfo, b: TileInfo) -> bool:
         return True
     if a.loc is not b.loc or not known(a.addr, b.addr):
         return False
-    return bool(a.addr < b.addr + b.spec.nbytes and b.addr < a.addr + a.spec.nbytes)
+    return bool(a.addr < b.addr + _reached(b) and b.addr < a.addr + _reached(a))
+
+
+def _reached(t: TileInfo) -> int:
+    """Bytes up to the last valid element, where rows lie one after the other and their valid part is known."""
+    if not is_nd(t) or not known(t.vr, t.vc):
+        return t.spec.nbytes
+    return t.dtype.nbytes((t.vr - 1) * t.cols + t.vc) if t.vr and t.vc else 0
 
 
 def sharing(o: Site, *names: str) -> Message:

@@ -22,7 +22,8 @@ enum mem_dsb_t : int32_t {
 enum dist_t : int32_t {
     NORM = 0, NORM_B8 = 1, NORM_B16 = 2, NORM_B32 = 3, BRC_B8 = 4, BRC_B16 = 5, BRC_B32 = 6, UNPK_B8 = 7,
     UNPK_B16 = 8, UNPK_B32 = 9, PK_B16 = 10, PK_B32 = 11, BRC_BLK = 12, BLK = 13, US_B8 = 14, US_B16 = 15,
-    DS_B8 = 16, DS_B16 = 17, E2B_B16 = 18, E2B_B32 = 19, PK_B64 = 20, PK4_B32 = 21,
+    DS_B8 = 16, DS_B16 = 17, E2B_B16 = 18, E2B_B32 = 19, PK_B64 = 20, PK4_B32 = 21, DINTLV_B8 = 22, DINTLV_B16 = 23,
+    DINTLV_B32 = 24, INTLV_B8 = 25, INTLV_B16 = 26, INTLV_B32 = 27, BDINTLV = 28,
 };
 enum mem_bar_t : int32_t {
     VST_VST = 0, VST_VLD = 1, VST_ST = 2, VST_LD = 3, VLD_VST = 4, VLD_ST = 5, VLD_LD = 6, ST_VST = 7, ST_VLD = 8,

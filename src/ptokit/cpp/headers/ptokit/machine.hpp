@@ -60,6 +60,10 @@ PTO_INLINE void trap(P...) { pto::told("TRAP"); }
 PTO_INLINE int64_t get_icache_prl_st() { return 0; }
 PTO_INLINE uint64_t get_sys_cnt() { return 0; }
 PTO_INLINE void set_atomic_none() {}
+PTO_INLINE uint64_t sbitset0(uint64_t x, int64_t bit) { return x & ~(1ull << bit); }
+PTO_INLINE uint64_t sbitset1(uint64_t x, int64_t bit) { return x | 1ull << bit; }
+PTO_INLINE uint64_t get_ctrl() { return uint64_t(ptokit_query("get_ctrl")); }
+PTO_INLINE void set_ctrl(uint64_t x) { pto::told("set_ctrl", x); }
 
 // Caches of the scalar unit.
 template <class T, class... P>

@@ -16,6 +16,11 @@ template <class T>
 struct RegTensor : AnyRegister {
     using DType = T;
 };
+// A register by the name of its elements is as large as it is; a number is all that is used of it.
+template <class T>
+struct SizedRegister : RegTensor<T> {
+    char lanes[CCE_VL - sizeof(int64_t)];
+};
 template <class T>
 struct OfElements {
     static constexpr Text in_ub() {
@@ -55,6 +60,16 @@ PTO_INLINE MaskReg CreatePredicate(uint32_t& count) {
     return {{ptokit_register(0)}};
 }
 }  // namespace pto
+typedef pto::SizedRegister<float> vector_f32;
+typedef pto::SizedRegister<half> vector_f16;
+typedef pto::SizedRegister<bfloat16_t> vector_bf16;
+typedef pto::SizedRegister<int8_t> vector_s8;
+typedef pto::SizedRegister<uint8_t> vector_u8;
+typedef pto::SizedRegister<int16_t> vector_s16;
+typedef pto::SizedRegister<uint16_t> vector_u16;
+typedef pto::SizedRegister<int32_t> vector_s32;
+typedef pto::SizedRegister<uint32_t> vector_u32;
+typedef MaskReg vector_bool;
 
 template <class T, class V>
 PTO_INLINE void vdup(pto::RegTensor<T>& to, V value, MaskReg mask, reg_mode_t mode = MODE_ZEROING) {
@@ -63,6 +78,26 @@ PTO_INLINE void vdup(pto::RegTensor<T>& to, V value, MaskReg mask, reg_mode_t mo
 template <class T>
 PTO_INLINE void vlds(pto::RegTensor<T>& to, const T* from, int32_t offset, dist_t how = NORM) {
     to.token = pto::in_register<T>("vlds", from, offset, how);
+}
+// Two registers of every other element, or with the elements of both interleaved.
+template <class T>
+PTO_INLINE void vlds(pto::RegTensor<T>& low, pto::RegTensor<T>& high, const T* from, int32_t offset, dist_t how) {
+    low.token = pto::in_register<T>("vldsx2", from, offset, how);
+    high.token = ptokit_register(1);
+}
+template <class T>
+PTO_INLINE void vsts(pto::RegTensor<T> low, pto::RegTensor<T> high, T* to, int32_t offset, dist_t how, MaskReg mask) {
+    pto::in_register<T>("vstsx2", low, high, to, offset, how, mask);
+}
+template <class T>
+PTO_INLINE void vintlv(pto::RegTensor<T>& low, pto::RegTensor<T>& high, pto::RegTensor<T> x, pto::RegTensor<T> y) {
+    low.token = pto::in_register<T>("vintlv", x, y);
+    high.token = ptokit_register(1);
+}
+template <class T>
+PTO_INLINE void vdintlv(pto::RegTensor<T>& low, pto::RegTensor<T>& high, pto::RegTensor<T> x, pto::RegTensor<T> y) {
+    low.token = pto::in_register<T>("vdintlv", x, y);
+    high.token = ptokit_register(1);
 }
 template <class T>
 PTO_INLINE void vldas(UnalignReg& begun, const T* from) {

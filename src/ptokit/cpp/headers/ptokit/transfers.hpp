@@ -68,6 +68,16 @@ PTOKIT_UNREAD(copy_matrix_cc_to_gm)
 PTOKIT_UNREAD(load_cbuf_to_ca_mx)
 PTOKIT_UNREAD(load_cbuf_to_cb_mx)
 PTOKIT_UNREAD(vector_dup)
+PTOKIT_UNREAD(SetContinuousMask)
+#define PTOKIT_UNREAD_ROUNDING(NAME) \
+    PTOKIT_UNREAD(NAME) \
+    PTOKIT_UNREAD(NAME##r) \
+    PTOKIT_UNREAD(NAME##a) \
+    PTOKIT_UNREAD(NAME##f) \
+    PTOKIT_UNREAD(NAME##c) \
+    PTOKIT_UNREAD(NAME##z)
+PTOKIT_UNREAD_ROUNDING(vconv_f162s4)
+#undef PTOKIT_UNREAD_ROUNDING
 
 namespace pto {
 // How the fix-pipe converts; V: with a word for each column, QF and F: of f32, DEQ and REQ: of i32.
