@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Collection, Hashable, Sequence
 from heapq import heappop, heappush
+from math import gcd
 from typing import Any
+
+import numpy as np
 
 from ptokit.machine.signals import Rendezvous, Semaphores
 from ptokit.records import dataclass
@@ -18,7 +21,7 @@ from ptokit.targets import Target
 
 from ..targets.base import Part
 from .issue import PIPES, SCALAR, Item, LaunchItems, What
-from .model import Memory
+from .model import GRANULE, Memory
 from .state import AHEAD, BEATS, NOTHING, Core, Done, Steady, Works
 
 
@@ -58,6 +61,12 @@ class Run:
         return sum(memory.missed for memory in self.memories)
 
 
+WORK, SET, WAIT = What.WORK, What.SET, What.WAIT
+QUEUED = range(1, len(PIPES))
+ALL = (1 << len(PIPES)) - 2
+"""All pipes but the scalar unit, as bits."""
+
+
 class Engine:
     """Runs the cores of a launch on a part. ``without``: numbers of waits that are left out."""
 
@@ -79,7 +88,8 @@ class Engine:
         self.holds = target.waits_hold_core
         self.ended: dict[int, dict[int, tuple[float, int]]] = {}  # blocks whose cluster has another one to come
         self.posts: dict[Hashable, tuple[float, int]] = {}
-        self.memories = {place.rank: Memory(part, warm) for place in places}
+        granule = _granule(found)
+        self.memories = {place.rank: Memory(part, warm, granule) for place in places}
         self.works = Works()
         self._heap: list[tuple[float, int, int, Any, float]] = []  # what begins a transfer: time, core, pipe
         blocks = sorted({place.block for place in places})
@@ -110,7 +120,7 @@ class Engine:
             end = self.memories[core.issued.core.rank].transfer(begun, cost, memory, place)
             core.moving[pipe] = False
             self._finish(core, pipe, item, start, end - core.later, done)
-            self._advance(core)
+            self._advance(core, 1 << pipe if done is None else ALL)
             if self.steady.asked:
                 self.steady.jump()
         stuck = []
@@ -143,41 +153,82 @@ class Engine:
 
     # --- a core --------------------------------------------------------------------------------------------------
 
-    def _advance(self, core: Core) -> None:
-        """Do everything of a core that can be done."""
-        moved = True
-        while moved:
-            moved = self._issue(core)
-            for pipe in range(1, len(PIPES)):
-                queue = core.queues[pipe]
-                while queue and not core.moving[pipe] and self._begin(core, pipe, queue[0]):
+    def _advance(self, core: Core, todo: int = ALL) -> None:
+        """Do everything of a core that can be done. ``todo``: pipes, as bits, whose first item may begin now."""
+        queues, flags, moving = core.queues, core.flags, core.moving
+        while True:
+            # While a transfer is under way there will be another time to issue, for many items at once.
+            if core.waiting or 2 * core.queued < core.ahead or True not in moving:
+                todo |= self._issue(core)
+            todo &= ALL
+            if not todo:
+                return
+            for pipe in QUEUED:
+                if not todo >> pipe & 1:
+                    continue
+                todo &= ~(1 << pipe)
+                queue = queues[pipe]
+                begun = 0
+                while queue and not moving[pipe]:
+                    entry = queue[0]
+                    item, issued, _, done = entry
+                    what = item.what
+                    if what is WORK:
+                        if not self._work(core, pipe, entry):
+                            break
+                        if done is not None and not moving[pipe]:
+                            todo = ALL
+                    elif what is WAIT:
+                        waiting = flags.get(item.key)
+                        if not waiting:
+                            break
+                        self._raise(core, pipe, item, waiting.popleft())
+                    elif what is SET:
+                        over = max(core.free[pipe], core.done[pipe], issued)
+                        waiting = flags.get(item.key)
+                        if waiting is None:
+                            waiting = flags[item.key] = deque()
+                        waiting.append((over, core.last[pipe]))
+                        todo |= 1 << item.key[1]  # type: ignore[index]
+                    elif not self._begin(core, pipe, entry):
+                        break
+                    elif done is not None:
+                        todo = ALL
                     queue.popleft()
-                    core.queued -= 1
-                    moved = True
+                    begun += 1
+                core.queued -= begun
 
-    def _issue(self, core: Core) -> bool:
-        """Issue until the scalar unit has to wait; True if something was issued."""
+    def _issue(self, core: Core) -> int:
+        """Issue until the scalar unit has to wait; the pipes that have something new then, as bits."""
         codes, items, queues = core.issued.items, self.items, core.queues
-        at, limit, repeats = core.at, len(codes), core.issued.repeats
-        issued = False
-        while at < limit and core.queued < core.ahead:
+        at, limit, repeats, cost = core.at, len(codes), core.issued.repeats, self._issue_cost
+        left, pipes = core.ahead - core.queued, 0
+        core.waiting = False
+        while at < limit and left > 0:
             item = items[codes[at]]
             place = core.next_place() if item.place else 0
-            if item.pipe <= SCALAR or (item.what is What.AWAIT and self.holds) or item.what is What.MEET:
+            pipe = item.pipe
+            if pipe <= SCALAR or (item.what is What.AWAIT and self.holds) or item.what is What.MEET:
                 core.at = at
+                core.queued = core.ahead - left
                 if not self._scalar(core, item):
+                    core.waiting = True
                     break
+                if item.what is SET:
+                    pipes |= 1 << item.key[1]  # type: ignore[index]
             else:
-                core.clock += self._issue_cost
-                queues[item.pipe].append((item, core.clock, place, self._done(core, item)))
-                core.queued += 1
+                core.clock += cost
+                done = self._done(core, item) if item.linked else None
+                queues[pipe].append((item, core.clock, place, done))
+                left -= 1
+                pipes |= 1 << pipe
             core.place += item.place
             at += 1
-            issued = True
             if at in repeats:
                 at = core.again(at, repeats[at])
         core.at = at
-        return issued
+        core.queued = core.ahead - left
+        return pipes
 
     def _done(self, core: Core, item: Item) -> Any:
         """What an item waits for, and what others wait for with it: data, where no flags order them; buffer ids."""
@@ -188,8 +239,6 @@ class Engine:
                 return mine, ()
             others = core.holders.setdefault(item.key, {})
             return mine, tuple(done for pipe, done in others.items() if pipe != item.pipe)
-        if not item.reads and not item.writes:
-            return None
         mine, before = Done(), []
         for tile in (*item.reads, *item.writes):
             if tile in core.writers:
@@ -282,19 +331,9 @@ class Engine:
         core.free[SCALAR] = core.clock
 
     def _begin(self, core: Core, pipe: int, entry: Any) -> bool:
-        """Begin what is first in the queue of a pipe; False if it has to wait."""
+        """Begin what is first in the queue of a pipe, no work and no flag; False if it has to wait."""
         item, issued, place, done = entry
         match item.what:
-            case What.WORK:
-                return self._work(core, pipe, entry)
-            case What.SET:
-                when = max(core.over(pipe), issued)
-                core.flags.setdefault(item.key, deque()).append((when, core.last[pipe]))
-            case What.WAIT:
-                waiting = core.flags.get(item.key)
-                if not waiting:
-                    return False
-                self._raise(core, pipe, item, waiting.popleft())
             case What.SIGNAL:
                 self._send(core, item, max(core.over(pipe), issued), core.last[pipe])
             case What.AWAIT:
@@ -380,6 +419,27 @@ class Engine:
 
     def _send(self, core: Core, item: Item, when: float, work: int) -> None:
         self.semaphores.send(core.issued.core, _event(item), item.mode, (when, work))
+
+
+def _granule(found: LaunchItems) -> int:
+    """The largest number of bytes that divides where transfers without gaps begin and what they move."""
+    packed = [item.cost is not None and item.cost.packed and item.cost.nbytes >= GRANULE for item in found.items]
+    sizes = [item.cost.nbytes for item, is_one in zip(found.items, packed) if is_one and item.cost is not None]
+    if not any(packed):
+        return GRANULE
+    size = gcd(*sizes)
+    placed = np.array([item.place for item in found.items])
+    chosen = np.array(packed)
+    for issued in found.cores:
+        codes, places = np.frombuffer(issued.items, np.int64), np.frombuffer(issued.places, np.int64)
+        with_place = np.flatnonzero(placed[codes])
+        mine = chosen[codes[with_place]]
+        size = gcd(size, int(np.gcd.reduce(places[mine], initial=0)))
+        for at, repeat in issued.repeats.items():
+            first, last = np.searchsorted(with_place, (at - repeat.items, at))
+            moves = np.array(repeat.moves, np.int64)
+            size = gcd(size, int(np.gcd.reduce(moves[mine[first:last]], initial=0)))
+    return size
 
 
 def _event(item: Item) -> int:

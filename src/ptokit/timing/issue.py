@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import field
 from enum import IntEnum
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -79,6 +80,10 @@ class Item:
     memory: str = ""  # the argument that it transfers
     place: bool = False
     mode: int = 0
+    linked: bool = field(init=False)  # data or buffer ids order it, too
+
+    def __post_init__(self) -> None:
+        self.linked = bool(self.reads or self.writes) or self.what in (What.GET, What.RELEASE)
 
     @property
     def text(self) -> str:
@@ -181,6 +186,7 @@ class Follower(Observer):
         self._tests: list[list[int]] = []  # what iterations have compared, of each loop around
         self.found = LaunchItems([], [], by_data, untimed={})
         self._cores: dict[int, Issued] = {}
+        self._now: tuple[Any, Any, Any] = (None, None, None)  # a core, its block, and what is its
         self._known: dict[Any, Item] = {}
         self._items: dict[Any, Item] = {}
         self.needs: NeedsValues | None = None
@@ -191,6 +197,13 @@ class Follower(Observer):
     # --- cores and items -----------------------------------------------------------------------------------------
 
     def _core(self, machine: Chunk) -> Issued:
+        if machine is self._now[0] and machine.block_idx is self._now[1]:
+            return self._now[2]
+        found = self._core_of(machine)
+        self._now = machine, machine.block_idx, found
+        return found
+
+    def _core_of(self, machine: Chunk) -> Issued:
         streams = machine.semaphores is not None
         number = machine.number if streams else machine.block_number(0)
         found = self._cores.get(number)
@@ -271,7 +284,7 @@ class Follower(Observer):
         instr, item = moment.instr, self._fixed.get(moment.op)
         self.found.executed += 1
         if item is not None:
-            self._push(moment.machine, item)
+            self._core(moment.machine).items.append(item.number)
             return None
         if instr is None:
             return self._element(moment)

@@ -333,15 +333,20 @@ def _bytes(tile: Tile) -> float:
 
 
 GRANULE = 4096
-"""Bytes of global memory that L2 holds or does not hold as a whole, where transfers have no gaps between rows."""
+"""Bytes of global memory that L2 holds or does not hold as a whole, where transfers have no gaps between rows: at
+least so many."""
 
 
 class Memory:
     """L2 before global memory. What is loaded and stored is known by its place: all of it where it has no gaps, the
-    place where it begins otherwise."""
+    place where it begins otherwise.
 
-    def __init__(self, part: Part, warm: bool = False) -> None:
+    ``granule``: bytes that are held as a whole, a multiple of which every transfer without gaps begins at and moves.
+    """
+
+    def __init__(self, part: Part, warm: bool = False, granule: int = GRANULE) -> None:
         self.warm = warm  # it holds what a launch before has touched
+        self.granule = max(granule, GRANULE)
         self.l2_rates = part.l2_read * part.cores, part.l2_write * part.cores
         self.l2_both = part.l2_both * part.cores
         self.gm_rate = part.gm * part.cores * part.gm_share
@@ -349,52 +354,59 @@ class Memory:
         self.alone = part.gm * part.gm_alone
         self.room = part.l2_bytes * part.l2_usable
         self.hit = self.missed = 0  # bytes
-        self._sizes: dict[Hashable, int] = {}
-        self._order: list[Hashable] = []
-        self._index: dict[Hashable, int] = {}
+        self._there: dict[Hashable, float] = {}  # what it holds, and when what is being fetched has come
+        self._order: list[Hashable] = []  # the same, by number
+        self._sizes: list[int] = []
         self.used = 0  # bytes that it holds
         self.full = False  # something has had to go
-        self._there: dict[Hashable, float] = {}  # when what is being fetched has come
         self._l2: tuple[list[float], list[float]] = ([], [])  # ends of transfers under way: loads, stores
         self._gm: list[float] = []
-        self._random = random.Random(0)
+        self._random = random.Random(0).random
 
-    def _keep(self, key: Hashable, nbytes: int) -> None:
+    def _keep(self, key: Hashable, nbytes: int, end: float) -> None:
         """Random replacement: going through more than there is room for loses a share, not everything."""
-        while self.used + nbytes > self.room and self._order:
+        order, sizes = self._order, self._sizes
+        self._there[key] = end
+        over = self.used + nbytes - self.room
+        while over > 0 and order:
             self.full = True
-            k = self._random.randrange(len(self._order))
-            gone, last = self._order[k], self._order.pop()
-            if last is not gone:
-                self._order[k], self._index[last] = last, k
-            del self._index[gone]
-            self.used -= self._sizes.pop(gone)
-            self._there.pop(gone, None)
-        self._index[key] = len(self._order)
-        self._order.append(key)
-        self._sizes[key] = nbytes
+            k = int(self._random() * len(order))
+            size = sizes[k]
+            del self._there[order[k]]
+            over -= size
+            self.used -= size
+            if over <= 0:
+                order[k], sizes[k] = key, nbytes
+                self.used += nbytes
+                return
+            order[k], sizes[k] = order[-1], sizes[-1]
+            del order[-1], sizes[-1]
+        order.append(key)
+        sizes.append(nbytes)
         self.used += nbytes
 
     def transfer(self, now: float, cost: Cost, memory: Hashable, place: int) -> float:
         """The end of a transfer that begins now. Its rate is fixed then, by how many share L2 and global memory."""
         nbytes, write = cost.nbytes, cost.write
-        for ends in self._l2:
-            while ends and ends[0] <= now:
-                heappop(ends)
         loads, stores = self._l2
-        ends = self._l2[write]
+        while loads and loads[0] <= now:
+            heappop(loads)
+        while stores and stores[0] <= now:
+            heappop(stores)
+        ends = stores if write else loads
         rate = min(cost.rate, self.l2_rates[write] / (len(ends) + 1), self.l2_both / (len(loads) + len(stores) + 1))
-        keys = _places(cost, memory, place)
-        share = nbytes / len(keys)
-        fetched = [key for key in keys if key not in self._index]
+        keys, there = self._places(cost, memory, place), self._there
+        share = nbytes // len(keys)
+        fetched = [key for key in keys if key not in there]
         if self.warm and fetched:
             self.warm = self.used + nbytes <= self.room
             for key in fetched if self.warm else ():
-                self._keep(key, int(share))
+                self._keep(key, share, 0.0)
             fetched = [] if self.warm else fetched
         missing = nbytes * len(fetched) // len(keys)
         self.hit += nbytes - missing
         end = now + (nbytes - missing) / rate
+        came = 0.0 if write or len(fetched) == len(keys) else max(there.get(key, 0.0) for key in keys)
         if fetched:
             self.missed += missing
             beyond = self._gm
@@ -405,19 +417,17 @@ class Memory:
             heappush(beyond, end + below)
             end += missing / rate if write else below  # what is written goes on to global memory by itself
             for key in fetched:
-                self._keep(key, int(share))
-                self._there[key] = 0.0 if write else end
-        if not write and len(fetched) < len(keys):
-            end = max(end, *(self._there.get(key, 0.0) for key in keys))
+                self._keep(key, share, 0.0 if write else end)
+        end = max(end, came)
         heappush(ends, end)
         return end
 
     def touch(self, cost: Cost, memory: Hashable, place: int) -> None:
         """What a transfer moves that takes no time."""
-        keys = _places(cost, memory, place)
+        keys = self._places(cost, memory, place)
         for key in keys:
-            if key not in self._index:
-                self._keep(key, cost.nbytes // len(keys))
+            if key not in self._there:
+                self._keep(key, cost.nbytes // len(keys), 0.0)
 
     def shift(self, by: float) -> None:
         """Let everything under way end later."""
@@ -425,12 +435,13 @@ class Memory:
             ends[:] = [end + by for end in ends]
         self._there = {key: end + by if end else end for key, end in self._there.items()}
 
-
-def _places(cost: Cost, memory: Hashable, place: int) -> Sequence[Hashable]:
-    """What is moved, as L2 knows it."""
-    if cost.packed and cost.nbytes >= GRANULE:
-        return [(memory, "", k) for k in range(place // GRANULE, -(-(place + cost.nbytes) // GRANULE))]
-    return ((memory, place),)
+    def _places(self, cost: Cost, memory: Hashable, place: int) -> Sequence[Hashable]:
+        """What is moved, as L2 knows it."""
+        size = self.granule
+        if cost.packed and cost.nbytes >= GRANULE:
+            first, last = place // size, -(-(place + cost.nbytes) // size)
+            return [(memory, "", k) for k in range(first, last)]
+        return ((memory, place),)
 
 
 __all__ = ["Cost", "Costs", "Memory", "cube_cycles", "drain_cycles", "loop_cycles", "stream_cycles"]

@@ -64,6 +64,7 @@ class Core:
         self.queues: list[deque[Any]] = [deque() for _ in PIPES]
         self.moving = [False] * len(PIPES)  # a transfer is under way
         self.queued = 0
+        self.waiting = False  # the scalar unit, for something
         self.ahead = AHEAD
         self.flags: dict[Hashable, deque[tuple[float, int]]] = {}
         self.busy = [0.0] * len(PIPES)
