@@ -20,6 +20,7 @@ from ptokit.campaign.case import Action
 from ptokit.campaign.run import Change, Summary, page, run_campaign, summarise
 from ptokit.campaign.spec import Spec, of_paths, read_spec
 from ptokit.campaign.store import Store
+from ptokit.cli.campaign import _show_summary
 from ptokit.diagnostics import DiagnosticError
 
 from ..cli.conftest import Run
@@ -118,6 +119,25 @@ def test_the_report_tells_what_changed_since_the_run_before(kernels: Path, tmp_p
     changes = {"two": Change.ANSWER, "three": Change.WORSE, "huge": Change.BETTER, "new": Change.NEW}
     assert found.changes == {f"{name}.pto run": change for name, change in changes.items()}
     assert (found.run, found.before) == (2, 1)
+
+
+def test_the_report_tells_which_launches_got_slower(
+    kernels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "r.sqlite"
+    (kernels / "huge.pto").write_text(kernel(2, turns=20))
+    for turns in (10, 40):
+        (kernels / "two.pto").write_text(kernel(2, turns=turns))
+        (kernels / "three.pto").write_text(kernel(2, turns=50 - turns))
+        run(of_paths([str(kernels)], [Action.TIME]), out)
+    found = outcome(out)
+    assert found.changes == {"two.pto time": Change.SLOWER, "three.pto time": Change.FASTER}
+    assert found.ratios["two.pto time"] > 1.5
+    assert found.ratios["two.pto time"] * found.ratios["three.pto time"] == pytest.approx(1)
+    _show_summary(found)
+    told = capsys.readouterr().out
+    assert "Slower than in run 1" in told
+    assert f"{found.ratios['two.pto time'] - 1:+.1%}: " in told
 
 
 def test_a_campaign_goes_on_where_it_stopped(kernels: Path, tmp_path: Path) -> None:

@@ -32,12 +32,25 @@ def broken(*_: object) -> np.ndarray:
     raise RuntimeError("no\nidea")
 
 
-@pytest.mark.parametrize("action", ["check", "run", "sanitize", "time"])
+@pytest.mark.parametrize("action", ["check", "run", "sanitize"])
 def test_a_good_kernel_passes(action: str) -> None:
     result = work(case(action))
     assert (result.status, result.message) == (Status.PASSED, "")
     assert result.seconds > 0
-    assert bool(result.digest) == (action in ("run", "time"))
+    assert bool(result.digest) == (action == "run")
+
+
+def test_a_launch_is_timed_on_a_part() -> None:
+    """The seconds are the launch's on the part, not those that it took to find out."""
+    first, again = (work(case("time", mode={"part": "950DT_958x"})) for _ in range(2))
+    assert first.status is Status.PASSED
+    assert first.seconds == again.seconds
+    assert first.message.startswith(f"{first.seconds * 1e6:.2f} µs on 950DT_958x; ")
+    more = work(case("time", kernel(turns=50)))
+    assert "950PR_9599" in more.message
+    assert more.seconds > 2 * first.seconds
+    wrong = work(case("time", mode={"part": "910B1"}))
+    assert (wrong.status, "910B1" in wrong.message) == (Status.REFUSED, True)
 
 
 def test_a_text_without_a_target_is_one_for_the_default() -> None:

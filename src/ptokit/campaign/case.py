@@ -354,7 +354,8 @@ class Result:
     """How a case went.
 
     ``rules`` are the ids of the errors and warnings that were reported, sorted; ``findings`` the findings themselves,
-    as JSON. ``digest`` is that of what the kernel left in its arguments. The others say what it took, and where.
+    as JSON. ``digest`` is that of what the kernel left in its arguments. ``seconds`` is what the work took, or, of a
+    case that is timed, the launch on its part. The others say where, and how often it was tried.
     """
 
     id: str

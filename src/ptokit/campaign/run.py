@@ -32,7 +32,7 @@ from ..records import dataclass
 from ..targets import TARGETS
 from ..workers.executors import drive, open_executor
 from ..workers.minder import Answer, How, Task
-from .case import Case, Result, Status, read_result
+from .case import Action, Case, Result, Status, read_result
 from .sources import forget, remembered
 from .spec import Spec
 from .store import Row, Store
@@ -196,8 +196,14 @@ class Change(StrEnum):
     BETTER = "better"
     OTHER = "other"  # does not pass in another way
     ANSWER = "another answer"  # passes, but leaves other bytes in the arguments
+    SLOWER = "slower"  # the launch takes longer on its part
+    FASTER = "faster"
     NEW = "new"
     SAME = ""
+
+
+SAME_TIME = 0.005
+"""Share of the time by which launches differ that count as equally fast: as much as leaving out iterations may."""
 
 
 @dataclass(frozen=True)
@@ -211,6 +217,7 @@ class Summary:
     rows: tuple[Row, ...]
     changes: dict[str, Change]
     before: int | None
+    ratios: dict[str, float]  # of launches that got slower or faster: seconds now, for one before
 
     @property
     def counts(self) -> Counter[str]:
@@ -249,13 +256,17 @@ def summarise(store: Store, run: int | None = None) -> Summary | None:
     rows = tuple(store.rows(chosen))
     before = max((n for n in runs if n < chosen), default=None)
     changes: dict[str, Change] = {}
+    ratios: dict[str, float] = {}
     if before is not None:
         old = {row.id: row for row in store.rows(before)}
         for row in rows:
             change = _change(old.get(row.id), row)
             if change is not Change.SAME:
                 changes[row.id] = change
-    return Summary(name, chosen, finished, about, rows, changes, before)
+            was = old[row.id].result if change in (Change.SLOWER, Change.FASTER) else None
+            if was is not None and row.result is not None:
+                ratios[row.id] = row.result.seconds / was.seconds
+    return Summary(name, chosen, finished, about, rows, changes, before, ratios)
 
 
 def _change(old: Row | None, new: Row) -> Change:
@@ -269,6 +280,9 @@ def _change(old: Row | None, new: Row) -> Change:
     if not now:
         same = (old.result.status, old.result.rules) == (new.result.status, new.result.rules)
         return Change.SAME if same else Change.OTHER
+    if new.action == Action.TIME:
+        ratio = new.result.seconds / max(old.result.seconds, 1e-12)
+        return Change.SAME if abs(ratio - 1) <= SAME_TIME else Change.SLOWER if ratio > 1 else Change.FASTER
     return Change.SAME if old.result.digest == new.result.digest else Change.ANSWER
 
 

@@ -4,7 +4,7 @@ name = "nightly"
 programs = ["kernels/**/*.pto"]        # paths and patterns, from the folder of the file; also kernels.py:name
 exclude = ["kernels/old/*"]            # of those
 targets = ["a5"]                       # default: what each text states, or default_target = "a5" where one states none
-do = ["check", "run", "sanitize"]      # also compare and time
+do = ["check", "run", "sanitize"]      # also compare, time and prove
 blocks = [1, 8]
 ranks = []                             # devices of a launch; default one
 seeds = [0, 1]                         # of random arguments
@@ -37,6 +37,7 @@ from ptokit.conformance.compare import tolerance
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Rule, Severity
 from ptokit.records import dataclass
 from ptokit.targets import TARGETS
+from ptokit.targets.base import PARTS
 from ptokit.types.choices import Backend, Matmul, Order, RuleSet
 
 from .case import PROGRAMS, SPEC, Action, Case, CppFile, Given, PythonFile, TextFile, programs_in
@@ -51,6 +52,7 @@ _MODE: dict[str, tuple[Any, ...]] = {
     "rules": tuple(map(str, RuleSet)),
     "vector_cores": (1, 2),
     "sync": ("auto", "manual"),
+    "part": tuple(PARTS),
 }
 _LAUNCHED = frozenset(("matmul", "backend", "vector_cores"))
 _OF = {
@@ -58,7 +60,7 @@ _OF = {
     Action.RUN: _LAUNCHED,
     Action.SANITIZE: frozenset(("order", "vector_cores", "sync")),
     Action.COMPARE: _LAUNCHED,
-    Action.TIME: _LAUNCHED,
+    Action.TIME: frozenset(("vector_cores", "part")),
     Action.PROVE: frozenset(),
 }
 """What of a mode concerns which action."""

@@ -24,14 +24,13 @@ from ptokit.run.arguments import divided
 from ptokit.run.program import Program, choose_entry, compile_program
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
+from ptokit.targets.base import PartError, part_named
 
 from .case import TARGET, UNKNOWN, Action, Case, Result, Status, compiled, read_case
 from .sources import digests, files_read, load, remember
 
 KEPT = 20
 """Findings that a result holds; more of one case are seldom read."""
-
-TIMED_RUNS = 5
 
 
 class _Refused(Exception):
@@ -198,17 +197,19 @@ def _run(case: Case) -> Result:
 
 
 def _time(case: Case) -> Result:
-    """The least of several runs, without compilation and the making of arguments."""
+    """How long the launch takes on a part; ``seconds`` are those of the part."""
+    from ptokit.timing.report import timed
+
     program = _program(case)
-    values = _arguments(case, program)
-    _launch(case, program, values)
-    digest = _digest(values)
-    spent = []
-    for _ in range(TIMED_RUNS):
-        start = time.perf_counter()
-        _launch(case, program, values)
-        spent.append(time.perf_counter() - start)
-    return Result(case.id, Status.PASSED, digest=digest, seconds=min(spent))
+    named = case.mode.get("part")
+    try:
+        part = part_named(named, program.target)
+    except PartError as error:
+        return Result(case.id, Status.REFUSED, str(error))
+    timing = timed(program, _arguments(case, program), case.blocks, part, named=bool(named), ranks=case.ranks)
+    status = Status.FINDING if timing.run.stuck else Status.PASSED
+    message = "; ".join([f"{timing.us:.2f} µs on {part.name}", *timing.findings[:1]])
+    return Result(case.id, status, message, seconds=timing.us / 1e6)
 
 
 def _sanitize(case: Case) -> Result:

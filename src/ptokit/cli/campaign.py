@@ -208,6 +208,11 @@ def _show_summary(summary: Summary) -> None:
     table(headers, rows, right=statuses)
     worse = [row for row in summary.rows if summary.changes.get(row.id) in (Change.WORSE, Change.ANSWER)]
     _list(f"Worse than in run {summary.before}", [(r.id, summary.changes[r.id].value) for r in worse])
+    for change in (Change.SLOWER, Change.FASTER):
+        timed = [r for r in summary.rows if summary.changes.get(r.id) is change and r.result]
+        timed.sort(key=lambda r: -abs(summary.ratios[r.id] - 1))
+        of = [(r.id, f"{summary.ratios[r.id] - 1:+.1%}: {r.result.message}") for r in timed if r.result]
+        _list(f"{change.value.capitalize()} than in run {summary.before}", of)
     _list("Not passed", [(r.id, r.result.message or r.result.status.value) for r in summary.failed if r.result])
     say()
     if AGAIN in summary.about:

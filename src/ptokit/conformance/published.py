@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -151,6 +152,89 @@ VECTOR_ADD = Table(
     (Row("one buffer", (1,), 489.0), Row("two buffers", (2,), 447.0)),
 )
 KERNELS = (GEMM, CONVOLUTION, MX_FP8, MX_FP4, DSL_GEMM, FLASH_ATTENTION, VECTOR_ADD)
+
+
+# Rows that others of their table leave no room for.
+
+AGREE = 0.02
+"""Rows of which a time is derived lie on one line up to this."""
+APART = 0.15
+"""A row is judged only if it is at most so much above what the others of its table leave for it."""
+
+
+def contradictions(table: Table = FLASH_ATTENTION) -> dict[str, str]:
+    """Labels of rows that contradict others of their table, and what shows it; no number of the model is used.
+
+    A block of queries takes a time that grows by the same for each key, one launch waits for its longest core, and a
+    core is not faster while fewer others work. What of a launch is no such block is at most what the row of one core
+    has beside its keys.
+    """
+    rows = {row.sizes: row.us for row in table.rows}
+    short, long = rows[1, 128, 4096], rows[1, 128, 8192]
+    fixed = 2 * short - long
+    all_cores = {s0: us for (cores, s0, s1), us in rows.items() if s0 == s1 >= 4096}
+    waves = {s: ceil(s / 128 / 24) for s in all_cores}
+    each = {s: (us - fixed) / waves[s] for s, us in all_cores.items()}
+    found: dict[str, str] = {}
+    for odd in all_cores:
+        a, b, c = (s for s in all_cores if s != odd)
+        slope = (each[c] - each[a]) / (c - a)
+        if abs((each[a] + slope * (b - a)) / each[b] - 1) > AGREE:
+            continue
+        agree = f"the rows of {a}, {b} and {c} on all cores agree with each other within {AGREE:.0%}"
+        for row in table.rows:
+            cores, s0, s1 = row.sizes
+            if s1 < 4096 or (cores == 24 and s0 != odd):
+                continue
+            most = fixed + ceil(s0 / 128 / cores) * (each[a] + slope * (s1 - a))
+            if row.us > (1 + APART) * most:
+                found[row.label] = (
+                    f"{agree}: {fixed:.1f} µs, and {each[a] + slope * (s1 - a):.1f} for each block with {s1} keys; "
+                    f"that is {most:.1f} µs, published are {row.us:.1f} ({row.us / most - 1:+.0%})"
+                )
+    return found
+
+
+# Changes of kernels, with what they brought.
+
+
+class Pair(NamedTuple):
+    """A published change. ``unit``: what `before` and `after` are."""
+
+    label: str
+    unit: str
+    before: float
+    after: float
+    source: str
+
+
+_GUIDE = "AscendC 9.0.0 guide 3.10.4."
+PAIRS = (
+    Pair("two buffers, vector add of 471.86 MB", "µs", 489, 447, "huawei-csl/pto-dsl#50"),
+    Pair("two buffers of L1 and L0, product of 4096", "% of the time", 100, 50, "pto-dsl matmul_optim_guide"),
+    Pair("groups of columns, product of 16384: found in L2", "%", 30.9, 93.72, "pto-dsl matmul_optim_guide"),
+    Pair("4 blocks of k in one load, 128x30720x1024", "µs", 83.68, 53.40, _GUIDE + "4"),
+    Pair("20 cores for 4, 4096x5120x4096", "µs", 12045, 2532, _GUIDE + "2"),
+    Pair("128x256x64 for 64x64x256 in L0, the same: MTE2", "µs", 2452, 808, _GUIDE + "2"),
+    Pair("4 blocks of k in one load, the same: MTE2", "µs", 808, 591, _GUIDE + "2"),
+    Pair("results leave while products go on, 128x30720x64", "µs", 37.39, 34.66, _GUIDE + "5"),
+    Pair("k on two cores, 16x16x1024", "µs", 19.60, 13.70, _GUIDE + "8"),
+    Pair("the next columns loaded ahead, 128x24576x512", "µs", 30.88, 28.50, _GUIDE + "14"),
+    Pair("tiles in L1 that one wave suffices for, 1024x576x6144", "µs", 72.5, 48.6, "catlass 11_matmul_optimization"),
+    Pair("TMULADDDST for TMUL, barrier and TADD, causal convolution", "µs", 22.0, 17.2, "sgl-kernel-npu#601"),
+    Pair("16 KB for 8 KB in a load, Hadamard: of a copy's time", "%", 127.4, 109.2, "pto-kernels fast_hadamard_a5"),
+)
+PAIRS_LEFT_OUT = {
+    "AscendC guide 3.10.4.7, 867 -> 805.6 µs": "cores that meet at one address are part of it, which the model lacks",
+    "AscendC guide 3.10.4.9, 98.72 -> 85.68 µs": "cores that meet at one address",
+    "AscendC guide 3.10.4.13, 149.04 -> 90.95 µs": "rows that are not aligned to 256 bytes",
+    "AscendC guide 3.10.4.3 and 3.10.4.6, 17.85 -> 11.21 and 10.62 -> 7.87 µs": "work of the scalar unit",
+    "AscendC guide 3.10.4.10 and 3.10.4.11, 34.01 -> 32.66 and 10.29 -> 9.93 µs": "less than launches differ by",
+    "AscendC guide 3.8.6.3, 13.00 -> 8.44 and 13.94 µs": "instructions below tiles",
+    "catlass 46, 19.09 -> 11.97 µs": "rows of global memory that are not aligned",
+    "tilelang-ascend bench_sfa, 602 -> 109 µs": "its kernels are not described",
+}
+"""Changes that were looked at and have no kernel, and why."""
 
 
 class Cycles(NamedTuple):

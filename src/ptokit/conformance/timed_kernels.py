@@ -3,6 +3,7 @@
 # mypy: disable-error-code="untyped-decorator"
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil
 from typing import Any
 
@@ -304,3 +305,170 @@ def vector_add(row: Row) -> Timing:
     n = 48 * 8192 * 100
     x, y, z = (np.zeros(n, np.float32) for _ in range(3))
     return addition(row.sizes[0]).time[48](x, y, z, n, part=VECTOR_ADD.part)
+
+
+def tiled(
+    base: tuple[int, int, int],
+    step: int,
+    *,
+    buffers: int = 2,
+    halves: int = 2,
+    accumulators: int = 1,
+    group: int = 0,
+    keep: bool = False,
+    split: int = 1,
+) -> Any:
+    """c = a @ b of f16, tiles of c handed to cores one after the other.
+
+    ``base``, ``step``: as of a `Tiling`. ``buffers``: in L1, ``halves``: of L0. ``group``: tiles go through so many
+    columns at a time, down and back; along the rows otherwise. ``keep``: the left operand is one load, which stays in
+    L1. ``split``: parts of k, whose products are added in global memory.
+    """
+    bm, bk, bn = base
+    wide = bk * step
+    part_a, part_b = bm * wide * 2, wide * bn * 2
+
+    @pto.kernel(target="a2a3", name="tiled")
+    def kernel(a: Any, b: Any, c: Any, m: Any, k: Any, n: Any, tiles: Any) -> None:
+        ga, gb, gc = pto.GlobalTensor(a, (m, k)), pto.GlobalTensor(b, (k, n)), pto.GlobalTensor(c, (m, n))
+        in_l1, in_l0, accs = [], [], []
+        for i in pto.static_range(buffers):
+            first = 0 if keep else i * part_a
+            left = pto.Tile(pto.TileType.Mat, pto.f16, bm, wide, addr=first, **NZ)
+            after = (1 if keep else buffers) * part_a + i * part_b
+            in_l1.append((left, pto.Tile(pto.TileType.Mat, pto.f16, wide, bn, addr=after, **NZ)))
+            pto.set_flag(MTE1, MTE2, i)
+        for i in pto.static_range(halves):
+            in_l0.append((pto.TileLeft(pto.f16, bm, bk, addr=i * L0), pto.TileRight(pto.f16, bk, bn, addr=i * L0)))
+            pto.set_flag(M, MTE1, i)
+        for i in pto.static_range(accumulators):
+            accs.append(pto.TileAcc(pto.f32, bm, bn, addr=i * bm * bn * 4))
+            pto.set_flag(FIX, M, i)
+        down, across, mine = m // bm, n // bn, k // split
+        begin = pto.get_block_idx() % split * mine
+        cores = pto.get_block_num() // split
+        if keep:
+            pto.TLOAD(in_l1[0][0], ga[0:bm, 0:wide])
+        for at in range(pto.get_block_idx() // split, tiles, cores * accumulators):
+            for o in pto.static_range(accumulators):
+                t = at + o * cores
+                if t < tiles:
+                    row, col = t // across, t % across
+                    if group:
+                        place, inside = t // (group * down), t % (group * down)
+                        some = pto.minimum(group, across - place * group)
+                        row, col = inside // some, place * group + inside % some
+                        row += place % 2 * (down - 1 - 2 * row)
+                    row, col = row * bm, col * bn
+                    pto.wait_flag(FIX, M, o)
+                    for p in range(begin, begin + mine, wide * (1 if keep else buffers)):
+                        for i in pto.static_range(1 if keep else buffers):
+                            now = (i + o) % buffers
+                            (left, right), inner = in_l1[now], p + i * wide
+                            pto.wait_flag(MTE1, MTE2, now)
+                            if not keep:
+                                pto.TLOAD(left, ga[row : row + bm, inner : inner + wide])
+                            pto.TLOAD(right, gb[inner : inner + wide, col : col + bn])
+                            pto.set_flag(MTE2, MTE1, now)
+                            pto.wait_flag(MTE2, MTE1, now)
+                            for j in pto.static_range(step):
+                                half = (i * step + j) % halves
+                                pto.wait_flag(M, MTE1, half)
+                                pto.TEXTRACT(in_l0[half][0], left, 0, j * bk)
+                                pto.TEXTRACT(in_l0[half][1], right, j * bk, 0)
+                                if j == step - 1:
+                                    pto.set_flag(MTE1, MTE2, now)
+                                pto.set_flag(MTE1, M, half)
+                                pto.wait_flag(MTE1, M, half)
+                                if inner + j * bk == begin:
+                                    pto.TMATMUL(accs[o], *in_l0[half])
+                                else:
+                                    pto.TMATMUL_ACC(accs[o], accs[o], *in_l0[half])
+                                pto.set_flag(M, MTE1, half)
+                    pto.set_flag(M, FIX, o)
+                    pto.wait_flag(M, FIX, o)
+                    adds = pto.AtomicType.AtomicAdd if split > 1 else pto.AtomicType.AtomicNone
+                    pto.TSTORE(gc[row : row + bm, col : col + bn], accs[o], atomic=adds)
+                    pto.set_flag(FIX, M, o)
+        for i in pto.static_range(buffers):
+            pto.wait_flag(MTE1, MTE2, i)
+        for i in pto.static_range(halves):
+            pto.wait_flag(M, MTE1, i)
+        for i in pto.static_range(accumulators):
+            pto.wait_flag(FIX, M, i)
+
+    kernel.__annotations__ |= {"a": pto.Ptr[pto.f16], "b": pto.Ptr[pto.f16]}
+    return kernel
+
+
+def product_of(
+    part: str, cores: int, sizes: tuple[int, int, int], base: tuple[int, int, int], step: int, **more: Any
+) -> Callable[[], Timing]:
+    """Times `tiled` on `cores`. ``warm``: after a launch like it; ``tiles``: only so many of them."""
+    m, k, n = sizes
+    tiles = more.pop("tiles", m // base[0] * (n // base[2]))
+    warm = more.pop("warm", True)
+
+    def timed() -> Timing:
+        a, b, c = np.zeros(m * k, np.float16), np.zeros(k * n, np.float16), np.zeros(m * n, np.float32)
+        return tiled(base, step, **more).time[cores](a, b, c, m, k, n, tiles, part=part, warm=warm)
+
+    return timed
+
+
+def convolved(fused: bool) -> Any:
+    """Four taps along rows of 128 columns on a5: each row is added to four sums, at once or as products before."""
+    width, taps = 128, 4
+    size = width * 4
+
+    @pto.kernel(target="a5", name="convolved")
+    def kernel(x: Any, y: Any, rows: Any, dim: Any) -> None:
+        gx, gy = pto.GlobalTensor(x, (rows, dim)), pto.GlobalTensor(y, (rows, dim))
+        col = pto.get_block_idx() * width
+        loaded, sums, weights = [], [], []
+        for i in pto.static_range(taps):
+            loaded.append(pto.Tile(pto.TileType.Vec, pto.f16, 1, width, addr=i * size))
+            sums.append(pto.Tile(pto.TileType.Vec, pto.f32, 1, width, addr=(taps + i) * size))
+            weights.append(pto.Tile(pto.TileType.Vec, pto.f32, 1, width, addr=(2 * taps + i) * size))
+            pto.set_flag(V, MTE2, i)
+            pto.set_flag(MTE3, V, i)
+        row = pto.Tile(pto.TileType.Vec, pto.f32, 1, width, addr=3 * taps * size)
+        weighed = pto.Tile(pto.TileType.Vec, pto.f32, 1, width, addr=(3 * taps + 1) * size)
+        for first in range(0, rows, taps):
+            for i in pto.static_range(taps):
+                pto.wait_flag(V, MTE2, i)
+                pto.TLOAD(loaded[i], gx[first + i : first + i + 1, col : col + width])
+                pto.set_flag(MTE2, V, i)
+                pto.wait_flag(MTE2, V, i)
+                pto.TCVT(row, loaded[i], pto.RoundMode.CAST_RINT)
+                pto.set_flag(V, MTE2, i)
+                pto.wait_flag(MTE3, V, i)
+                pto.TMUL(sums[i], row, weights[0])
+                for tap in pto.static_range(1, taps):
+                    into = sums[(i + tap) % taps]
+                    if fused:
+                        pto.TMULADDDST(into, row, weights[tap])
+                    else:
+                        pto.TMUL(weighed, row, weights[tap])
+                        pto.pipe_barrier(V)
+                        pto.TADD(into, into, weighed)
+                pto.set_flag(V, MTE3, i)
+                pto.wait_flag(V, MTE3, i)
+                pto.TSTORE(gy[first + i : first + i + 1, col : col + width], sums[i])
+                pto.set_flag(MTE3, V, i)
+        for i in pto.static_range(taps):
+            pto.wait_flag(V, MTE2, i)
+            pto.wait_flag(MTE3, V, i)
+
+    kernel.__annotations__ |= {"x": pto.Ptr[pto.f16]}
+    return kernel
+
+
+def convolution_of_rows(fused: bool) -> Callable[[], Timing]:
+    """Times `convolved` on 128 rows of 3072 columns."""
+
+    def timed() -> Timing:
+        x, y = np.zeros((128, 3072), np.float16), np.zeros((128, 3072), np.float32)
+        return convolved(fused).time[24](x, y, 128, 3072, part="950DT_958x")
+
+    return timed

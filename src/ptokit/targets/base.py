@@ -97,7 +97,7 @@ class Part:
         marks = list(zip((0.0, 0.5, 0.75, 1.0), self.spread_us))
         out = []
         for k in range(cores):
-            at = k / (cores - 1) if cores > 1 else 0.5
+            at = (k + 0.5) / cores
             (a, low), (b, high) = next((x, y) for x, y in pairwise(marks) if at <= y[0])
             out.append((low + (high - low) * (at - a) / (b - a)) * self.clock * 1000)
         return out

@@ -105,7 +105,7 @@ class Action(StrEnum):
     RUN = "run"  # on arguments; what it leaves in them is kept as a digest
     SANITIZE = "sanitize"  # races, uninitialised data, flags, deadlocks
     COMPARE = "compare"  # run, and what it leaves in its arguments judged
-    TIME = "time"  # run several times
+    TIME = "time"  # how long a launch would take on a part, by the model of docs/timing.md
     PROVE = "prove"  # for all arguments; a claim that is open passes, and says so
 
 
