@@ -40,13 +40,13 @@ class Works:
 
 @dataclass(eq=False, slots=True)
 class Again:
-    """Items that are issued again: up to which, the first of their places, and how often that was. ``beat``: the first
-    of the beats that are theirs."""
+    """Items that are issued again: up to which, the first of their places, and how often that was. ``beats``: of each
+    item that tells how fast they go on, the first time that it comes with them."""
 
     at: int
     repeat: Repeat
     first: int
-    beat: int
+    beats: dict[int, int]
     done: int = 0
 
 
@@ -78,10 +78,10 @@ class Core:
         self.waits: dict[tuple[int, int], float] = {}  # cycles by pipe and item
         self.later = 0.0  # cycles that have been left out: its clocks are those of all less so much
         self.beats: dict[int, list[float]] = {}  # ends of works that come with each iteration, by item
-        self.beat_of: dict[int, tuple[int, int]] = {}  # of what is issued again: such an item, and how often it comes
+        self.beats_of: dict[int, list[tuple[int, int]]] = {}  # of what is issued again: such items, and how often each
 
     def listen(self, items: list[Item]) -> None:
-        """Note when works end that show how fast repeated items go on: those that come least often."""
+        """Note when works end that show how fast repeated items go on: on each pipe those that come least often."""
         issued = self.issued
         for at, repeat in issued.repeats.items():
             first = at - repeat.items
@@ -89,13 +89,14 @@ class Core:
             within = {k for begin, end in inner for k in range(begin, end)}
             counts = Counter(issued.items[k] for k in range(first, at) if k not in within)
             often = {issued.items[k] for k in within}
-            found = [
-                (n, number) for number, n in counts.items() if items[number].what is What.WORK and number not in often
-            ]
-            if found:
-                times, number = min(found)
-                self.beat_of[at] = number, times
-                self.beats[number] = []
+            least: dict[int, tuple[int, int]] = {}
+            for number, n in counts.items():
+                item = items[number]
+                if item.what is What.WORK and number not in often:
+                    least[item.pipe] = min(least.get(item.pipe, (n, number)), (n, number))
+            if least:
+                self.beats_of[at] = [(number, times) for times, number in least.values()]
+                self.beats |= {number: [] for number, _ in self.beats_of[at]}
                 self.ahead = min(self.ahead, 3 * repeat.items + len(PIPES))
 
     def next_place(self) -> int:
@@ -118,19 +119,18 @@ class Core:
                     found[number] += inner.times * times
         return found
 
-    def _coming(self, at: int) -> int:
-        """Number of the first beat that what is issued from now on gives."""
-        if at not in self.beat_of:
-            return 0
-        number, _ = self.beat_of[at]
-        queued = sum(entry[0].number == number for queue in self.queues for entry in queue)
-        return len(self.beats[number]) + queued + sum(self.moving)
+    def _coming(self, at: int) -> dict[int, int]:
+        """Numbers of the first beats that what is issued from now on gives."""
+        found = {}
+        for number, _ in self.beats_of.get(at, ()):
+            queued = sum(entry[0].number == number for queue in self.queues for entry in queue)
+            found[number] = len(self.beats[number]) + queued + sum(self.moving)
+        return found
 
     def forget(self) -> None:
         """Listen anew."""
         for again in self.nest:
-            if again.at in self.beat_of:
-                again.beat = max(0, again.beat - len(self.beats[self.beat_of[again.at][0]]))
+            again.beats = {number: max(0, at - len(self.beats[number])) for number, at in again.beats.items()}
         for beats in self.beats.values():
             beats.clear()
 
@@ -240,10 +240,18 @@ class Steady:
             memory.shift(time)
 
     def _pace(self, core: Core, again: Again) -> Pace | None:
-        """How a core goes on with what it issues again, if that has been even for a while."""
-        if again.at not in core.beat_of:
-            return None
-        number, times = core.beat_of[again.at]
+        """How a core goes on with what it issues again, if that has been even for a while: as its slowest pipe does."""
+        slowest = None
+        for number, times in core.beats_of.get(again.at, ()):
+            pace = self._pace_of(core, again, number, times)
+            if pace is None:
+                return None
+            if slowest is None or pace.each > slowest.each:
+                slowest = pace
+        return slowest
+
+    def _pace_of(self, core: Core, again: Again, number: int, times: int) -> Pace | None:
+        """The same for one item, which comes so many times with each iteration."""
         beats, left = core.beats[number], again.repeat.times - again.done
         steps = self._steps.setdefault((core.index, number), [])
         if not steps or steps[-1].beats < len(beats):
@@ -252,7 +260,7 @@ class Steady:
             steps.append(Steps(len(beats), len(self.works), list(core.busy), dict(core.waits), of_l2))
         whole = len(beats) // times * times
         for since in steps:  # the earliest from which on it was even
-            if since.beats < again.beat:
+            if since.beats < again.beats[number]:
                 continue
             some = (whole - since.beats) // (2 * times) * times
             if some < BEATS or left < 2:
