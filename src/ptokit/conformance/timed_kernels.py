@@ -333,10 +333,9 @@ def tiled(
         ga, gb, gc = pto.GlobalTensor(a, (m, k)), pto.GlobalTensor(b, (k, n)), pto.GlobalTensor(c, (m, n))
         in_l1, in_l0, accs = [], [], []
         for i in pto.static_range(buffers):
-            first = 0 if keep else i * part_a
-            left = pto.Tile(pto.TileType.Mat, pto.f16, bm, wide, addr=first, **NZ)
+            of_a = pto.Tile(pto.TileType.Mat, pto.f16, bm, wide, addr=0 if keep else i * part_a, **NZ)
             after = (1 if keep else buffers) * part_a + i * part_b
-            in_l1.append((left, pto.Tile(pto.TileType.Mat, pto.f16, wide, bn, addr=after, **NZ)))
+            in_l1.append((of_a, pto.Tile(pto.TileType.Mat, pto.f16, wide, bn, addr=after, **NZ)))
             pto.set_flag(MTE1, MTE2, i)
         for i in pto.static_range(halves):
             in_l0.append((pto.TileLeft(pto.f16, bm, bk, addr=i * L0), pto.TileRight(pto.f16, bk, bn, addr=i * L0)))

@@ -18,7 +18,7 @@ import numpy as np
 
 from ptokit.ir.core import Value
 from ptokit.isa.table import Kind
-from ptokit.plan.steps import Operand, Step, constant, values_of, without_form
+from ptokit.plan.steps import Operand, Step, constant, values_of, walk, without_form
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe
 from ptokit.types.values import INDEX, Scalar
@@ -177,14 +177,33 @@ class Even(NamedTuple):
 
 
 def evenly(loop: Step) -> Even | None:
-    """How evenly the iterations of a loop differ; None where the text does not show it, or it carries values."""
+    """How evenly the iterations of a loop differ; None where the text does not show it, or one reads what the one
+    before has left."""
     ((body, *more),) = loop.regions
-    if more or len(body.args) > 1 or body.args[0].type != INDEX:
+    if more or body.args[0].type != INDEX or _leaves(loop):
         return None
     found = _Moving({body.args[0]: 1}, set())
     if not found.block(body.steps):
         return None
     return Even(lcm(*found.periods.values()), frozenset(found.tests))
+
+
+def _leaves(loop: Step) -> bool:
+    """True if an iteration reads what the one before has left; what is only handed on, nobody reads."""
+    ((body, *_),) = loop.regions
+    left, known = set(body.args[1:]), 0
+    while len(left) > known:
+        known = len(left)
+        for step in walk(loop.regions[0]):
+            inner = [block for region in step.regions for block in region]
+            ends = (block.steps[-1] for block in inner if block.steps)
+            handed = set(values_of(step.operands[3:])) if step.word == "for" else set()
+            if step.word != "yield" and not left.isdisjoint(set(values_of(step.operands)) - handed):
+                return True
+            handed.update(value for end in ends if end.word == "yield" for value in values_of(end.operands))
+            if not left.isdisjoint(handed):
+                left.update(step.results, *(block.args[1:] for block in inner))
+    return False
 
 
 class _Moving(NamedTuple):

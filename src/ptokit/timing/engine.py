@@ -386,6 +386,7 @@ class Engine:
         cost = item.cost
         if cost.nbytes:
             core.moving[pipe] = True
+            core.moves[pipe] = item.number
             heappush(self._heap, (start + cost.cycles + core.later, core.index, pipe, entry, start))
             return True
         self._finish(core, pipe, item, start, start + cost.cycles, done)

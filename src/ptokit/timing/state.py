@@ -63,6 +63,7 @@ class Core:
         self.cause: list[tuple[int, int] | None] = [None] * len(PIPES)  # (item waited at, work waited for)
         self.queues: list[deque[Any]] = [deque() for _ in PIPES]
         self.moving = [False] * len(PIPES)  # a transfer is under way
+        self.moves = [NOTHING] * len(PIPES)  # the item that began it
         self.queued = 0
         self.waiting = False  # the scalar unit, for something
         self.ahead = AHEAD
@@ -124,13 +125,14 @@ class Core:
         found = {}
         for number, _ in self.beats_of.get(at, ()):
             queued = sum(entry[0].number == number for queue in self.queues for entry in queue)
-            found[number] = len(self.beats[number]) + queued + sum(self.moving)
+            moving = sum(moves and of == number for moves, of in zip(self.moving, self.moves))
+            found[number] = len(self.beats[number]) + queued + moving
         return found
 
     def forget(self) -> None:
         """Listen anew."""
         for again in self.nest:
-            again.beats = {number: max(0, at - len(self.beats[number])) for number, at in again.beats.items()}
+            again.beats = {number: at - len(self.beats[number]) for number, at in again.beats.items()}
         for beats in self.beats.values():
             beats.clear()
 
@@ -240,18 +242,16 @@ class Steady:
             memory.shift(time)
 
     def _pace(self, core: Core, again: Again) -> Pace | None:
-        """How a core goes on with what it issues again, if that has been even for a while: as its slowest pipe does."""
-        slowest = None
-        for number, times in core.beats_of.get(again.at, ()):
-            pace = self._pace_of(core, again, number, times)
-            if pace is None:
-                return None
-            if slowest is None or pace.each > slowest.each:
-                slowest = pace
-        return slowest
-
-    def _pace_of(self, core: Core, again: Again, number: int, times: int) -> Pace | None:
-        """The same for one item, which comes so many times with each iteration."""
+        """How a core goes on with what it issues again, if that has been even for a while: as the pipe does that is
+        behind the others, which may run ahead until something is full."""
+        behind = [
+            ((len(beats) - again.beats[number]) // times, -beats[-1], number, times)
+            for number, times in core.beats_of.get(again.at, ())
+            if (beats := core.beats[number])
+        ]
+        if not behind or len(behind) < len(core.beats_of[again.at]):
+            return None
+        *_, number, times = min(behind)
         beats, left = core.beats[number], again.repeat.times - again.done
         steps = self._steps.setdefault((core.index, number), [])
         if not steps or steps[-1].beats < len(beats):
