@@ -118,7 +118,7 @@ def listed(names: str, form: str = "%{}") -> str:
 
 
 class Sync(Enum):
-    """What an instruction that only orders does to the pipes of its core."""
+    """What an instruction orders: pipes of its core, cores, or what is seen of memory."""
 
     SET = "raises a flag from one pipe to another"
     WAIT = "waits for a flag and lowers it"
@@ -127,6 +127,11 @@ class Sync(Enum):
     RELEASE = "gives a buffer token back"
     WITHIN = "orders loads and stores inside a vector scope"
     WORK = "waits for the instructions that made its operands"
+    SIGNAL = "raises a flag of other cores"
+    AWAIT = "waits for a flag that another core raises"
+    MEET = "waits until all cores of a kind have come"
+    SLOT = "waits for a slot of a pipe between cores, fills it or gives it back"
+    SEEN = "makes accesses to memory seen, and lets nothing else wait"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +139,7 @@ class Order:
     """What an instruction orders, and what it waits for."""
 
     only: bool = False  # it states an order between pipes, cores or instructions, and does nothing else
-    does: Sync | None = None  # which, where that is between the pipes of a core
+    does: Sync | None = None  # which, where more than one instruction does it
     queued: bool = False  # it hands work to an engine, or waits for that: no pipe says when it is done
     between_cores: bool = False  # it orders cores, not the pipes of one
     waits: bool = False  # for another core: ``run`` returns a function that gives the result once the wait is over

@@ -26,7 +26,6 @@ from ptokit.machine.observer import Moment, Observer
 from ptokit.machine.signals import CoreId, Event, Freed, Pushed, Ring, Waiting
 from ptokit.machine.tiles import Tile
 from ptokit.records import dataclass
-from ptokit.targets.base import CORE_PIPES
 from ptokit.types.enums import Pipe
 
 from ..targets.base import ASSUMED, Part
@@ -378,7 +377,6 @@ class Follower(Observer):
         kind, attrs = step.site.core, step.attrs
         event = moment.given.get("event")
         number = attrs.get("event_id", 0) if event is None else int(uniform(event))
-        name = instr.name
         self._here[moment.machine] = moment.op, instr.name
         does = instr.order.does
         if does in (Sync.SET, Sync.WAIT):
@@ -389,21 +387,19 @@ class Follower(Observer):
                 token = int(uniform(moment.given["buf"])) if "buf" in moment.given else attrs.get("id")
                 self._order(moment, _WHATS[does], held_pipe(attrs, kind), token)
         elif not self.by_data or instr.order.between_cores:
-            match name:
-                case "sync.set" | "set_cross_block" | "set_intra_block":
+            match does:
+                case Sync.SIGNAL:
                     mode = attrs.get("ffts_mode")
                     self._order(moment, What.SIGNAL, attrs["pipe"], number, IN_BLOCK if mode is None else mode)
-                case "sync.wait" | "wait_cross_block" | "wait_intra_block":
+                case Sync.AWAIT:
                     self._order(moment, What.AWAIT, attrs["pipe"], number)
-                case "SYNCALL":
+                case Sync.MEET:
                     used = moment.given.get("used")
                     count = 0 if used is None else int(uniform(used))
                     self._order(moment, What.MEET, Pipe.S, (CORE_KINDS[attrs["core_type"]], count))
-                case _ if name in ORDERLESS:
-                    pass
-                case _ if instr.order.only or instr.order.waits:
+                case None if instr.order.only or instr.order.waits:
                     assert self.found.untimed is not None
-                    self.found.untimed[name] = self.found.untimed.get(name, 0) + 1
+                    self.found.untimed[instr.name] = self.found.untimed.get(instr.name, 0) + 1
         if self.values or instr.order.waits or instr.produces or instr.order.between_cores:
             return moment.run()
         return None
@@ -490,10 +486,6 @@ def _before_zero(value: int, move: int) -> int:
     if value == 0:
         return 0
     return (abs(value) - 1) // abs(move) if (value > 0) != (move > 0) else 1 << 62
-
-
-ORDERLESS = CORE_PIPES | {"mem_bar", "fence", "fence.barrier_all", "dsb", "dcci", "cacheinvalid"}
-"""Instructions whose own order no time depends on; what pipes between cores wait for is told otherwise."""
 
 
 def _key(value: Any) -> Any:

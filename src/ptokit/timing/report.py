@@ -12,6 +12,7 @@ import numpy as np
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.facts import instr_of
 from ptokit.ir.launch import with_reached
+from ptokit.isa.table import Sync
 from ptokit.records import dataclass
 from ptokit.run.arguments import divided
 from ptokit.run.program import Program
@@ -19,7 +20,7 @@ from ptokit.targets import Target
 
 from ..targets.base import ASSUMED, Part
 from .engine import Run, run
-from .issue import ORDERLESS, PIPES, SCALAR, Follower, Item, LaunchItems, NeedsValues, What
+from .issue import PIPES, SCALAR, Follower, Item, LaunchItems, NeedsValues, What
 from .model import Costs
 from .state import NOTHING
 
@@ -496,4 +497,4 @@ def _has_flags(program: Program) -> bool:
     functions = with_reached(program.module, program.entry).functions
     ops = (op for function in functions if function.body is not None for op in function.body.walk())
     found = (instr_of(op) for op in ops)
-    return any(i is not None and i.order.only and i.name not in ORDERLESS for i in found)
+    return any(i is not None and i.order.only and i.order.does not in (Sync.WITHIN, Sync.SEEN) for i in found)

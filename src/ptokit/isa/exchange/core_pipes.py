@@ -26,6 +26,7 @@ from ..table import (
     Kind,
     Operand,
     Role,
+    Sync,
     TextForm,
     flag,
     grammar,
@@ -40,6 +41,8 @@ from ..table import (
 
 Wait = Callable[[], Any]
 """False while another core has to do something first; then what the operation gives, or True."""
+
+_SLOT, _OPENS = (replace(order, does=Sync.SLOT) for order in (WAITING, BETWEEN_CORES))
 
 SLOTS = {1: 8, 2: 8, 3: 4}
 """Slots of a pipe that states none, by its directions (1: cube to vector, 2: vector to cube, 3: both)."""
@@ -261,7 +264,12 @@ def _of_pipes(
     **more: Any,
 ) -> Instr:
     """Put an operation on pipes into the table. ``name``: what it is in C++ and Python, for those that have a pipe."""
-    more = {"pipe": Pipe.S, "order": BETWEEN_CORES, "form": replace(form, in_python=bool(name)), **more}
+    more = {
+        "pipe": Pipe.S,
+        "order": replace(BETWEEN_CORES, does=Sync.SLOT),
+        "form": replace(form, in_python=bool(name)),
+        **more,
+    }
     more["source"] = "assembly 9; compute-layout-irregular 3"
     return instruction(Instr(name or text, text, summary, operands, attrs, **more))
 
@@ -285,7 +293,7 @@ for _core in ("aic", "aiv"):
         _SUBBLOCK,
         attrs=(_ID, _SPLIT),
         run=push_to,
-        order=WAITING,
+        order=_SLOT,
         form=grammar(f"~( %tile : T(tile) ) {_TAIL} {_OF_CORE} {{}}"),
     )
     _of_pipes(
@@ -298,7 +306,7 @@ for _core in ("aic", "aiv"):
         produces=(_POPPED,),
         typed=True,
         run=pop_from,
-        order=WAITING,
+        order=_SLOT,
         form=grammar(f"<? ~( %valid_row:index , %valid_col:index ) ?> {_TAIL} {_OF_CORE} {{}} -> R"),
     )
     _of_pipes(
@@ -315,7 +323,7 @@ for _core in ("aic", "aiv"):
         attrs=(_ID, _SPLIT),
         produces=(Operand("entry", Role.OUT, Kind.VIEW),),
         run=alloc_to,
-        order=WAITING,
+        order=_SLOT,
         form=grammar(f"{_TAIL} {{}} -> R"),
     )
 
@@ -384,7 +392,7 @@ for _name, _summary, _tile, _run in (
         attrs=(_SPLIT,),
         name=_name,
         run=_run,
-        order=WAITING,
+        order=_SLOT,
         form=grammar(f"~( %tile , %pipe : T(tile) , T(pipe) ) {_USED_TAIL} {_OF_CORE} {{}}"),
     )
 TFREE = _of_pipes(
@@ -405,7 +413,7 @@ TALLOC = _of_pipes(
     attrs=(_SPLIT,),
     name="TALLOC",
     run=alloc,
-    order=WAITING,
+    order=_SLOT,
     form=grammar(f"~( %entry , %pipe : T(entry) , T(pipe) ) {_USED_TAIL} {{}}"),
 )
 DECLARE_GLOBAL = _of_pipes(

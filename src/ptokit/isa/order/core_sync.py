@@ -29,6 +29,7 @@ from ..table import (
     Kind,
     Operand,
     Role,
+    Sync,
     grammar,
     instruction,
     ptr,
@@ -128,7 +129,7 @@ SYNCALL = instruction(
         pipe=Pipe.S,
         rules=(SYS_04,),
         meaning=Ordering(syncall),
-        order=WAITING,
+        order=replace(WAITING, does=Sync.MEET),
         form=grammar(
             "<? ~( <? %workspace <? , %used ?> : T(workspace) <? T?(used) ?> ?> ) ?> "
             "<? mode = A!(mode) , core_type = A!(core_type) ?> {}"
@@ -265,6 +266,9 @@ TTEST = _signal(
 )
 
 
+_SEEN = replace(BETWEEN_CORES, does=Sync.SEEN)
+
+
 DCCI = instruction(
     Instr(
         "dcci",
@@ -284,7 +288,7 @@ DCCI = instruction(
         ),
         pipe=Pipe.S,
         meaning=Ordering(),
-        order=BETWEEN_CORES,
+        order=_SEEN,
         form=grammar("%ptr N(cache) <? , N(where) ?> {} : T(ptr)", "<? ~( %ptr : T(ptr) ) ?> {}"),
         source="memory-model-and-sync 6.2",
     )
@@ -298,7 +302,7 @@ CMO_CACHEINVALID = instruction(
         attrs=(Attr("space", str, None, "space", "address_space", dotted=True),),
         pipe=Pipe.S,
         meaning=Ordering(),
-        order=BETWEEN_CORES,
+        order=_SEEN,
         form=grammar("%addr single_cache_line : T(addr) {}", "all A!(space) {}"),
         source="PTOAS 2026-08 PTOOps.td",
     )
@@ -311,7 +315,7 @@ FENCE_BARRIER_ALL = instruction(
         attrs=(Attr("scope", str, None, "scope", "fence_scope", dotted=True),),
         pipe=Pipe.ALL,
         meaning=Ordering(),
-        order=replace(ORDERING, between_cores=True),
+        order=replace(ORDERING, between_cores=True, does=Sync.SEEN),
         form=grammar("A!(scope) {}"),
         source="PTOAS 2026-08 PTOOps.td",
     )
@@ -325,7 +329,7 @@ DSB = instruction(
         (Attr("memory", str, None, "mem", words=("ALL", "DDR", "UB", "SEQ"), optional=True),),
         pipe=Pipe.S,
         meaning=Ordering(),
-        order=BETWEEN_CORES,
+        order=_SEEN,
         form=grammar("<? N(memory) ?> {}"),
         source="memory-model-and-sync 6.2",
     )

@@ -35,7 +35,8 @@ _BY_COMPILER = replace(ORDERING, by_compiler=True)
 _SETS, _WAITS = replace(_BY_COMPILER, does=Sync.SET), replace(_BY_COMPILER, does=Sync.WAIT)
 _TAKES, _GIVES = replace(_BY_COMPILER, does=Sync.TAKE), replace(_BY_COMPILER, does=Sync.RELEASE)
 _CORE_FLAG_ORDER = replace(_BY_COMPILER, between_cores=True)
-_CORE_WAIT = replace(_CORE_FLAG_ORDER, waits=True)
+_CORE_SIGNAL = replace(_CORE_FLAG_ORDER, does=Sync.SIGNAL)
+_CORE_WAIT = replace(_CORE_FLAG_ORDER, waits=True, does=Sync.AWAIT)
 
 
 def _sync(
@@ -242,7 +243,7 @@ SYNC_SET = _sync(
     pipe=lambda site: site.attrs["pipe"],
     rules=(rules.SY_1, rules.XFLAG_MODE, rules.SY_2, rules.SY_3, *_FLAG_RULES),
     meaning=Ordering(_signal),
-    order=_CORE_FLAG_ORDER,
+    order=_CORE_SIGNAL,
     form=grammar(*_CORE_FORMS),
 )
 SYNC_WAIT = _sync(

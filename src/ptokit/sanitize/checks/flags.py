@@ -232,15 +232,12 @@ def _item(
             return (GetToken if instr.order.does is Sync.TAKE else ReleaseToken)(op, name, pipe, token=token)
         case Sync.WORK:
             return WaitWork(op, name, Pipe.S, works=o.producers.of(operands["events"]))
-        case _:
-            pass
-    match name:
-        case "sync.set" | "set_cross_block" | "set_intra_block":
+        case Sync.SIGNAL:
             if _no_flag(o, op, name, number):
                 return None
             mode = attrs.get("ffts_mode")
             return Signal(op, name, attrs["pipe"], event=number, mode=2 if mode is None else mode)
-        case "sync.wait" | "wait_cross_block" | "wait_intra_block":
+        case Sync.AWAIT:
             if _no_flag(o, op, name, number):
                 return None
             return AwaitSignal(op, name, attrs["pipe"], event=number)
