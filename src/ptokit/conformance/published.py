@@ -157,7 +157,7 @@ KERNELS = (GEMM, CONVOLUTION, MX_FP8, MX_FP4, DSL_GEMM, FLASH_ATTENTION, VECTOR_
 # Rows that others of their table leave no room for.
 
 AGREE = 0.02
-"""Rows of which a time is derived lie on one line up to this."""
+"""How far rows may lie off a line on which they are said to lie."""
 APART = 0.15
 """A row is judged only if it is at most so much above what the others of its table leave for it."""
 

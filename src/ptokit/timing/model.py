@@ -341,7 +341,7 @@ class Memory:
     """L2 before global memory. What is loaded and stored is known by its place: all of it where it has no gaps, the
     place where it begins otherwise.
 
-    ``granule``: bytes that are held as a whole, a multiple of which every transfer without gaps begins at and moves.
+    ``granule``: bytes that are held as a whole; transfers without gaps begin at and move multiples of it.
     """
 
     def __init__(self, part: Part, warm: bool = False, granule: int = GRANULE) -> None:

@@ -242,16 +242,16 @@ class Steady:
             memory.shift(time)
 
     def _pace(self, core: Core, again: Again) -> Pace | None:
-        """How a core goes on with what it issues again, if that has been even for a while: as the pipe does that is
-        behind the others, which may run ahead until something is full."""
-        behind = [
+        """How a core goes on with what it issues again, if that has been even for a while: as its latest pipe does,
+        since the others may run ahead until something is full."""
+        pipes = [
             ((len(beats) - again.beats[number]) // times, -beats[-1], number, times)
             for number, times in core.beats_of.get(again.at, ())
             if (beats := core.beats[number])
         ]
-        if not behind or len(behind) < len(core.beats_of[again.at]):
+        if not pipes or len(pipes) < len(core.beats_of[again.at]):
             return None
-        *_, number, times = min(behind)
+        *_, number, times = min(pipes)
         beats, left = core.beats[number], again.repeat.times - again.done
         steps = self._steps.setdefault((core.index, number), [])
         if not steps or steps[-1].beats < len(beats):
