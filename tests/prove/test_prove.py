@@ -366,6 +366,10 @@ def test_a_parameter_may_be_called_like_the_number_of_a_block(name: str) -> None
 SPLIT_K = (Path(__file__).parents[2] / "examples" / "pto" / "split_k.pto").read_text()
 ADDED = "pto.tadd ins(%total, %partial : !half, !half) outs(%total : !half)\n"
 FREED = "pto.tfree_from_aic {id = 0, split = 1}\n"
+PUSHED = "pto.tpush_to_aiv(%sum : !part)"
+MOVED = """%there = pto.alloc_tile addr = %second_place : !pto.tile_buf<vec, 32x64xf32>
+    pto.tmov ins(%sum : !part) outs(%there : !pto.tile_buf<vec, 32x64xf32>)
+    """
 OF_VECTORS = "scf.for %q = %zero to %parts step %one {\n        %partial"
 
 
@@ -381,6 +385,7 @@ OF_VECTORS = "scf.for %q = %zero to %parts step %one {\n        %partial"
             "%behind_slots = arith.constant 8192",
             dict.fromkeys(Claim, Verdict.OPEN),
         ),  # among the slots
+        (PUSHED, MOVED + PUSHED, dict.fromkeys(Claim, Verdict.OPEN)),  # into the buffer of a vector core
         ("%row = arith.muli %lane, %height", "%row = arith.muli %lane, %one", {Claim.BLOCKS: Verdict.REFUTED}),
     ],
 )

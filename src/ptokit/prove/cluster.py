@@ -260,6 +260,8 @@ class Cluster(Footprints):
             for instance in found.values():
                 if any(touch.space in self.unplaced for touch in instance.touches):
                     raise Fragment("a tile is used that has not been popped yet", instance.step)
+                if any(_foreign(instance.core, touch) for touch in instance.touches):
+                    raise Fragment("a core that touches the buffer of another one is not followed", instance.step)
         bodies = []
         for core in ("cube", "vector"):
             self.core = core
@@ -390,3 +392,10 @@ class Cluster(Footprints):
                     return None
                 found = (*facts, x.k >= 0, x.k < often[1]), (*pairs, (y.k, x.k))
         return found
+
+
+def _foreign(core: str, touch: Touch) -> bool:
+    """True of the unified buffer for a cube core, and of another buffer for a vector core."""
+    if touch.tile is not None:
+        return (touch.tile.spec.loc is TileType.Vec) is (core == "cube")
+    return touch.space[0] == "buffer" and (touch.space == space_of(TileType.Vec)) is (core == "cube")
