@@ -70,6 +70,13 @@ _KINDS: dict[Kind, type | UnionType] = {
     Kind.LOGICAL: VectorInfo | LanesInfo,
 }
 _INTEGERS = frozenset(("i64", "i32", "i16", "i1", "index"))
+_ALSO: dict[Kind, Any] = {
+    Kind.VIEW: ViewInfo,
+    Kind.PTR: PtrInfo,
+    Kind.TILE: TileInfo,
+    Kind.VREG: VregInfo | VectorInfo,
+}
+"""What an operand may be that takes further kinds."""
 _FLOATS = frozenset(t.text for t in DTYPES.values() if t.is_float)
 
 
@@ -265,11 +272,7 @@ class _Checker:
                     self.wrong_kind(rule, op, operand, "an integer")
                     wrong = True
                 continue
-            if (Kind.VIEW in operand.also and isinstance(info, ViewInfo)) or (
-                Kind.PTR in operand.also and isinstance(info, PtrInfo)
-            ):
-                continue
-            if Kind.VREG in operand.also and isinstance(info, VregInfo | VectorInfo):
+            if any(kind in operand.also and isinstance(info, of_kind) for kind, of_kind in _ALSO.items()):
                 continue
             opaque = opaque or not isinstance(info, LoweredInfo)
             if not is_memref(_value(op, operand).type):

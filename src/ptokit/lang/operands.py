@@ -256,7 +256,7 @@ def bind(instr: Instr, args: tuple[Any, ...], named: Mapping[str, Any], events: 
 def _lacking(instr: Instr, args: tuple[Any, ...], missing: Sequence[str], events: int) -> DiagnosticError:
     """The refusal of a call without these operands."""
     operand = instr.operand(missing[0])
-    if None in args:
+    if any(arg is None for arg in args):
         message = f"{operand.name} of {instr.signature} is {_WORDS[operand.kind]}, not None"
         return refusal(rules.KIND, message, hint=_kind_hint(instr, operand, None))
     hint, name = None, target_name(here())

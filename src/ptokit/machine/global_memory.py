@@ -113,14 +113,14 @@ class View:
         return part
 
     def with_lines(self, axis: int, length: int, *, gaps: bool) -> View:
-        """The same lines, which are rows (`axis` 4) or columns (3), each of `length` elements.
+        """The same lines, which are rows (`axis` 4) or columns (3), each of `length` elements that follow each other.
 
         ``gaps``: what lies between two lines stays as long as it is, so that they begin elsewhere.
         """
         dims, strides = list(self.shape), list(self.stride)
         if gaps:
             strides[7 - axis] += length - dims[axis]
-        dims[axis] = length
+        dims[axis], strides[axis] = length, 1
         return View(self.buffer, self.offset, tuple(dims), tuple(strides), self.dtype, self.stated_layout)
 
     def with_rows(self, rows: int) -> View:

@@ -89,6 +89,7 @@ class _FunctionLift:
         made = self.trace.function
         made.params, made.attrs["pto.entry"] = self.params, True
         _drop_unused(root)
+        self.told.check(made)
         return made
 
     # --- places

@@ -18,9 +18,11 @@ from ..checks.compiling import Message
 from ..checks.tiles import assembler_rule
 from ..machine import Machine, TileOperand
 from ..meaning.expressions import (
+    Axis,
     Bit,
     Element,
     Expr,
+    Index,
     Scalar,
     equal,
     greater,
@@ -46,6 +48,7 @@ from ..operands import (
     INT16_32,
     N11,
     F,
+    Kind,
     types,
     types_of,
 )
@@ -101,6 +104,9 @@ def EW_CMP_01(o: Site) -> Message:
             return f"{o:src0} has element type {a.dtype}, {o:src1} has {b.dtype}"
         if b.vr != a.vr or b.vc != a.vc:
             return f"{o:src0} has valid region {a.vr}x{a.vc}, {o:src1} has {b.vr}x{b.vc}"
+    number = o.operands.get("scalar")
+    if isinstance(number, TileInfo) and number.dtype is not a.dtype:
+        return f"{o:src} has element type {a.dtype}, {o:scalar} has {number.dtype}"
     allowed = ("u8", "i8") if o.target.is_a(A2A3) else ("u8", "i8", "u32", "u16")
     if o.dst.dtype.name not in allowed:
         hint = f"give {o.dst.name} elements of u8: it holds a bit for each column"
@@ -324,6 +330,8 @@ def _comparison(a: Element, b: Expr) -> Callable[[Site], Lane]:
 
 def _with_number(o: Site) -> Lane | Python:
     """The assembler's template for TCMPS packs one row after the other; the library gives each a row of dst."""
+    if isinstance(o.operands["scalar"], TileInfo):
+        return _comparison(SRC, Element("scalar", Index(Axis(), Axis())))(o)
     return Python(_packed_without_gaps) if o.target.templates else _comparison(SRC, SCALAR)(o)
 
 
@@ -369,8 +377,8 @@ TCMP = vector(
 )
 TCMPS = vector(
     "TCMPS",
-    "bit (r,c) of dst = src cmp scalar",
-    (_MASK, src(), scalar()),
+    "bit (r,c) of dst = src cmp scalar, a number or the first element of a tile",
+    (_MASK, src(), replace(scalar(), also=(Kind.TILE,))),
     types(types_of("i16 u16 i32") | F, N11, asm=(ASM_16 | ASM_I32_F, ASM_INT | F)),
     _with_number,
     common=(*SCALAR_RULES, EW_A5_01, EW_07),

@@ -236,6 +236,7 @@ def _gather(
     threshold: Any,
     count: TileOperand | None,
     tmp: Any,
+    start: Any,
     *,
     mask: MaskPattern | None,
     axis: MaskAxis,
@@ -246,7 +247,7 @@ def _gather(
         return
     if count is not None:
         level = threshold if idx is None else idx.read(src.vr, 1)
-        _compare(dst, src, level, count, cmp, offset)
+        _compare(dst, src, level, count, cmp, offset if start is None else start)
     elif mask is not None:
         if axis is MaskAxis.Col:
             rows = mask.first + mask.period * np.arange(dst.vr)
@@ -267,7 +268,7 @@ def _meaning(o: Site) -> Word:
     return Gather(Outside.REFUSED if o.target.is_device else Outside.LEFT_OUT, "TGATH-COM-02")
 
 
-def _compare(dst: TileOperand, src: TileOperand, level: Any, count: TileOperand, cmp: CmpMode, offset: int) -> None:
+def _compare(dst: TileOperand, src: TileOperand, level: Any, count: TileOperand, cmp: CmpMode, offset: Any) -> None:
     """Positions of the elements that match, row by row from column 0, and how many there are, densely."""
     x = src.read().astype(np.float64)
     k = level.astype(np.float64) if isinstance(level, np.ndarray) else float(level)
@@ -293,7 +294,7 @@ def _footprint(o: Site) -> Iterator[Access]:
     yield Access("src", False, s.rows if whole else s.vr, s.cols if whole else s.vc)
     if o.has("idx"):
         yield Access("idx", False, *((s.vr, 1) if o.has("count") else (o.dst.vr, o.dst.vc)))
-    for name in ("dst", "count", "tmp"):
+    for name in ("dst", "count", "tmp") if not o.target.is_a(A5) else ("dst", "count"):
         info = o.operands[name]
         if isinstance(info, TileInfo):
             kept = name == "dst" and _keeps(o)
@@ -322,8 +323,14 @@ TGATHER = instruction(
             scalar("threshold", optional=True),
             Operand("count", Role.OUT, optional=True),
             tmp(optional=True),
+            scalar("start", optional=True, type="i32"),
         ),
-        (MASK, AXIS, Attr("cmp", CmpMode, CmpMode.EQ, "cmpMode", "cmp"), Attr("offset", int, 0, "offset")),
+        (
+            MASK,
+            AXIS,
+            Attr("cmp", CmpMode, CmpMode.EQ, "cmpMode", "cmp"),
+            Attr("offset", int, 0, "offset", register="start"),
+        ),
         form=TextForm(
             "dps-comma",
             choices=(
@@ -332,6 +339,7 @@ TGATHER = instruction(
                 "dst src",
                 "dst src threshold count tmp",
                 "dst src threshold count",
+                "dst src idx count tmp start",
                 "dst src idx count tmp",
                 "dst src idx count",
             ),

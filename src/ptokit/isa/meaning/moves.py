@@ -144,7 +144,7 @@ def lines(view: ViewOperand, tile: TileOperand, target: Target) -> tuple[ViewOpe
     if not by_lines(tile.spec, layout, target) or 0 in (tile.vr, tile.vc):
         return view, tile.vr, tile.vc
     rows, cols = view.extent(layout)
-    if (rows, cols) == (tile.vr, tile.vc):
+    if (rows, cols) == (tile.vr, tile.vc) and view.stride[4 if layout is Layout.ND else 3] == 1:
         return view, rows, cols
     gaps = target.transfers_state_gaps
     if layout is Layout.ND:

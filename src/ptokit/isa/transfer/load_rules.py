@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptokit.diagnostics.rules import Doubt, need
 from ptokit.types.enums import Layout, TileType
 
+from ..meaning.moves import by_lines
 from ..site import Site, TileInfo, product
 from .conv_transfer import assumed_conv
 from .rules import (
@@ -63,13 +64,18 @@ def pair_text(tile: TileInfo, layout: Layout | None) -> str:
 
 
 def assumed_strides(o: Site) -> Message:
-    """Strides that the path of a Vec or Mat load takes for granted (load-store 3.2)."""
+    """Strides that the path of a Vec or Mat load takes for granted (load-store 3.2).
+
+    Between tiles without boxes and global memory lines are moved as if their elements followed each other.
+    """
     kind, view = path(o), o.src
     if not kind:
         return None
     if kind == "NZ":
         return wrong_stride(view, nz_strides(view), "NZ to Nz")
-    return wrong_stride(view, {4: 1} if kind.startswith("ND") else {3: 1}, kind)
+    wrong = wrong_stride(view, {4: 1} if kind.startswith("ND") else {3: 1}, kind)
+    in_lines = by_lines(o.dst.spec, view.layout, o.target) and isinstance(wrong, str)
+    return Doubt(wrong) if in_lines else wrong
 
 
 # cpu -----------------------------------------------------------------------------------------------------------------

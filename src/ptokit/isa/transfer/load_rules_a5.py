@@ -197,12 +197,12 @@ def LOAD_A5_D1(o: Site) -> Message:
         wrong = wrong_stride(v, strides, layout.name)
         return wrong or (None if _mx_even(o) or _fills_groups(o) else disagrees(o.dst, v, layout))
     wrong = assumed_strides(o) or assumed_conv(o)
-    if wrong or not path(o) or (_vec(o) and layout is ND):
+    if not path(o) or (_vec(o) and layout is ND):
         return wrong
-    if path(o) == "DN->Zn":
-        wrong = not_2d(v, "DN to Zn")
     if path(o) in ("ND", "DN"):
-        return wrong or differs_by_lines(o, layout)
+        return differs_by_lines(o, layout) or wrong
+    if path(o) == "DN->Zn":
+        wrong = wrong or not_2d(v, "DN to Zn")
     return wrong or (differs_by_blocks(o) if path(o) == "NZ" else disagrees(o.dst, v, layout))
 
 

@@ -65,6 +65,11 @@ struct Described {
 struct RecordEvent {};
 struct AnyEvent {};
 
+// Numbers of an array, one by one: no loop is left that would tell them.
+template <class T, size_t N, size_t... K>
+PTO_INLINE void tell_each(const T (&p)[N], std::index_sequence<K...>) {
+    (ptokit_number(dtype_name<T>(), int64_t(p[K])), ...);
+}
 template <class P>
 PTO_INLINE void tell(const P& p) {
     using T = std::remove_cv_t<P>;
@@ -82,7 +87,7 @@ PTO_INLINE void tell(const P& p) {
     } else if constexpr (std::is_enum_v<T>)
         ptokit_option(Described<T>::value.text, int64_t(p));
     else if constexpr (std::is_array_v<T>)
-        for (const auto& each : p) ptokit_number(dtype_name<std::remove_extent_t<T>>(), int64_t(each));
+        tell_each(p, std::make_index_sequence<std::extent_v<T>>());
     else if constexpr (std::is_null_pointer_v<T>) {
     } else if constexpr (std::is_pointer_v<T> && is_tile<std::remove_pointer_t<T>>::value)
         tell(*p);
