@@ -34,8 +34,8 @@ from .rules import COMPILE, REPLAY, refusal
 MEMORY = 1 << 32
 """Bytes of device memory of a host program; a file with holes."""
 
-AFTER = 1 << 16
-"""Bytes after an allocation that a kernel may reach, as on a device, whose pages are large; not under observation."""
+AFTER = 1 << 21
+"""Bytes after an allocation that a kernel may reach, as on a device, whose pages are of 2 MiB; not under observation."""
 
 SECONDS = 600
 """How long building a host program, making its data, and a suite may take."""

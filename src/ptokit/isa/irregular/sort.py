@@ -65,6 +65,10 @@ def SORT_COM_01(o: Site) -> Message:
     )
 
 
+def _shares_bytes(o: Site) -> Message:
+    return overlapping(o, "dst", "src", "idx", *(("tmp",) if of_tails(o) is not None else ()))
+
+
 SORT_RULES = (
     SORT_COM_01,
     _sort(
@@ -93,9 +97,9 @@ SORT_RULES = (
     _sort(
         "SORT-COM-05",
         "TSORT32(Tile(Vec, f32, 16, 128{|, addr=0}), Tile(Vec, f32, 16, {|64, addr=}64), Tile(Vec, u32, 16, 64))",
-        what="dst does not overlap the sources.",
+        what="dst does not overlap the sources, nor scratch where the last group of a row is filled up there.",
         evidence="device",
-    )(overlapping),
+    )(_shares_bytes),
     _sort(
         "SORT-A23-01",
         "TSORT32(Tile(Vec, {f32, 16, 128), Tile(Vec, f32, 16, 64), Tile(Vec, u32, 16, 64|f16, 1, 65280), "
@@ -241,8 +245,7 @@ MERGE_RULES = (
         evidence="device",
     )(
         "Blocks are not merged in place.",
-        "not overlap(dst, src0)",
-        "{dst} and {src0} share bytes; blocks are not merged in place",
+        lambda o: Doubt(f"{o:dst} and {o:src0} share bytes") if overlap(o.dst, o.src0) else None,
     ),
     MRG_COM_07,
 )

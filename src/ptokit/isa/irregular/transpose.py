@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import family
+from ptokit.diagnostics import Doubt, family
 from ptokit.targets import A2A3, A5, Target
 from ptokit.types.enums import Layout, Pipe, SetFmatrixMode
 from ptokit.types.tensor import ConvSpec, ConvState
@@ -110,7 +110,7 @@ def TRANS_CONV_01(o: Site) -> Message:
         return f"{o:src} is {s}, so {o:dst} is {'x'.join(map(str, wanted[0]))}, not {'x'.join(map(str, d.dims))}"
     plain = next((t for t in (s, d) if t.layout in (_L.NCHW, _L.GNCHW)), None)
     if o.target.is_device and plain is not None and prod(plain.dims[-2:]) * plain.dtype.size % 32:
-        return f"H*W of {plain} is {prod(plain.dims[-2:]) * plain.dtype.size} bytes; it must be a multiple of 32"
+        return Doubt(f"H*W of {plain} is {prod(plain.dims[-2:]) * plain.dtype.size} bytes, no multiple of 32")
     return None
 
 
@@ -122,6 +122,7 @@ def _merged(dims: tuple[int, ...]) -> tuple[int, ...]:
 def _wanted(s: ConvSpec, d: ConvSpec) -> tuple[tuple[int, ...]] | None:
     """The dimensions dst must have; None if the number of dimensions is not that of the layout."""
     pair, dims = (s.layout, d.layout), s.dims
+    inner = 16 if len(d.dims) != 4 else d.dims[-2]
     try:
         if pair in _CHANNELS:
             *group, n, c, h, w = dims
@@ -131,10 +132,10 @@ def _wanted(s: ConvSpec, d: ConvSpec) -> tuple[tuple[int, ...]] | None:
             return ((*group, n, min(d.dims[-3], c1 * c0), h, w),)
         if pair in _FRACTAL_Z:
             *group, n, c1, h, w, c0 = dims
-            return ((prod(group) * c1 * h * w, -(-n // 16), 16, c0),)
+            return ((prod(group) * c1 * h * w, -(-n // inner), inner, c0),)
         n, c, depth, h, w = dims
         c0 = d.dims[-1]
-        return ((depth * -(-c // c0) * h * w, -(-n // 16), 16, c0),)
+        return ((depth * -(-c // c0) * h * w, -(-n // inner), inner, c0),)
     except (ValueError, IndexError):
         return None
 
