@@ -153,7 +153,7 @@ def _aliasing(o: Site, apart: Callable[[Site], bool] = lambda o: False, *, chain
                 )
             if chain and name == o.instr.operands[-1].name and o.target.is_device:
                 return f"{o:dst} and {o:{name}} are the same tile; the first of the two steps would overwrite it"
-        elif overlap(o.dst, t) and not _bits_after_rows(o, t):
+        elif overlap(o.dst, t) and not _rows_apart(o.dst, t) and not _bits_after_rows(o, t):
             return f"{o:dst} and {o:{name}} overlap partly (bytes from {o.dst.addr} and {t.addr})"
     scratch = [(n, t) for n, t in all_tiles(o) if o.instr.operand(n).role is Role.SCRATCH]
     if o.target.is_a(A2A3):
@@ -162,6 +162,13 @@ def _aliasing(o: Site, apart: Callable[[Site], bool] = lambda o: False, *, chain
                 if overlap(t, u):
                     return f"{o:{name}} overlaps {o:{other}}; {o.instr.name} on a2a3 uses it as scratch"
     return None
+
+
+def _rows_apart(a: TileInfo, b: TileInfo) -> bool:
+    """True if the tiles share bytes of rows only that are not valid in one of them."""
+    lower, upper = (a, b) if a.addr <= b.addr else (b, a)
+    in_rows = lower.row_major and not lower.boxed and known(lower.vr)
+    return in_rows and bool(lower.addr + lower.vr * lower.cols * lower.dtype.bits // 8 <= upper.addr)
 
 
 def _bits_after_rows(o: Site, source: TileInfo) -> bool:

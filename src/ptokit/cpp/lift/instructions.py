@@ -454,6 +454,15 @@ class Told:
         at = ops.index(opened)
         ops[at:at] = made
 
+    def quantised(self, args: list[Any], options: Options) -> None:
+        """Codes of 4 bits may be given as a row of bytes: they lie as the rows of the source."""
+        (_, to, place), (_, source, valid) = self.given[:2]
+        of_codes, of_source = to.split(), source.split()
+        if of_codes[0] == "e2m1" and of_codes[2] == "1" != of_source[2]:
+            of_codes[2:4], of_codes[5:7] = of_source[2:4], of_source[5:7]
+            args[0] = self._tile(" ".join(of_codes), [place[0], *valid[1:]], "")
+        self._called(args, options)
+
     def popped(self, args: list[Any], options: Options) -> None:
         """A tile that has no place of its own: it becomes the next slot of a pipe."""
         for tile in (arg for arg in args if isinstance(arg, Tile)):
@@ -499,6 +508,7 @@ _SPECIAL: dict[str, Callable[[Told, list[Any], Options], None]] = {
         Told.on_registers,
     ),
     "TPOP": Told.popped,
+    "TQUANT": Told.quantised,
     "copy_cbuf_to_gm": Told.stored_blocks,
     **dict.fromkeys(("dcci", "dsb"), Told.cache),
     **dict.fromkeys(("SetMadTF32Mode", "ResetMadMode"), Told.tf32),

@@ -104,8 +104,8 @@ def differs_by_lines(o: Site, layout: Layout) -> Message:
     """A message if valid region and view differ: a doubt where the device moves what both have, and no line too many.
 
     It moves all lines of the view, rows of ND and columns of DN, of each as many elements as are valid. Lines that are
-    longer than those of the view leave it, unless a2a3 packs them one after the other; a single one into L1 is filled
-    up with what follows.
+    longer than those of the view are filled up with what follows, or in a store leave it, unless a2a3 packs them one
+    after the other.
     """
     tile, view = sides(o)
     wrong = disagrees(tile, view, layout)
@@ -116,7 +116,7 @@ def differs_by_lines(o: Site, layout: Layout) -> Message:
     valid, longest, length = (tile.vr, cols, tile.vc) if nd else (tile.vc, rows, tile.vr)
     alone = tile.loc is TileType.Mat and lines == 1
     longer = length > longest and not alone and not (o.target.transfers_state_gaps and _packed(view, layout))
-    if lines > room or longer or (is_load(o) and lines < valid):
+    if lines > room or (lines < valid if is_load(o) else longer):
         return wrong
     return Doubt(wrong[0]), wrong[1]
 
