@@ -212,13 +212,15 @@ def LOAD_A5_D1(o: Site) -> Message:
     evidence="device",
 )
 def LOAD_A5_D2(o: Site) -> Message:
-    """4-bit elements: strides t0 to t3, valid columns and columns are even."""
+    """4-bit elements: strides but those along the lines, and lengths of the lines are even."""
     if not o.dst.dtype.packed or is_conv(o.dst):
         return None
-    for d in range(4):
+    along = 3 if o.src.layout is DN else 4
+    for d in {0, 1, 2, 3, 4} - {along}:
         if o.src.shape[d] > 1 and not _even(o.src.stride[d]):
             return f"stride {d} of the view is {o.src.stride[d]}; a row of 4-bit elements must start at a byte"
-    for what, count in (("valid columns", o.dst.vc), ("columns", o.dst.cols)):
+    sizes = (("valid rows", o.dst.vr), ("rows", o.dst.rows)), (("valid columns", o.dst.vc), ("columns", o.dst.cols))
+    for what, count in sizes[along - 3]:
         if not _even(count):
             return f"the tile has {count} {what} of {o.dst.dtype}; two elements share a byte, so it must be even"
     return None

@@ -51,22 +51,74 @@ PTO_INLINE void create_cbuf_matrix(T* to, int64_t how, V value) {
     ptokit_end();
 }
 
+#ifdef PTO_NPU_ARCH_A5
+// One row of bytes of global memory.
+PTO_INLINE void copy_gm_to_cbuf_align_v2(const void* to, const void* from, int64_t, int64_t rows, int64_t bytes,
+                                         int64_t, int64_t, int64_t, int64_t, int64_t step_from, int64_t step_to) {
+    ptokit_begin(rows == 1 ? "copy_gm_to_cbuf" : "?copy_gm_to_cbuf_align_v2 of several rows");
+    ptokit_pointer("ui8", from);
+    ptokit_pointer("ui8 l1", to);
+    ptokit_number("i64", rows);
+    ptokit_number("i64", bytes);
+    ptokit_number("i64", step_from);
+    ptokit_number("i64", step_to);
+    ptokit_end();
+}
+// Scales of an operand; their address is a number.
+#define PTOKIT_SCALES_OF(NAME, SPACE) \
+    template <class... N> \
+    PTO_INLINE void NAME(uint64_t to, const void* from, N... numbers) { \
+        ptokit_begin(#NAME); \
+        ptokit_pointer("ui8 l1", from); \
+        ptokit_pointer("ui8 " SPACE, reinterpret_cast<const void*>(to)); \
+        (ptokit_number("i64", int64_t(numbers)), ...); \
+        ptokit_end(); \
+    }
+PTOKIT_SCALES_OF(load_cbuf_to_ca_mx, "l0a")
+PTOKIT_SCALES_OF(load_cbuf_to_cb_mx, "l0b")
+#undef PTOKIT_SCALES_OF
+
+namespace pto {
+template <class T>
+struct OfOperand {
+    static constexpr Text in(const char* space) {
+        Text t;
+        return t << dtype_name<T>() << space;
+    }
+    static constexpr Text left = in(" l0a"), right = in(" l0b"), result = in(" l0c");
+};
+}  // namespace pto
+// A product of scaled operands; `first`: it does not add to what is in the accumulator.
+template <class T, class A, class B>
+PTO_INLINE void mad_mx(T* to, A* left, B* right, int64_t m, int64_t k, int64_t n, int64_t phase, bool, bool bias,
+                       bool first) {
+    ptokit_begin(bias || phase ? "?mad_mx with a bias or a phase" : first ? "mad_mx" : "mad_mx_acc");
+    ptokit_pointer(pto::OfOperand<A>::left.text, left);
+    ptokit_pointer(pto::OfOperand<B>::right.text, right);
+    ptokit_pointer(pto::OfOperand<T>::result.text, to);
+    ptokit_number("i64", m);
+    ptokit_number("i64", n);
+    ptokit_number("i64", k);
+    ptokit_end();
+}
+#endif
+
 #define PTOKIT_UNREAD(NAME) \
     template <class... P> \
     PTO_INLINE void NAME(P&&...) { \
         pto::told("?" #NAME); \
     }
-PTOKIT_UNREAD(copy_gm_to_cbuf_align_v2)
 PTOKIT_UNREAD(set_nd_para)
 #ifndef PTO_NPU_ARCH_A5
+PTOKIT_UNREAD(copy_gm_to_cbuf_align_v2)
+PTOKIT_UNREAD(mad_mx)
+PTOKIT_UNREAD(load_cbuf_to_ca_mx)
+PTOKIT_UNREAD(load_cbuf_to_cb_mx)
 PTOKIT_UNREAD(copy_gm_to_ubuf)
 PTOKIT_UNREAD(copy_ubuf_to_gm)
 #endif
-PTOKIT_UNREAD(mad_mx)
 PTOKIT_UNREAD(copy_gm_to_cbuf)
 PTOKIT_UNREAD(copy_matrix_cc_to_gm)
-PTOKIT_UNREAD(load_cbuf_to_ca_mx)
-PTOKIT_UNREAD(load_cbuf_to_cb_mx)
 PTOKIT_UNREAD(vector_dup)
 PTOKIT_UNREAD(SetContinuousMask)
 #define PTOKIT_UNREAD_ROUNDING(NAME) \
