@@ -591,8 +591,8 @@ def TCMP(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent | _CmpMode, cmp: 
     Source: compute-elementwise 3.
     """
 
-def TCMPS(dst: Tile, src: Tile, scalar: _Number, *more: RecordEvent | _CmpMode, cmp: _CmpMode = ...) -> RecordEvent:
-    """bit (r,c) of dst = src cmp scalar
+def TCMPS(dst: Tile, src: Tile, scalar: _Number | Tile, *more: RecordEvent | _CmpMode, cmp: _CmpMode = ...) -> RecordEvent:
+    """bit (r,c) of dst = src cmp scalar, a number or the first element of a tile
 
     C++: TCMPS(dst, src, scalar); text: pto.tcmps.
 
@@ -1150,10 +1150,10 @@ def TFUSEDMULADDRELU(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent) -> R
     """
 
 @overload
-def TGATHER(dst: Tile, src: Tile, idx: Tile, tmp: Tile, *more: RecordEvent | _MaskPattern | _MaskAxis | _CmpMode | int, mask: _MaskPattern | None = ..., axis: _MaskAxis = ..., cmp: _CmpMode = ..., offset: int = ...) -> RecordEvent:
+def TGATHER(dst: Tile, src: Tile, idx: Tile, tmp: Tile, *more: RecordEvent | _MaskPattern | _MaskAxis | _CmpMode | _Number, mask: _MaskPattern | None = ..., axis: _MaskAxis = ..., cmp: _CmpMode = ..., offset: _Number = ...) -> RecordEvent:
     """dst = elements of src that an index tile names, a mask selects, or a comparison finds.
 
-    C++: TGATHER(dst, src, [idx], [threshold], [count], [tmp]); text: pto.tgather.
+    C++: TGATHER(dst, src, [idx], [threshold], [count], [tmp], [start]); text: pto.tgather.
 
     dst: tile, written
     src: tile, read
@@ -1161,6 +1161,7 @@ def TGATHER(dst: Tile, src: Tile, idx: Tile, tmp: Tile, *more: RecordEvent | _Ma
     threshold: scalar, read, optional
     count: tile, written, optional
     tmp: tile, scratch, optional
+    start: scalar, read, optional
     mask: MaskPattern, default None
     axis: MaskAxis, default Row
     cmp: CmpMode, default EQ
@@ -1171,17 +1172,19 @@ def TGATHER(dst: Tile, src: Tile, idx: Tile, tmp: Tile, *more: RecordEvent | _Ma
     Source: compute-layout-irregular 2.2.
     """
 @overload
-def TGATHER(dst: Tile, src: Tile, idx: Tile, *more: RecordEvent | _MaskPattern | _MaskAxis | _CmpMode | int, mask: _MaskPattern | None = ..., axis: _MaskAxis = ..., cmp: _CmpMode = ..., offset: int = ...) -> RecordEvent: ...
+def TGATHER(dst: Tile, src: Tile, idx: Tile, *more: RecordEvent | _MaskPattern | _MaskAxis | _CmpMode | _Number, mask: _MaskPattern | None = ..., axis: _MaskAxis = ..., cmp: _CmpMode = ..., offset: _Number = ...) -> RecordEvent: ...
 @overload
-def TGATHER(dst: Tile, src: Tile, *more: RecordEvent | _MaskPattern | _MaskAxis | _CmpMode | int, mask: _MaskPattern | None = ..., axis: _MaskAxis = ..., cmp: _CmpMode = ..., offset: int = ...) -> RecordEvent: ...
+def TGATHER(dst: Tile, src: Tile, *more: RecordEvent | _MaskPattern | _MaskAxis | _CmpMode | _Number, mask: _MaskPattern | None = ..., axis: _MaskAxis = ..., cmp: _CmpMode = ..., offset: _Number = ...) -> RecordEvent: ...
 @overload
-def TGATHER(dst: Tile, src: Tile, threshold: _Number, count: Tile, tmp: Tile, *more: RecordEvent | _MaskPattern | _MaskAxis | _CmpMode | int, mask: _MaskPattern | None = ..., axis: _MaskAxis = ..., cmp: _CmpMode = ..., offset: int = ...) -> RecordEvent: ...
+def TGATHER(dst: Tile, src: Tile, threshold: _Number, count: Tile, tmp: Tile, *more: RecordEvent | _MaskPattern | _MaskAxis | _CmpMode | _Number, mask: _MaskPattern | None = ..., axis: _MaskAxis = ..., cmp: _CmpMode = ..., offset: _Number = ...) -> RecordEvent: ...
 @overload
-def TGATHER(dst: Tile, src: Tile, threshold: _Number, count: Tile, *more: RecordEvent | _MaskPattern | _MaskAxis | _CmpMode | int, mask: _MaskPattern | None = ..., axis: _MaskAxis = ..., cmp: _CmpMode = ..., offset: int = ...) -> RecordEvent: ...
+def TGATHER(dst: Tile, src: Tile, threshold: _Number, count: Tile, *more: RecordEvent | _MaskPattern | _MaskAxis | _CmpMode | _Number, mask: _MaskPattern | None = ..., axis: _MaskAxis = ..., cmp: _CmpMode = ..., offset: _Number = ...) -> RecordEvent: ...
 @overload
-def TGATHER(dst: Tile, src: Tile, idx: Tile, count: Tile, tmp: Tile, *more: RecordEvent | _MaskPattern | _MaskAxis | _CmpMode | int, mask: _MaskPattern | None = ..., axis: _MaskAxis = ..., cmp: _CmpMode = ..., offset: int = ...) -> RecordEvent: ...
+def TGATHER(dst: Tile, src: Tile, idx: Tile, count: Tile, tmp: Tile, start: _Number, *more: RecordEvent | _MaskPattern | _MaskAxis | _CmpMode | _Number, mask: _MaskPattern | None = ..., axis: _MaskAxis = ..., cmp: _CmpMode = ..., offset: _Number = ...) -> RecordEvent: ...
 @overload
-def TGATHER(dst: Tile, src: Tile, idx: Tile, count: Tile, *more: RecordEvent | _MaskPattern | _MaskAxis | _CmpMode | int, mask: _MaskPattern | None = ..., axis: _MaskAxis = ..., cmp: _CmpMode = ..., offset: int = ...) -> RecordEvent: ...
+def TGATHER(dst: Tile, src: Tile, idx: Tile, count: Tile, tmp: Tile, *more: RecordEvent | _MaskPattern | _MaskAxis | _CmpMode | _Number, mask: _MaskPattern | None = ..., axis: _MaskAxis = ..., cmp: _CmpMode = ..., offset: _Number = ...) -> RecordEvent: ...
+@overload
+def TGATHER(dst: Tile, src: Tile, idx: Tile, count: Tile, *more: RecordEvent | _MaskPattern | _MaskAxis | _CmpMode | _Number, mask: _MaskPattern | None = ..., axis: _MaskAxis = ..., cmp: _CmpMode = ..., offset: _Number = ...) -> RecordEvent: ...
 
 def TGATHERB(dst: Tile, src: Tile, offset: Tile, *more: RecordEvent) -> RecordEvent:
     """Blocks of 32 bytes of src, at byte offsets.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -370,3 +371,101 @@ def test_control_bits(tmp_path: Path) -> None:
     )
     assert text.count("pto.get_ctrl") == 1
     assert text.count("pto.set_ctrl") == 2
+
+
+def test_a_tile_in_place_of_a_number(tmp_path: Path) -> None:
+    """TCMPS compares with the first element of a tile, which the vector unit reads (on a2a3 the scalar unit)."""
+    x, y = np.arange(64, dtype=np.float32), np.zeros(32, np.uint8)
+    x[32:] -= 40
+    body = (
+        "Tile<TileType::Vec, float, 1, 64> t;\nTile<TileType::Vec, float, 1, 8, BLayout::RowMajor, 1, 1> one;\n"
+        "Tile<TileType::Vec, uint8_t, 1, 32> bits;\nTASSIGN(t, 0);\nTASSIGN(bits, 0x400);\n"
+        "TASSIGN(one, 0x800);\n"
+        "GlobalTensor<float, Shape<1, 1, 1, 1, 64>, Stride<1, 1, 1, 64, 1>> g(x);\n"
+        "GlobalTensor<float, Shape<1, 1, 1, 1, 1>, Stride<1, 1, 1, 64, 1>> g1(x + 5);\n"
+        "GlobalTensor<uint8_t, Shape<1, 1, 1, 1, 32>, Stride<1, 1, 1, 32, 1>> out((__gm__ uint8_t*)y);\n"
+        "TLOAD(t, g);\nTLOAD(one, g1);\nPtoSetWaitFlag<PIPE_MTE2, PIPE_V>();\nTCMPS(bits, t, one, CmpMode::GT);\n"
+        "PtoSetWaitFlag<PIPE_V, PIPE_MTE3>();\nTSTORE(out, bits);\n"
+    )
+    for target in TARGETS:
+        launched(tmp_path, body, target, x, y)
+        assert (np.unpackbits(y[:8], bitorder="little") == (x > 5)).all()
+    assert not ptokit.cpp(tmp_path / "kernel.cpp", target="a5")["k"].sanitize(y, x).diagnostics.errors
+
+
+_POSITIONS = (
+    "Tile<TileType::Vec, float, 1, 64> t;\nTile<TileType::Vec, int32_t, 1, 64> found;\n"
+    "Tile<TileType::Vec, uint32_t, 8, 1, BLayout::ColMajor, 1, 1> k, count;\nTile<TileType::Vec, uint8_t, 1, 32> tmp;\n"
+    "TASSIGN(t, 0);\nTASSIGN(found, 0x400);\nTASSIGN(k, 0x800);\nTASSIGN(count, 0xC00);\n"
+    "GlobalTensor<float, Shape<1, 1, 1, 1, 64>, Stride<1, 1, 1, 64, 1>> g(x);\nTLOAD(t, g);\n"
+    "GlobalTensor<uint32_t, Shape<1, 1, 1, 1, 1>, Stride<1, 1, 1, 8, 1>, Layout::DN> g1((__gm__ uint32_t*)x);\n"
+    "TLOAD(k, g1);\nPtoSetWaitFlag<PIPE_MTE2, PIPE_V>();\n"
+    "TGATHER<decltype(found), decltype(t), decltype(k), decltype(count), decltype(tmp), CmpMode::GT>("
+    "found, t, k, count, tmp, uint32_t(*((__gm__ uint32_t*)x + 1)));\n"
+    "GlobalTensor<int32_t, Shape<1, 1, 1, 1, 64>, Stride<1, 1, 1, 64, 1>> out((__gm__ int32_t*)y);\n"
+    "PtoSetWaitFlag<PIPE_V, PIPE_MTE3>();\nTSTORE(out, found);\n"
+)
+
+
+def test_scratch_that_is_not_touched_needs_no_address(tmp_path: Path) -> None:
+    """The scratch tile of TGATHER by comparison, on a5; and what positions count from may be known by the run only."""
+    x, y = np.zeros(64, np.float32), np.zeros(64, np.int32)
+    x[[3, 40, 41]], x[1:2].view(np.uint32)[:] = 1, 100
+    launched(tmp_path, _POSITIONS, "a5", x, y)
+    assert y[:5].tolist() == [101, 103, 140, 141, 0]
+    with pytest.raises(DiagnosticError, match="the tile has no address"):
+        launched(tmp_path, _POSITIONS, "a2a3", x, y)
+
+
+def test_numbers_of_an_array_and_codes_in_a_row_of_bytes(tmp_path: Path) -> None:
+    """An array is told number by number, also where they are no constants; an empty region fits any tile."""
+    text = lifted(
+        tmp_path,
+        "auto words = (__gm__ uint32_t*)x;\nTRandomKey key = {words[0], words[1]};\n"
+        "TRandomCounter counter = {words[2], words[3], words[4], words[5]};\n"
+        "Tile<TileType::Vec, uint32_t, 4, 256> r;\nTASSIGN(r, 0);\nTRANDOM(r, key, counter);\n"
+        "Tile<TileType::Vec, half, 2, 128> source;\nTile<TileType::Vec, float4_e2m1x2_t, 1, 128> codes;\n"
+        "Tile<TileType::Vec, uint8_t, 2, 32, BLayout::RowMajor, 2, 4> e;\nTile<TileType::Vec, half, 1, 16> m, s;\n"
+        "TASSIGN(source, 0x4000);\nTASSIGN(codes, 0x5000);\nTASSIGN(e, 0x6000);\nTASSIGN(m, 0x7000);\n"
+        "TASSIGN(s, 0x8000);\nTQUANT<QuantType::MXFP4_E2M1>(codes, source, &e, &m, &s);\n"
+        "Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1> none(8, 0);\nTASSIGN(none, 0x9000);\n"
+        "TADD(none, none, none);\n",
+    )
+    (random,) = (line for line in text.splitlines() if "pto.trandom" in line)
+    assert "i32, i32, i32, i32, i32, i32)" in random
+    assert "2x128xf4E2M1" in text
+
+
+def test_products_of_scaled_operands_by_address(tmp_path: Path) -> None:
+    text = lifted(
+        tmp_path,
+        "Tile<TileType::Mat, uint8_t, 16, 32> scales;\nTileLeft<float8_e4m3_t, 16, 64> a;\n"
+        "TileRight<float8_e4m3_t, 64, 16> b;\nTileAcc<float, 16, 16> c;\n"
+        "TASSIGN(scales, 0);\nTASSIGN(a, 0);\nTASSIGN(b, 0);\nTASSIGN(c, 0);\n"
+        "copy_gm_to_cbuf_align_v2(scales.data(), (__gm__ uint8_t*)x, 0, 1, 512, 0, 0, 0, 0, 0, 0);\n"
+        "load_cbuf_to_ca_mx(0, (__cbuf__ void*)scales.data(), 0, 0, 1, 1, 1, 1);\n"
+        "load_cbuf_to_cb_mx(0, (__cbuf__ void*)scales.data(), 0, 0, 1, 1, 1, 1);\n"
+        "mad_mx(c.data(), a.data(), b.data(), 16, 64, 16, 0, false, false, true);\n",
+    )
+    for name in ("copy_gm_to_cbuf", "load_cbuf_to_ca_mx", "load_cbuf_to_cb_mx", "mad_mx"):
+        assert f"pto.{name} " in text
+    assert re.search(r"mad_mx %\w+, %\w+, %\w+, (%\w+), \1, %\w+ :", text)  # m, n, k
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_elements_of_a_line_follow_each_other(tmp_path: Path, target: str) -> None:
+    """A transfer does not read the stride along lines, nor does it look at how long those of the view are."""
+    x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    body = (
+        "Tile<TileType::Vec, float, 16, 1, BLayout::ColMajor> c;\nTASSIGN(c, 0);\n"
+        "GlobalTensor<float, Shape<1, 1, 1, 16, 1>, Stride<1, 1, 1, 4, 1>, Layout::DN> column(x);\n"
+        "GlobalTensor<float, Shape<1, 1, 1, 16, 1>, Stride<1, 1, 1, 1, 16>, Layout::DN> out(y);\n"
+        "Tile<TileType::Vec, float, 2, 16> r;\nTASSIGN(r, 0x400);\n"
+        "GlobalTensor<float, Shape<1, 1, 1, 2, 13>, Stride<1, 1, 1, 20, 1>> rows(x);\n"
+        "GlobalTensor<float, Shape<1, 1, 1, 2, 16>, Stride<1, 1, 1, 16, 1>> out2(y + 16);\n"
+        "TLOAD(c, column);\nTLOAD(r, rows);\nPtoSetWaitFlag<PIPE_MTE2, PIPE_MTE3>();\n"
+        "TSTORE(out, c);\nTSTORE(out2, r);\n"
+    )
+    launched(tmp_path, body, target, x, y)
+    pitch = 20 if target == "a5" else 23  # a2a3 states the gap between two rows
+    assert (y[:48] == [*x[:16], *x[:16], *x[pitch : pitch + 16]]).all()

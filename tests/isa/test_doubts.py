@@ -243,11 +243,11 @@ def load_part(x: pto.Ptr[pto.f32], z: pto.Ptr[pto.f32], gr: int, gc: int, vr: in
 
 
 @given(sizes)
-def test_a_load_takes_the_first_rows_and_columns_of_a_larger_view(given_sizes: tuple[int, int, int, int]) -> None:
-    gr, gc, vr, vc = given_sizes
+def test_a_load_takes_rows_of_the_view_as_long_as_the_valid_region(given_sizes: tuple[int, int, int, int]) -> None:
+    gr, _, vr, vc = given_sizes
     x = np.arange(ROWS * COLS, dtype=np.float32).reshape(ROWS, COLS)
     z = np.full_like(x, -1)
-    if vr > gr or vc > gc:
+    if vr > gr:
         with pytest.raises(pto.DiagnosticError, match=r"LOAD-A5-05|LS-COM"):
             load_part(x, z, *given_sizes)
         assert (z == -1).all()

@@ -497,6 +497,26 @@ CASES: list[Row] = [
         "15",
     ),
     (
+        "LOAD-A5-D2",
+        "a5",
+        (vec("e1m2", 64, 9, "DN", valid=(14, 9)), view("e1m2", 14, 9, stride=(0, 0, 0, 1, 16), layout="DN")),
+        (vec("e1m2", 64, 9, "DN", valid=(14, 9)), view("e1m2", 14, 9, stride=(0, 0, 0, 1, 15), layout="DN")),
+        "stride 4 of the view is 15",
+    ),
+    (
+        "LOAD-A5-20",
+        "a5",
+        (
+            conv("f16", "FRACTAL_Z_3D", 8, 1, 16, 16),
+            view("f16", 5, 9, 2, 2, 2, layout="NCDHW", stride=(300, 20, 4, 2, 1)),
+        ),
+        (
+            conv("f16", "FRACTAL_Z_3D", 8, 1, 16, 16),
+            view("f16", 5, 9, 2, 2, 2, layout="NCDHW", stride=(300, 20, 6, 2, 1)),
+        ),
+        "stride 2 of the view is 6",
+    ),
+    (
         "LOAD-A5-D3",
         "a5",
         (vec("u8", 2, 65536, valid=(2, 65535)), view("u8", 2, 65535)),

@@ -118,6 +118,13 @@ CASES: list[Case] = [
     ),
     (
         "EW-10",
+        "TMAXS",
+        "a5",
+        {"dst": at(F, 2048), "src": at(spec("f32", 16, 64, 8, 64), 0), "scalar": ("f32", 1.0)},
+        {"dst": at(F, 2048), "src": at(spec("f32", 16, 64, 9, 64), 0), "scalar": ("f32", 1.0)},
+    ),
+    (
+        "EW-10",
         "TFMOD",
         "a2a3",
         {"dst": at(F, 0), "src0": at(F, 4096), "src1": at(F, 8192)},

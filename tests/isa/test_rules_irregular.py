@@ -11,7 +11,7 @@ from ptokit.types.enums import CmpMode, Layout, MaskAxis, MaskPattern, TileType
 from ptokit.types.tensor import conv_tile
 
 from .fake import spec
-from .rule_cases import Case, case_ids, check_case
+from .rule_cases import Case, at, case_ids, check_case
 
 T = spec("f32", 16, 64)
 H = spec("f16", 16, 64)
@@ -26,6 +26,7 @@ COMPARED = {"dst": I, "src": H, "threshold": ("f16", 1.0), "count": spec("i32", 
 BLOCKS = {"dst": H, "src": H, "offset": spec("u32", 16, 8)}
 SPREAD = {"dst": T, "src": spec("f32", 16, 32), **MASK}
 SORT = {"dst": spec("f32", 16, 128), "src": T, "idx": spec("u32", 16, 64)}
+SORT_APART = {name: at(tile, 0x4000 * k) for k, (name, tile) in enumerate(SORT.items())}
 LIST = spec("f32", 1, 64)
 MERGE = {"dst": spec("f32", 1, 128), "tmp": spec("f32", 1, 128), "src0": LIST, "src1": LIST}
 BLOCK = {"dst": spec("f32", 1, 256), "src0": spec("f32", 1, 256), "block_len": ("i32", 64)}
@@ -101,6 +102,20 @@ CASES: list[Case] = [
         "cpu",
         {"dst": conv(Layout.FRACTAL_Z, 64, 1, 16, 16), "src": NC1HWC0},
         {"dst": conv(Layout.FRACTAL_Z, 32, 2, 16, 16), "src": NC1HWC0},
+    ),
+    (
+        "TRANS-CONV-01",
+        "TTRANS",
+        "a5",
+        {"dst": conv(Layout.FRACTAL_Z, 64, 2, 4, 16), "src": conv(Layout.NC1HWC0, 7, 2, 4, 8, 16)},
+        {"dst": conv(Layout.FRACTAL_Z, 64, 2, 3, 16), "src": conv(Layout.NC1HWC0, 7, 2, 4, 8, 16)},
+    ),
+    (
+        "SORT-COM-05",
+        "TSORT32",
+        "a2a3",
+        {**SORT_APART, "tmp": at(spec("f32", 1, 64), 0)},
+        {**SORT_APART, "src": at(spec("f32", 16, 64, 16, 60), 0x4000), "tmp": at(spec("f32", 1, 64), 0)},
     ),
     ("TRANS-CONV-03", "TTRANS", "a5", {"dst": NC1HWC0, "src": NCHW}, {"dst": T, "src": NC1HWC0}),
     ("CONC-COM-01", "TCONCAT", "cpu", CONCAT, {**CONCAT, "src1": spec("f32", 16, 64, loc=TileType.Mat)}),

@@ -125,6 +125,10 @@ def test_transcendentals() -> None:
     same(result("TLOG", "f32", [0.0, -0.0, -1.0, 1.0]), [-INF, -INF, NAN, 0.0])
     same(result("TSQRT", "f32", [-0.0, -1.0, 4.0]), [-0.0, NAN, 2.0])
     same(result("TRSQRT", "f32", [0.0, -0.0, INF, -1.0, 4.0], None), [INF, -INF, 0.0, NAN, 0.5])
+    x = [2 / 7, 8 / 7, 11 / 7]
+    twice = (np.float16(1) / np.sqrt(np.array(x, np.float16))).tolist()
+    same(result("TRSQRT", "f16", x, None), twice)  # a5 rounds the root, too
+    assert result("TRSQRT", "f16", x, None, on="a2a3").tolist() != twice
     same(result("TRECIP", "f32", [0.0, -0.0, INF, 4.0]), [INF, -INF, 0.0, 0.25])
     x = np.linspace(-5, 5, 777).astype(np.float32)
     got = result("TEXP", "f32", x)

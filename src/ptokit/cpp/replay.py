@@ -35,7 +35,7 @@ MEMORY = 1 << 32
 """Bytes of device memory of a host program; a file with holes."""
 
 AFTER = 1 << 21
-"""Bytes after an allocation that a kernel may reach, as on a device, whose pages are of 2 MiB; not under observation."""
+"""Bytes after an allocation that a kernel may reach, as on a device with pages of 2 MiB; not under observation."""
 
 SECONDS = 600
 """How long building a host program, making its data, and a suite may take."""

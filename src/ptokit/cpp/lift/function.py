@@ -21,7 +21,7 @@ from ..compiler import HEADERS, declared_pointers
 from ..llvm import Instruction, Module, Operand
 from ..rules import ASSEMBLY, CALL, OPERANDS, POINTER, Unliftable, refusal
 from .instructions import Told
-from .library import call
+from .library import call, refuse_homeless
 from .memory import NULL, Memory, Pointer, Root, accessed, root_refused
 from .numbers import BINARY, CASTS, FLOATS, Lifting, Numbers, scalar_type
 
@@ -89,7 +89,8 @@ class _FunctionLift:
         made = self.trace.function
         made.params, made.attrs["pto.entry"] = self.params, True
         _drop_unused(root)
-        self.told.check(made)
+        if self.told.homeless:
+            refuse_homeless(made, self.told.homeless, self.trace.target)
         return made
 
     # --- places

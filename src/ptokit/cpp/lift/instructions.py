@@ -9,8 +9,7 @@ from typing import Any
 
 from ptokit import lang
 from ptokit.diagnostics import DiagnosticError
-from ptokit.ir import Block, Function, Op, Value
-from ptokit.ir.facts import Facts
+from ptokit.ir import Block, Op, Value
 from ptokit.isa.table import TABLE, Instr, Kind, Role
 from ptokit.lang.functions import ConvTile
 from ptokit.lang.intrinsics import castptr, handle, intrinsic, takes_dtype
@@ -20,23 +19,14 @@ from ptokit.lang.tensors import GlobalTensor, Pointer, TPipe
 from ptokit.lang.tiles import Tile
 from ptokit.targets import A5
 from ptokit.types.dtypes import dtype
-from ptokit.types.enums import (
-    BLayout,
-    CompactMode,
-    Direction,
-    Layout,
-    PadValue,
-    Pipe,
-    SLayout,
-    TileType,
-)
+from ptokit.types.enums import BLayout, CompactMode, Direction, Layout, PadValue, Pipe, SLayout, TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import I64, INDEX, Ptr
 from ptokit.types.values import Scalar as ScalarType
 
 from ..compiler import arguments_at
 from ..llvm import Instruction, Module, Operand
-from ..rules import CALL, OPERANDS, OPTION, POINTER, Unliftable, refusal
+from ..rules import CALL, OPERANDS, OPTION, POINTER, Unliftable
 from .library import OF_LANGUAGE, as_in_table, meant
 from .memory import NULL, Memory
 from .numbers import Lifting, Numbers, conv_state, converted
@@ -64,7 +54,7 @@ class Told:
         self._pipes: dict[Value, TPipe] = {}  # by the numbers that C++ has for them
         self._opened_in: dict[Value, Block] = {}
         self._slots: dict[Any, GlobalTensor] = {}  # of pipes
-        self._homeless: dict[Value, str] = {}  # tiles without an address
+        self.homeless: dict[Value, str] = {}  # tiles without an address
         self._overfull: dict[Value, str] = {}  # tiles whose valid region is larger than they are
 
     def hear(self, i: Instruction) -> bool:
@@ -107,17 +97,6 @@ class Told:
         if wanted.is_float:
             return self.numbers.cast("extf", self.result, wanted)
         return self.numbers.cast("extui" if have.name.startswith("u") else "extsi", self.result, wanted)
-
-    def check(self, function: Function) -> None:
-        """Refuse tiles without an address, but scratch that the instruction does not touch on this target."""
-        facts = Facts(function) if self._homeless else None
-        for op in function.body.walk() if facts and function.body else ():
-            for name, value in op.operands.items():
-                message = self._homeless.get(value) if isinstance(value, Value) else None
-                site = facts.site(op, self.trace.target) if facts and message else None
-                if message and (site is None or any(access.operand == name for access in site.instr.footprint(site))):
-                    hint = "TASSIGN one first, or compile with -D __PTO_AUTO__ where the assembler places tiles"
-                    raise refusal(OPERANDS, message, op.location, hint)
 
     # --- operands
 
@@ -238,11 +217,11 @@ class Told:
         found = self._tiles.get(key)
         if found is not None:
             return found
-        homeless = fixed and isinstance(place, int) and place == 0
         if unplaced and not own:
             found = self._tiles[key] = self._same_place(words, first.split(), operands[0], valid, name)
             return found
-        address = None if unplaced else 0 if homeless else place - 1
+        address = None if unplaced else place - 1
+        homeless = fixed and isinstance(place, int) and place == 0
         told = sizes = [n if stated == DYNAMIC else stated for n, stated in zip(valid, (valid_row, valid_col))]
         sizes = [self.numbers.index_number(self.memory.at(n)) if isinstance(n, int) and n == 0 else n for n in sizes]
         wanted, sizes = sizes, [min(n, most) if isinstance(n, int) else n for n, most in zip(sizes, (rows, cols))]
@@ -261,11 +240,11 @@ class Told:
             fractal,
             PadValue(pad) if pad < 4 else pad,
             CompactMode(compact),
-            addr=address,
+            addr=0 if homeless else address,
         )
         self._name(tile.value, name)
         if homeless:
-            self._homeless[tile.value] = f"the tile{f' {name}' if name else ''} has no address"
+            self.homeless[tile.value] = f"the tile{f' {name}' if name else ''} has no address"
         if wanted != sizes and 0 not in told:
             self._overfull[tile.value] = f"{wanted[0]}x{wanted[1]} are valid in a tile of {rows}x{cols}"
         self.trace.block = block

@@ -9,15 +9,17 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from ...ir import Value
+from ...ir import Function, Value
+from ...ir.facts import Facts
 from ...isa.order.sync_rules import TAG_PIPE, tag_pipe
 from ...isa.table import TABLE
 from ...lang.tiles import Tile
+from ...targets import Target
 from ...types import enums
 from ...types.enums import MaskAxis, MxGroupAxis, MxQuantAlg, Pipe, QuantScaleAlg, QuantType, RoundMode, TileType
 from ...types.values import Scalar as ScalarType
 from ..llvm import Instruction
-from ..rules import CALL, Unliftable
+from ..rules import CALL, OPERANDS, Unliftable, refusal
 from .memory import Memory
 from .numbers import Numbers
 
@@ -403,3 +405,18 @@ _MADE: dict[str, Callable[[Instruction, Numbers], Value]] = {
     "usub": _difference,  # .sat
     "uadd": _sum,  # .sat
 }
+
+
+def refuse_homeless(function: Function, tiles: Mapping[Value, str], target: Target) -> None:
+    """Refuse tiles without an address, but scratch that the instruction does not touch on this target.
+
+    ``tiles``: those without, and what is said of each. Raises `DiagnosticError` (CPP-OPERANDS).
+    """
+    facts = Facts(function)
+    for op in function.body.walk() if function.body is not None else ():
+        for name, value in op.operands.items():
+            message = tiles.get(value) if isinstance(value, Value) else None
+            site = facts.site(op, target) if message else None
+            if message and (site is None or any(access.operand == name for access in site.instr.footprint(site))):
+                hint = "TASSIGN one first, or compile with -D __PTO_AUTO__ where the assembler places tiles"
+                raise refusal(OPERANDS, message, op.location, hint)

@@ -228,8 +228,6 @@ def LOAD_A5_20(o: Site) -> Message:
             area = g[3] * g[4]
             if t[2] != area:
                 return f"stride 2 of the view is {t[2]}; whole images of H*W = {area} elements are needed"
-            if view.layout is Layout.NCDHW and t[1] != g[2] * area:
-                return f"stride 1 of the view is {t[1]}; whole volumes of D*H*W = {g[2] * area} elements are needed"
             return None
     return _fractals(o)
 
