@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ptokit.asm import parse_module, print_generic, print_module
 from ptokit.isa.scalar.arithmetic import ARITH_BINARY, ARITH_CASTS, ARITH_EXTENDED, ARITH_UNARY
+from tests.each import each
 
 from .interchange import read_elsewhere
 from .reading import canonical, errors_in, in_function, read
@@ -39,7 +38,7 @@ SAME = [
 ]
 
 
-@pytest.mark.parametrize("line", SAME)
+@each("line", SAME)
 def test_canonical_forms_stay(line: str) -> None:
     assert canonical(line) == [line]
     module = read(in_function(line))
@@ -66,8 +65,8 @@ def test_vectors() -> None:
     assert_same(read(in_function(text)), read(generic))
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
+@each(
+    "text, line",
     [
         ("%a = arith.addi %i, %i overflow<none> : i32", "%a = arith.addi %i, %i : i32"),
         ("%a = arith.addi %i, %i overflow<nsw,nuw> : i32", "%a = arith.addi %i, %i overflow<nsw, nuw> : i32"),
@@ -123,7 +122,7 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize(("name", "right", "wrong"), sorted(PLAIN))
+@each("name, right, wrong", sorted(PLAIN))
 def test_types_of_arithmetic(name: str, right: tuple[str, ...], wrong: tuple[str, ...]) -> None:
     arguments = 1 if name in ARITH_UNARY else 2
     for type in (*right, *wrong):
@@ -156,7 +155,7 @@ CASTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASTS)
+@each("name", CASTS)
 def test_types_of_casts(name: str) -> None:
     assert {f"arith.{n}" for n in CASTS} == ARITH_CASTS
     right, wrong = CASTS[name]
@@ -167,8 +166,8 @@ def test_types_of_casts(name: str) -> None:
             assert [(d.rule, d.location.line) for d in found] == wanted, text
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
+@each(
+    "text, found",
     [
         ("%a = arith.addi %x, %x : f32", [("TEXT-TYPE", 1, 26)]),
         ("%a = arith.extf %x : f32 to f16", [("TEXT-TYPE", 1, 29)]),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ptokit.asm import parse_module
 from ptokit.asm.text.cursor import MAX_DEPTH, MAX_ERRORS
 from ptokit.diagnostics import CATALOGUE, Diagnostic, Scope
+from tests.each import each
 
 from .reading import body, errors, errors_in, in_function, read, round_trip
 
@@ -21,9 +20,7 @@ def first(text: str) -> Diagnostic:
     return next(iter(parse_module(in_function(text), "t.pto").diagnostics))
 
 
-@pytest.mark.parametrize(
-    ("snippet", "found"),
-    [
+@each("snippet, found", [
         # values
         (f"pto.tadd ins(%t, %w : {T}, {T}) outs(%u : {T})", [("TY-9", 1, 18)]),
         ("%a = arith.addi %n, %b : index\n%b = arith.addi %a, %a : index", [("TY-9", 1, 21)]),
@@ -97,15 +94,12 @@ def first(text: str) -> Diagnostic:
         # calls
         ("func.call @g() : () -> ()", [("TEXT-CALL", 1, 11)]),
         ("func.call @f(%n) : (index) -> ()", [("TEXT-CALL", 1, 11)]),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_one_error(snippet: str, found: list[tuple[str, int, int]]) -> None:
     assert errors_in(snippet) == found
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+@each("text, found", [
         ("func.func @f() {", [("TEXT-UNCLOSED", 1, 16)]),
         ("module {\nfunc.func @f() { return }", [("TEXT-UNCLOSED", 1, 8)]),
         ("module {\nfunc.func @f() {\nfunc.func @g() { return }\n}", [("TEXT-UNCLOSED", 2, 16)]),
@@ -137,8 +131,7 @@ def test_one_error(snippet: str, found: list[tuple[str, int, int]]) -> None:
         ("%r = pto.vbr %n", [("TEXT-RESULTS", 1, 6)]),
         ("%r = pto.vdup %q", [("TEXT-RESULTS", 1, 6)]),
         ("func.func @f(%v: f32) { %r = pto.vbr %v : f32 return }", [("TEXT-RESULTS", 1, 30)]),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_errors_around_functions(text: str, found: list[tuple[str, int, int]]) -> None:
     assert errors(text) == found
 
@@ -253,7 +246,7 @@ def test_the_place_covers_the_wrong_text() -> None:
     assert (location.column, location.length) == (1, 8)
 
 
-@pytest.mark.parametrize("name", ["c48-", "-", "a-b", "$.-", ".x", "7"])
+@each("name", ["c48-", "-", "a-b", "$.-", ".x", "7"])
 def test_legal_names_are_printed_as_written(name: str) -> None:
     module = read(f"func.func @f(%{name}: index) {{ %r = arith.addi %{name}, %{name} : index return }}")
     assert f"(%{name}: index)" in round_trip(module)
@@ -271,7 +264,7 @@ def test_depth_is_limited() -> None:
     assert [rule for rule, *_ in errors(nested(MAX_DEPTH))] == ["TEXT-NESTING"]
 
 
-@pytest.mark.parametrize("opening", ["(", "[", "{", "[ ", "{a = ", "<", "!pto.tile_buf<"])
+@each("opening", ["(", "[", "{", "[ ", "{a = ", "<", "!pto.tile_buf<"])
 def test_open_brackets_without_end(opening: str) -> None:
     for head in ("", "module attributes {a = ", "func.func @f(", in_function("").removesuffix("\nreturn\n  }\n}\n")):
         assert errors(head + opening * 100_000)

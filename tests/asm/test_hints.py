@@ -15,6 +15,7 @@ from ptokit.asm import parse_module
 from ptokit.diagnostics import Diagnostic
 from ptokit.diagnostics.finding import Proposal, replacement
 from ptokit.diagnostics.render import sarif
+from tests.each import each
 
 T, M = "!pto.tile_buf<vec, 16x64xf32>", "!pto.tile_buf<vec, 16x64xi8>"
 TEXT = f"""\
@@ -88,8 +89,8 @@ def test_a_misspelled_word(at: int, word: str, kind: str) -> None:
     assert followed, before[0]
 
 
-@pytest.mark.parametrize(
-    ("text", "hint"),
+@each(
+    "text, hint",
     [
         ("modul {}", "module"),
         ("module attribute {} {}", "attributes"),
@@ -156,11 +157,11 @@ def test_a_suggestion_is_data_and_survives_pickling() -> None:
     (finding,) = (d for d in findings(TEXT.replace("pto.tcmp ins", "pto.tcnp ins")) if d.hint)
     kept = pickle.loads(pickle.dumps(finding))
     assert kept == finding
-    for each in (finding, kept):
-        assert isinstance(each.hint, Proposal)
-        assert (each.hint, each.hint.wrong, each.hint.right) == ("did you mean 'pto.tcmp'?", "pto.tcnp", "pto.tcmp")
+    for shown in (finding, kept):
+        assert isinstance(shown.hint, Proposal)
+        assert (shown.hint, shown.hint.wrong, shown.hint.right) == ("did you mean 'pto.tcmp'?", "pto.tcnp", "pto.tcmp")
         lines = TEXT.replace("tcmp ins", "tcnp ins").split("\n")
-        line = lines[each.location.line - 1]
+        line = lines[shown.location.line - 1]
         edit = replacement(each, lambda file, lines=lines: lines)
         assert edit is not None
         assert line[: edit.start] + edit.text + line[edit.end :] == line.replace("tcnp", "tcmp")

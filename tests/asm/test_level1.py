@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from ptokit.ir.verify import verify
 from ptokit.isa.table import TABLE, Kind
 from ptokit.run import compile_program
 from ptokit.targets import A5, target
+from tests.each import each
 
 from .reading import canonical, errors_in, in_function, ops, read
 
@@ -19,8 +19,8 @@ I8 = "!pto.tile_buf<vec, 16x32xi8>"
 ALLOC = f"%a = pto.alloc_tile : {T}"
 
 
-@pytest.mark.parametrize(
-    ("text", "lines"),
+@each(
+    "text, lines",
     [
         (f"%a = pto.tload %v : {V} -> {S}", [ALLOC, f"pto.tload ins(%v : {V}) outs(%a : {T})"]),
         (
@@ -82,8 +82,8 @@ def test_forms(text: str, lines: list[str]) -> None:
     assert canonical(text) == lines
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
+@each(
+    "text, found",
     [
         (f"%a = pto.tadd %t, %w : {S}, {S} -> {S}", [("TY-9", 1, 19)]),
         (f"%a = pto.tadd %t, %x : {S}, {S} -> {S}", [("TEXT-OPERANDS", 1, 6), ("TY-9", 1, 19)]),
@@ -123,7 +123,7 @@ def test_places() -> None:
     assert (alloc.result.name, alloc.result.location.column, alloc.result.location.length) == ("abc", 2, 4)
 
 
-@pytest.mark.parametrize("name", [n for n, i in TABLE.items() if i.form.syntax.startswith("dps")])
+@each("name", [n for n, i in TABLE.items() if i.form.syntax.startswith("dps")])
 def test_every_instruction_of_ins_and_outs_has_a_level_1(name: str) -> None:
     """Operands by their kind, in the order of ``ins`` and then views written, and one result per tile written."""
     instr = TABLE[name]
@@ -155,7 +155,7 @@ def test_a_kernel_of_level_1() -> None:
     assert [d for d in verify(read(text), A5) if d.rule != "OPERAND-KIND"] == []
 
 
-@pytest.mark.parametrize("arch", ["cpu", "a2a3", "a5"])
+@each("arch", ["cpu", "a2a3", "a5"])
 def test_running(arch: str) -> None:
     m = "memref<16x16xf32>"
     module = read(f"""func.func @k(%m: {m}, %o: {m}, %s: f32) {{

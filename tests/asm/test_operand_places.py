@@ -13,6 +13,7 @@ from ptokit.diagnostics import Location
 from ptokit.ir import Module, Op, Value
 from ptokit.ir.verify import verify
 from ptokit.targets import target
+from tests.each import each
 
 from .reading import CORPUS, body, read
 
@@ -82,7 +83,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("operation", "rule", "wanted"), CASES)
+@each("operation, rule, wanted", CASES)
 def test_findings_mark_what_they_are_about(operation: str, rule: str, wanted: str) -> None:
     text = f"{HEAD}{operation}\nreturn\n}}\n}}\n"
     parsed = parse_module(text, "k.pto")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
 from ptokit.ir import RawAttr
 from ptokit.isa.table import TABLE
 from ptokit.types.enums import CmpMode, Layout, Pipe, RoundMode
 from ptokit.types.values import I1, I64, INDEX
+from tests.each import each
 
 from .reading import body, canonical, errors_in, ops, read, round_trip
 
@@ -99,13 +98,13 @@ SAME = [  # canonical already
 ]
 
 
-@pytest.mark.parametrize("line", SAME)
+@each("line", SAME)
 def test_canonical_forms_stay(line: str) -> None:
     assert canonical(line) == [line]
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
+@each(
+    "text, line",
     [
         ("%a = arith.constant 0xFF : i8", "%a = arith.constant -1 : i8"),
         ("%a = arith.constant 1 : i1", "%a = arith.constant true"),
@@ -174,8 +173,8 @@ def test_attribute_values() -> None:
     assert CmpMode.from_text("LT") is CmpMode.LT
 
 
-@pytest.mark.parametrize(
-    ("snippet", "value"),
+@each(
+    "snippet, value",
     [("-7 : i32", -7), ("0x10 : index", 16), ("4294967295 : ui32", 4294967295), ("false", False), ("2.5 : f32", 2.5)],
 )
 def test_constants(snippet: str, value: object) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from ptokit.targets import A2A3, A5
 from ptokit.types import dtypes
 from ptokit.types.enums import BLayout, CompactMode, SLayout, TileType
 from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec
 from ptokit.types.values import EventIdArray, FunctionType, MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, Type
+from tests.each import each
 
 from .reading import errors, read
 
@@ -46,8 +45,8 @@ def long(**fields: object) -> str:
     return LONG.format(**{**DEFAULTS, **fields})
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
+@each(
+    "text, wanted",
     [
         ("index", Scalar("index")),
         ("i1", Scalar("i1")),
@@ -138,8 +137,8 @@ def test_forms(text: str, wanted: Type) -> None:
     assert type_of(str(read_type)) == wanted
 
 
-@pytest.mark.parametrize(
-    ("text", "canonical"),
+@each(
+    "text, canonical",
     [
         (long(), "!pto.tile_buf<vec, 16x32xf32>"),
         (
@@ -168,8 +167,8 @@ def test_left_tiles_take_the_layout_of_the_target() -> None:
     assert type_of("!pto.tile_buf<mat, 16x16xf16, blayout=col_major>", A2A3).blayout is BLayout.ColMajor  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
-    ("rule", "text", "wrong"),
+@each(
+    "rule, text, wrong",
     [
         ("TY-1", "!pto.tile_buf<ub, 16x16xf32>", "ub"),
         ("TY-1", "!pto.tile_buf<vec, 16x16xf32, blayout=none_box>", "none_box"),
@@ -238,8 +237,8 @@ def test_a_wrong_type_is_reported_at_each_place() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("written", "space"),
+@each(
+    "written, space",
     [
         *((name, name) for name in "gm ub l1 l0a l0b l0c fb bt".split()),
         *zip("vec mat left right acc scaling bias".split(), "ub l1 l0a l0b l0c fb bt".split()),
@@ -260,8 +259,8 @@ def test_a_pointer_without_a_space_points_to_global_memory() -> None:
     assert hash(Ptr(dtypes.f32)) == hash(Ptr(dtypes.f32, "gm"))
 
 
-@pytest.mark.parametrize(
-    ("written", "printed", "bits"),
+@each(
+    "written, printed, bits",
     [
         ("!pto.hif8", "!pto.hif8", 8),
         ("hifloat8", "!pto.hif8", 8),
@@ -284,7 +283,7 @@ def test_elements_with_names_of_the_dialect(written: str, printed: str, bits: in
     assert again.type.dtype is argument.type.dtype  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "!pto.vreg<256x!pto.hif8>",

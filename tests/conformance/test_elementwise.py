@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ptokit.conformance.bench import replay
 from ptokit.targets import TARGETS
+from tests.each import each
 
 from .suites import DATA, read_suite
 
@@ -15,7 +14,7 @@ CLAIMS = sorted({(case.op, name) for case in SUITE for name in TARGETS if case.c
 WRAPS_AT_LIMIT = {"P0531_TCVT_f32_i64_RINT_ON", "P0532_TCVT_f32_i64_ROUND_ON"}
 
 
-@pytest.mark.parametrize(("op", "on"), CLAIMS, ids=[f"{op}-{on}" for op, on in CLAIMS])
+@each("op, on", CLAIMS, ids=[f"{op}-{on}" for op, on in CLAIMS])
 def test_instruction(op: str, on: str) -> None:
     results = [replay(case, TARGETS[on]) for case in SUITE if case.op == op and case.claims(on)]
     assert {r.case: r.reason for r in results if not r.passed and r.case not in WRAPS_AT_LIMIT} == {}

@@ -14,6 +14,7 @@ from ptokit.diagnostics import CATALOGUE
 from ptokit.machine.lanes import Fault
 from ptokit.targets import Target
 from ptokit.types.tile import DYNAMIC
+from tests.each import each
 
 from ..run import windows
 from ..run.windows import instruction_of
@@ -52,7 +53,7 @@ def run(case: Case, target: Target, sizes: dict[str, tuple[int, int]]) -> str:
     return ""
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_empty_regions(name: str) -> None:
     found = [(case, target) for instr, case, target in CASES if instr is not None and instr.name == name]
     outcomes = set()

@@ -7,6 +7,7 @@ import pytest
 
 from ptokit.diagnostics import CATALOGUE
 from ptokit.machine.lanes import Fault
+from tests.each import each
 
 from .move_cases import messages, run, site
 
@@ -394,7 +395,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)])
+@each("case", CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)])
 def test_rule_holds_and_breaks(case):
     rule, name, targets, good, bad, words = case
     for on in targets:
@@ -408,7 +409,7 @@ def test_every_rule_has_a_case():
     assert {i for i in CATALOGUE if i.startswith(("EXTR-", "EX-"))} == {c[0] for c in CASES}
 
 
-@pytest.mark.parametrize("rule", sorted({c[0] for c in CASES}))
+@each("rule", sorted({c[0] for c in CASES}))
 def test_rules_apply_to_the_targets_of_their_cases_only(rule):
     assert {on for c in CASES if c[0] == rule for on in c[2]} == set(CATALOGUE[rule].targets)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ptokit.diagnostics import CATALOGUE, Severity
 from ptokit.isa.site import UNKNOWN, ScalarInfo
 from ptokit.types.enums import Coalesce, GatherExec, Layout, TileType
+from tests.each import each
 
 from .fake import spec
 from .gather_sites import Case, at, broken, gather_site, l1, table
@@ -170,7 +169,7 @@ CASES: list[Case] = [
 AT_RUN_TIME = {"GATHER-COM-06"}  # tests/isa/test_gather.py
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{c[0]}-{c[1]}-{i}" for i, c in enumerate(CASES)])
+@each("case", CASES, ids=[f"{c[0]}-{c[1]}-{i}" for i, c in enumerate(CASES)])
 def test_rule(case: Case) -> None:
     rule, on, good, bad, words = case
     assert rule == "GA-1" or rule not in broken(gather_site(on, **good))
@@ -185,20 +184,20 @@ def test_every_rule_is_tested() -> None:
     assert ids == {c[0] for c in CASES} | AT_RUN_TIME
 
 
-@pytest.mark.parametrize("on", ["cpu", "a2a3", "a5"])
-@pytest.mark.parametrize("changes", [{}, ROW], ids=["elements", "rows"])
+@each("on", ["cpu", "a2a3", "a5"])
+@each("changes", [{}, ROW], ids=["elements", "rows"])
 def test_legal_calls_break_nothing(on: str, changes: dict) -> None:
     errors = {i for i in broken(gather_site(on, **changes)) if not i.startswith("GA-")}
     assert errors == set()
 
 
-@pytest.mark.parametrize("on", DEVICES)
-@pytest.mark.parametrize("changes", [INTO_L1, SCRATCH], ids=["rows", "elements"])
+@each("on", DEVICES)
+@each("changes", [INTO_L1, SCRATCH], ids=["rows", "elements"])
 def test_legal_calls_into_l1_break_nothing(on: str, changes: dict) -> None:
     assert {i for i in broken(gather_site(on, **changes)) if not i.startswith("GA-")} == set()
 
 
-@pytest.mark.parametrize("changes", [NZ_ELEM, {**NZ, **ROW}], ids=["elements", "rows"])
+@each("changes", [NZ_ELEM, {**NZ, **ROW}], ids=["elements", "rows"])
 def test_legal_nz_calls_break_nothing(changes: dict) -> None:
     assert {i for i in broken(gather_site("a2a3", **changes)) if not i.startswith("GA-")} == set()
 

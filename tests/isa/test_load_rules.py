@@ -526,7 +526,7 @@ CASES: list[Row] = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)])
+@each("case", CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)])
 def test_rule(case: Row) -> None:
     rule, on, good, bad, text = case
     assert rule not in broken(site("TLOAD", on, *good))
@@ -537,9 +537,9 @@ def test_rule(case: Row) -> None:
 
 
 # Pairs that pass above on every count: no other rule may fire. (Some good sites keep one rule and break another.)
-@pytest.mark.parametrize("on", ["cpu", "a2a3", "a5"])
-@pytest.mark.parametrize(
-    ("tile", "g"),
+@each("on", ["cpu", "a2a3", "a5"])
+@each(
+    "tile, g",
     [
         (V, view("f32", 16, 16)),
         (V, view("f32", 2, 2, 2, 2, 16)),

@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pytest
 
 from ptokit.diagnostics import ALL_TARGETS
 from ptokit.isa.check import broken_rules
@@ -48,6 +47,7 @@ from ptokit.types.dtypes import DTYPES, DType
 from ptokit.types.enums import BLayout, PadValue, SLayout, TileType
 from ptokit.types.tile import TileSpec
 from ptokit.types.tile import tile as tile_spec
+from tests.each import each
 
 LAYOUTS: list[dict[str, Any]] = [
     {},
@@ -282,7 +282,7 @@ def test_most_instructions_on_tiles_are_met() -> None:
     assert len(cases()) // len(ALL_TARGETS) > 90
 
 
-@pytest.mark.parametrize(("name", "on"), cases())
+@each("name, on", cases())
 def test_the_derived_function_gives_the_elements_of_the_definition(name: str, on: str) -> None:
     instr = TABLE[name]
     rng = np.random.default_rng(zlib.crc32(f"{name} {on}".encode()))

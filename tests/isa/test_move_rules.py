@@ -10,6 +10,7 @@ from ptokit.diagnostics import CATALOGUE, Scope
 from ptokit.machine.lanes import Fault
 from ptokit.targets import target
 from ptokit.types.enums import ReluPreMode
+from tests.each import each
 
 from .move_cases import messages, run, site
 
@@ -724,7 +725,7 @@ CASES = [
 ENFORCED_ELSEWHERE = {"TMOV-COM-01", "TMOV-SUFFIX", "MO-1", "MO-N"}
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)])
+@each("case", CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)])
 def test_rule_holds_and_breaks(case):
     rule, name, targets, good, bad, words = case
     for on in targets:
@@ -739,7 +740,7 @@ def test_every_rule_has_a_case():
     assert all(CATALOGUE[i].check is None and CATALOGUE[i].why for i in ENFORCED_ELSEWHERE)
 
 
-@pytest.mark.parametrize("rule", sorted({c[0] for c in CASES}))
+@each("rule", sorted({c[0] for c in CASES}))
 def test_rules_apply_to_the_targets_of_their_cases_only(rule):
     covered = {on for c in CASES if c[0] == rule for on in c[2]}
     assert covered == set(CATALOGUE[rule].targets)
@@ -779,8 +780,8 @@ def test_words_behind_the_columns_do_not_matter():
     run("TMOV_FP", "cpu", f"mat i8 32x32[4x30] Nz <- acc i32 32x32[4x30] Nz; {FP}", fp=words)
 
 
-@pytest.mark.parametrize(
-    ("spelling", "pair", "agrees"),
+@each(
+    "spelling, pair, agrees",
     [
         ("tmov.m2l", "mat left", True),
         ("tmov.m2r", "mat left", False),

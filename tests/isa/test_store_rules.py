@@ -298,7 +298,7 @@ def found(on: str, side: Side, **more: Any) -> dict[str, Any]:
     return {b.rule.id: f"{b.message}; {b.hint}" for b in broken_rules(o)}
 
 
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
+@each("case", CASES, ids=NAMES)
 def test_rule(case: Row) -> None:
     rule, on, good, bad, text = case
     assert rule not in found(on, good)
@@ -312,8 +312,8 @@ def test_every_rule_has_a_case() -> None:
     assert checked == {c[0] for c in CASES if not c[0].startswith("ST-")}
 
 
-@pytest.mark.parametrize("on", ["cpu", "a2a3", "a5"])
-@pytest.mark.parametrize(
+@each("on", ["cpu", "a2a3", "a5"])
+@each(
     "side",
     [
         (V, G),

@@ -8,7 +8,6 @@ import itertools
 from typing import Any
 
 import numpy as np
-import pytest
 
 from ptokit.diagnostics import ALL_TARGETS
 from ptokit.isa.check import broken_rules
@@ -19,6 +18,7 @@ from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec
+from tests.each import each
 
 from .fake import FAMILIES, site, spec
 
@@ -64,7 +64,7 @@ def operand_specs(instr: Instr, dtype: str, rows: int, cols: int) -> dict[str, A
     return found
 
 
-@pytest.mark.parametrize("instr", [i for i in INSTRS if i.types], ids=lambda i: i.name)
+@each("instr", [i for i in INSTRS if i.types], ids=lambda i: i.name)
 def test_runs_on_every_type_it_allows(instr: Instr) -> None:
     rng = np.random.default_rng(0)
     for name in ALL_TARGETS:
@@ -80,7 +80,7 @@ def test_runs_on_every_type_it_allows(instr: Instr) -> None:
             machine.execute(instr, tiles)
 
 
-@pytest.mark.parametrize("name", ALL_TARGETS)
+@each("name", ALL_TARGETS)
 def test_converts_every_pair(name: str) -> None:
     rng = np.random.default_rng(0)
     machine = Single(target(name))
@@ -90,7 +90,7 @@ def test_converts_every_pair(name: str) -> None:
         machine.execute(TABLE["TCVT"], {"dst": machine.tile(b), "src": machine.tile(a, source)})
 
 
-@pytest.mark.parametrize("instr", INSTRS, ids=lambda i: i.name)
+@each("instr", INSTRS, ids=lambda i: i.name)
 def test_rules_never_fail(instr: Instr) -> None:
     """Whatever the tiles are, a rule answers."""
     shapes = [(16, 64, 16, 64), (16, 64, -1, -1), (16, 64, 0, 64), (16, 1, 16, 1), (1, 300, 1, 299)]

@@ -16,6 +16,7 @@ import pytest
 
 from ptokit.diagnostics import DiagnosticError
 from ptokit.isa.scalar.arithmetic import INTEGER_PREDICATES
+from tests.each import each
 
 from .arithmetic import bits, compiled, edges, evaluate, fault, number
 
@@ -74,8 +75,8 @@ def pairs(op: str, width: int) -> list[tuple[int, int]]:
     return [(a, b) for a, b in found if b or not ("div" in op or "rem" in op)]
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("op", INTEGERS)
+@each("width", WIDTHS)
+@each("op", INTEGERS)
 def test_whole_numbers(op: str, width: int) -> None:
     rows, type = pairs(op, width), f"i{width}"
     wanted = [[INTEGERS[op](a, b, width) % (1 << width)] for a, b in rows]
@@ -84,8 +85,8 @@ def test_whole_numbers(op: str, width: int) -> None:
     assert evaluate(line, [type, type], [type], rows[::9], uniform=True) == wanted[::9]
 
 
-@pytest.mark.parametrize("op", ["addi", "subi", "muli", "minsi", "maxsi"])
-@pytest.mark.parametrize("width", [1, 8, 32, 64])
+@each("op", ["addi", "subi", "muli", "minsi", "maxsi"])
+@each("width", [1, 8, 32, 64])
 def test_constants_are_folded_in_their_type(op: str, width: int) -> None:
     rows = pairs(op, width)[::7]
     type = f"i{width}"
@@ -101,8 +102,8 @@ def test_constants_are_folded_in_their_type(op: str, width: int) -> None:
     assert out.tolist() == wanted
 
 
-@pytest.mark.parametrize("predicate", INTEGER_PREDICATES)
-@pytest.mark.parametrize("type", ["i1", "i8", "i64", "index"])
+@each("predicate", INTEGER_PREDICATES)
+@each("type", ["i1", "i8", "i64", "index"])
 def test_comparisons(predicate: str, type: str) -> None:
     width = bits(type)
     rows = list(itertools.product(edges(width), repeat=2))
@@ -115,8 +116,8 @@ def test_comparisons(predicate: str, type: str) -> None:
     assert evaluate(line, [type, type], ["i1"], rows[::9], uniform=True) == wanted[::9]
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("op", ["addui_extended", "mulsi_extended", "mului_extended"])
+@each("width", WIDTHS)
+@each("op", ["addui_extended", "mulsi_extended", "mului_extended"])
 def test_two_results(op: str, width: int) -> None:
     rows, type = list(itertools.product(edges(width), repeat=2)), f"i{width}"
     carry = "i1" if op == "addui_extended" else type
@@ -130,7 +131,7 @@ def test_two_results(op: str, width: int) -> None:
     assert evaluate(f"%r, %s = arith.{op} %a, %b : {type}", [type, type], [type, carry], rows) == wanted
 
 
-@pytest.mark.parametrize(("source", "result"), [(1, 8), (1, 64), (8, 16), (8, 64), (16, 32), (32, 64), (7, 33)])
+@each("source, result", [(1, 8), (1, 64), (8, 16), (8, 64), (16, 32), (32, 64), (7, 33)])
 def test_extension_and_truncation(source: int, result: int) -> None:
     small, large = f"i{source}", f"i{result}"
     rows = [[v] for v in edges(source)]
@@ -142,7 +143,7 @@ def test_extension_and_truncation(source: int, result: int) -> None:
     assert evaluate(f"%r = arith.trunci %a : {large} to {small}", [large], [small], wide) == cut
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@each("width", WIDTHS)
 def test_index(width: int) -> None:
     type = f"i{width}"
     rows = [[v] for v in edges(width)]
@@ -162,21 +163,21 @@ def test_products_beyond_64_bits() -> None:
     assert evaluate("%r = arith.muli %a, %b : index", ["index", "index"], ["index"], rows, uniform=True) == wanted
 
 
-@pytest.mark.parametrize("op", ["divsi", "divui", "ceildivsi", "ceildivui", "floordivsi", "remsi", "remui"])
-@pytest.mark.parametrize("type", ["i1", "i8", "i64", "index"])
+@each("op", ["divsi", "divui", "ceildivsi", "ceildivui", "floordivsi", "remsi", "remui"])
+@each("type", ["i1", "i8", "i64", "index"])
 def test_division_by_zero(op: str, type: str) -> None:
     assert fault(f"%r = arith.{op} %a, %b : {type}", [type, type], [type], [(1, 1), (1, 0)]) == "RUN-DIV-ZERO"
 
 
-@pytest.mark.parametrize("op", ["shli", "shrsi", "shrui"])
-@pytest.mark.parametrize("type", ["i1", "i8", "i64"])
+@each("op", ["shli", "shrsi", "shrui"])
+@each("type", ["i1", "i8", "i64"])
 def test_shifts_by_the_width(op: str, type: str) -> None:
     rows = [(1, 0), (1, bits(type))] if type != "i1" else [(1, 0), (1, 1)]
     assert fault(f"%r = arith.{op} %a, %b : {type}", [type, type], [type], rows) == "RUN-SHIFT"
 
 
-@pytest.mark.parametrize(
-    ("line", "place"),
+@each(
+    "line, place",
     [
         ("%r = arith.addi %v, %v : vector<4xi32>", "arith.addi of vector<4xi32>"),
         ("%r = arith.addi %w, %w : i65", "arith.addi of i65"),

@@ -17,6 +17,7 @@ from ptokit.isa.table import TABLE
 from ptokit.run.program import compile_program
 from ptokit.sanitize import sanitize
 from ptokit.targets import TARGETS, target
+from tests.each import each
 
 from ..lang.random_rules import drawn_in_python
 from ..rules_at_run import Drawn, Sample, differs, drawn, open_rules_by_id, verdict
@@ -99,7 +100,7 @@ def test_every_rule_that_looks_at_the_run_is_known() -> None:
     assert CASES.keys().isdisjoint(UNREACHED)
 
 
-@pytest.mark.parametrize("rule", CASES)
+@each("rule", CASES)
 def test_a_rule_of_the_catalogue(rule: str) -> None:
     name, seed = CASES[rule]
     sample = Sample(name, seed)
@@ -113,7 +114,7 @@ def test_a_rule_of_the_catalogue(rule: str) -> None:
         assert differs(sample, given, how) == ""
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_random_programs(seed: int) -> None:
     assert differs(*drawn(seed), ("numpy", "sanitize")[seed % 2]) == ""
 
@@ -223,7 +224,7 @@ def _site(text: str, name: str):  # type: ignore[no-untyped-def]
     return Facts(function).site(op, target("a5"), text=True)
 
 
-@pytest.mark.parametrize("on", ["cpu", "a5"])
+@each("on", ["cpu", "a5"])
 def test_a_flag_that_only_the_run_numbers(on: str) -> None:
     """Also on the target that needs no flags."""
 

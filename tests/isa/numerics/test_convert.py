@@ -11,6 +11,7 @@ from ptokit.isa.numerics.unary import CVT_PAIRS, Rounding, conversion, converter
 from ptokit.targets import A2A3, A5, CPU, TARGETS
 from ptokit.types.dtypes import DTYPES, bf16, e1m2, e2m1, f16, f32, hif8, i8, i16, i32, i64, int4, u8, u16, u32
 from ptokit.types.enums import RoundMode, SaturationMode
+from tests.each import each
 
 from . import model
 
@@ -240,7 +241,7 @@ def test_narrowing_knows_one_nan(dst, code):
     assert got.view(np.uint16).tolist()[:4] == [code] * 4
 
 
-@pytest.mark.parametrize("src", [f32, f16])
+@each("src", [f32, f16])
 def test_hif8_keeps_infinities_and_nan(src):
     x = np.array([np.inf, -np.inf, np.nan, -0.0], np.float32).astype(src.value)
     got = convert(x, src, DTYPES["hif8"], mode=RoundMode.RINT, sat=None, target=A5)

@@ -6,11 +6,11 @@ import re
 from fractions import Fraction
 
 import numpy as np
-import pytest
 
 from ptokit.isa.site import ScalarInfo, VregInfo
 from ptokit.isa.vector.compute.convert import PAIRS
 from ptokit.types.dtypes import DTYPES, PACKED
+from tests.each import each
 from tests.isa.numerics.model import FLOATS, Number, decode, to_float, to_integer
 
 from . import lane_model as model
@@ -65,7 +65,7 @@ def converted(x: Number, dst: str, mode: str, saturate: bool) -> Number:
     return to_integer(x, dst, MODES[mode], saturate)
 
 
-@pytest.mark.parametrize(("src", "dst"), PAIR_NAMES)
+@each("src, dst", PAIR_NAMES)
 def test_vcvt(src: str, dst: str) -> None:
     parts = PAIRS[DTYPES[src], DTYPES[dst]] or ("",)
     data = codes(src, 7)
@@ -96,7 +96,7 @@ def test_vcvt(src: str, dst: str) -> None:
             assert all(map(same, found, want)), (mode, sat, part)
 
 
-@pytest.mark.parametrize(("src", "dst"), [pair for pair, modes in NARROWED.items() if modes])
+@each("src, dst", [pair for pair, modes in NARROWED.items() if modes])
 def test_floats_become_floats_of_8_bits(src: str, dst: str) -> None:
     single = dst.removesuffix("x2")
     data = codes(src, 7)
@@ -124,7 +124,7 @@ def test_floats_become_floats_of_8_bits(src: str, dst: str) -> None:
                 assert not found.any()
 
 
-@pytest.mark.parametrize(("src", "dst"), [pair for pair, modes in NARROWED.items() if not modes])
+@each("src, dst", [pair for pair, modes in NARROWED.items() if not modes])
 def test_floats_of_8_bits_become_wider_ones(src: str, dst: str) -> None:
     single = src.removesuffix("x2")
     data = np.random.default_rng(3).permutation(256).astype(np.uint8)[None]
@@ -162,8 +162,8 @@ def test_halves_merge_by_vor() -> None:
     assert call("vor", even, odd)[0, :6].tolist() == [0, 100, 1, 101, 2, 102]
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("dtype", ["f16", "bf16", "f32"])
+@each("mode", MODES)
+@each("dtype", ["f16", "bf16", "f32"])
 def test_vtrc(dtype: str, mode: str) -> None:
     data = codes(dtype, 9)
     got = numbers(dtype, call("vtrc", register(dtype, data), rnd=mode))[0]
@@ -176,8 +176,8 @@ def test_vtrc(dtype: str, mode: str) -> None:
         assert same(y, whole if whole != 0 else n), (x, y)
 
 
-@pytest.mark.parametrize("dtype", ["i8", "i16", "i32", "f16", "f32"])
-@pytest.mark.parametrize("order", ["ASC", "DESC"])
+@each("dtype", ["i8", "i16", "i32", "f16", "f32"])
+@each("order", ["ASC", "DESC"])
 def test_vci(dtype: str, order: str) -> None:
     got = numbers(dtype, call("vci", 120, out=dtype, order=order))[0]
     assert len(got) == 256 // DTYPES[dtype].size
@@ -202,7 +202,7 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("dtype", NUMBERS)
+@each("dtype", NUMBERS)
 def test_vbr_and_vdup(dtype: str) -> None:
     value, type, code = NUMBERS[dtype]
     storage, count = DTYPES[dtype].storage, 256 // DTYPES[dtype].size
@@ -219,7 +219,7 @@ def test_a_number_of_each_block() -> None:
     assert got.tolist() == [[1] * 256, [255] * 256]
 
 
-@pytest.mark.parametrize("dtype", ["i8", "f16", "f32", "hif8"])
+@each("dtype", ["i8", "f16", "f32", "hif8"])
 def test_vdup_of_a_lane(dtype: str) -> None:
     data, info = codes(dtype, 3, blocks=2), VregInfo("s", DTYPES[dtype], 256 // DTYPES[dtype].size)
     for position, lane in (("LOWEST", 0), ("HIGHEST", -1)):
@@ -227,9 +227,7 @@ def test_vdup_of_a_lane(dtype: str) -> None:
         assert np.array_equal(got.view(data.dtype), np.repeat(data[:, lane][:, None], data.shape[1], axis=1))
 
 
-@pytest.mark.parametrize(
-    ("name", "src", "dst"), [("vaddreluconv", "f32", "f16"), ("vaddreluconv", "f16", "i8"), ("vmulconv", "f16", "i8")]
-)
+@each("name, src, dst", [("vaddreluconv", "f32", "f16"), ("vaddreluconv", "f16", "i8"), ("vmulconv", "f16", "i8")])
 def test_fused_conversions_round_once_and_saturate(name: str, src: str, dst: str) -> None:
     a, b = codes(src, 15), codes(src, 16)
     if src == "f32":  # a tie in f16 that 2**-80 breaks

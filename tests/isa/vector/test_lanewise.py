@@ -11,6 +11,7 @@ import pytest
 
 from ptokit.isa.table import TABLE
 from ptokit.types.dtypes import DTYPES
+from tests.each import each
 from tests.isa.numerics.model import Number
 
 from . import lane_model as model
@@ -43,7 +44,7 @@ def cases(names: Any) -> list[tuple[str, str]]:
     return [(name, dtype) for name in names for dtype in TYPES[name].split()]
 
 
-@pytest.mark.parametrize("name", TYPES)
+@each("name", TYPES)
 def test_the_element_types_are_those_of_the_lists(name: str) -> None:
     assert {t.name for t in TABLE[name].types["a5"]} == set(TYPES[name].split())
     narrow = {"e4m3", "e5m2", "hif8"}
@@ -65,7 +66,7 @@ def check(name: str, dtype: str, lane: Callable[..., Number], sources: int, seed
             assert same(found[block][i], want), (i, operands, found[block][i], want)
 
 
-@pytest.mark.parametrize(("name", "dtype"), cases(n for n in model.UNARY if n != "vmov"))
+@each("name, dtype", cases(n for n in model.UNARY if n != "vmov"))
 def test_unary(name: str, dtype: str) -> None:
     check(name, dtype, model.UNARY[name], 1, 11)
 
@@ -79,12 +80,12 @@ BINARY = [
 ]
 
 
-@pytest.mark.parametrize(("name", "dtype"), BINARY)
+@each("name, dtype", BINARY)
 def test_binary(name: str, dtype: str) -> None:
     check(name, dtype, model.BINARY[name], 2, 22)
 
 
-@pytest.mark.parametrize("dtype", TYPES["vmov"].split())
+@each("dtype", TYPES["vmov"].split())
 def test_vmov_keeps_every_bit(dtype: str) -> None:
     data = codes(dtype, 5, blocks=2)
     assert np.array_equal(call("vmov", register(dtype, data)).view(data.dtype), data)
@@ -93,8 +94,8 @@ def test_vmov_keeps_every_bit(dtype: str) -> None:
     assert np.array_equal(got, np.where(on, data, 0))
 
 
-@pytest.mark.parametrize("dtype", [*FB.split(), "e4m3", "e5m2", "hif8"])
-@pytest.mark.parametrize("name", OF_BITS)
+@each("dtype", [*FB.split(), "e4m3", "e5m2", "hif8"])
+@each("name", OF_BITS)
 def test_bits_of_floats(name: str, dtype: str) -> None:
     a, b = codes(dtype, 6, blocks=2), codes(dtype, 7)
     on = np.random.default_rng(8).random((1, a.shape[1])) < 0.5
@@ -102,7 +103,7 @@ def test_bits_of_floats(name: str, dtype: str) -> None:
     assert np.array_equal(got.view(a.dtype), np.where(on, OF_BITS[name](a, b), 0))
 
 
-@pytest.mark.parametrize("dtype", FB.split())
+@each("dtype", FB.split())
 def test_vor_of_floats_merges_their_bits(dtype: str) -> None:
     data = codes(dtype, 6)
     even, odd = data.copy(), data.copy()
@@ -116,7 +117,7 @@ def scalars(dtype: str) -> tuple[Any, ...]:
     return (0.0, -0.0, 1.5, -2.25, float("inf"), float("nan")) if DTYPES[dtype].is_float else (0, 1, -1, 77)
 
 
-@pytest.mark.parametrize(("name", "dtype"), cases(n for n in model.SCALAR if not n.startswith("vsh")))
+@each("name, dtype", cases(n for n in model.SCALAR if not n.startswith("vsh")))
 def test_with_a_number(name: str, dtype: str) -> None:
     data = codes(dtype, 33)
     for scalar in scalars(dtype):
@@ -134,7 +135,7 @@ def test_a_number_of_each_block() -> None:
     assert np.array_equal(got, np.stack([2 * data[0], 3 * data[0]]))
 
 
-@pytest.mark.parametrize(("name", "dtype"), cases(("vshl", "vshr")))
+@each("name, dtype", cases(("vshl", "vshr")))
 def test_shift_by_a_register(name: str, dtype: str) -> None:
     data, bits = codes(dtype, 44), DTYPES[dtype].bits
     counts = np.resize(np.array([0, 1, bits // 2, bits - 1], DTYPES[dtype].value), data.shape)
@@ -143,7 +144,7 @@ def test_shift_by_a_register(name: str, dtype: str) -> None:
         assert same(y, model.BINARY[name](dtype, x, Fraction(int(n))))
 
 
-@pytest.mark.parametrize(("name", "dtype"), cases(("vshls", "vshrs")))
+@each("name, dtype", cases(("vshls", "vshrs")))
 def test_shift_by_a_number(name: str, dtype: str) -> None:
     data, bits = codes(dtype, 45), DTYPES[dtype].bits
     for count in (0, 1, bits - 1):
@@ -151,7 +152,7 @@ def test_shift_by_a_number(name: str, dtype: str) -> None:
         assert all(same(y, model.SCALAR[name](dtype, x, Fraction(count))) for x, y in zip(numbers(dtype, data)[0], got))
 
 
-@pytest.mark.parametrize("dtype", INTS.split())
+@each("dtype", INTS.split())
 def test_counts_out_of_range_are_refused_on_devices_and_shift_everything_out_on_cpu(dtype: str) -> None:
     bits, value = DTYPES[dtype].bits, DTYPES[dtype].value
     data = register(dtype, codes(dtype, 46))
@@ -171,7 +172,7 @@ def test_counts_out_of_range_are_refused_on_devices_and_shift_everything_out_on_
     )
 
 
-@pytest.mark.parametrize("dtype", TYPES["vmula"].split())
+@each("dtype", TYPES["vmula"].split())
 def test_multiply_and_add_rounds_once(dtype: str) -> None:
     data = [codes(dtype, 50 + i) for i in range(3)]
     if dtype == "f32":  # the product lies half way between two values, and what is added is far below binary64
@@ -182,7 +183,7 @@ def test_multiply_and_add_rounds_once(dtype: str) -> None:
         assert same(got[i], want), (acc, a, b, got[i], want)
 
 
-@pytest.mark.parametrize("dtype", F.split())
+@each("dtype", F.split())
 def test_vaxpy_rounds_once(dtype: str) -> None:
     x, y = codes(dtype, 60), codes(dtype, 61)
     alpha = 1 + 2.0**-10
@@ -199,8 +200,8 @@ CARRY = {
 }
 
 
-@pytest.mark.parametrize("name", CARRY)
-@pytest.mark.parametrize("dtype", ["i32", "u32"])
+@each("name", CARRY)
+@each("dtype", ["i32", "u32"])
 def test_carries(name: str, dtype: str) -> None:
     a, b = codes(dtype, 70), codes(dtype, 71)
     b[0, ::7] = a[0, ::7]
@@ -216,7 +217,7 @@ def test_carries(name: str, dtype: str) -> None:
         assert carry[0, 4 * i] == (out and on[0, i])
 
 
-@pytest.mark.parametrize("dtype", ["i32", "u32"])
+@each("dtype", ["i32", "u32"])
 def test_vmull_gives_both_halves(dtype: str) -> None:
     a, b = codes(dtype, 80), codes(dtype, 81)
     lo, hi = call("vmull", register(dtype, a), register(dtype, b))
@@ -226,7 +227,7 @@ def test_vmull_gives_both_halves(dtype: str) -> None:
         assert int(high) == product >> 32  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("dtype", ["f16", "f32"])
+@each("dtype", ["f16", "f32"])
 def test_vexpdif_is_a_difference_in_f32(dtype: str) -> None:
     x, m = (register(dtype, codes(dtype, s)) for s in (90, 91))
     for part, h in (("EVEN", 0), ("ODD", 1)):

@@ -10,6 +10,7 @@ import pytest
 from ptokit.isa.vector.access.load_store import LOAD_MODES, MERGES, SPLITS, STORE_MODES
 from ptokit.machine.lanes import Fault
 from ptokit.types.dtypes import DTYPES
+from tests.each import each
 
 from .model import Bench, loaded, predicate, stored
 from .programs import run
@@ -36,7 +37,7 @@ TABLE = {
 }
 
 
-@pytest.mark.parametrize("dist", TABLE)
+@each("dist", TABLE)
 def test_the_table_of_modes(dist: str) -> None:
     bench = Bench()
     bench.ub[0, 64 : 64 + 1024] = np.arange(1024) % 256
@@ -45,8 +46,8 @@ def test_the_table_of_modes(dist: str) -> None:
     assert (raw[:8], raw[32:36], raw[-4:]) == TABLE[dist]
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("dist", LOAD_MODES)
+@each("dtype", TYPES)
+@each("dist", LOAD_MODES)
 def test_loads(dist: str, dtype: str) -> None:
     bench, rng = Bench(2), np.random.default_rng(len(dist))
     bench.ub[:, :4096] = rng.integers(0, 256, (2, 4096))
@@ -57,8 +58,8 @@ def test_loads(dist: str, dtype: str) -> None:
         assert found.view(np.uint8)[block].tolist() == loaded(dist, bench.ub[block, 320:2048].tolist())
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("dist", [d for d in (*STORE_MODES, "NORM", "1PT") if d not in MERGED])
+@each("dtype", TYPES)
+@each("dist", [d for d in (*STORE_MODES, "NORM", "1PT") if d not in MERGED])
 def test_stores(dist: str, dtype: str) -> None:
     bench, rng = Bench(2), np.random.default_rng(len(dist))
     bench.ub[:, :4096] = rng.integers(0, 256, (2, 4096))
@@ -76,9 +77,7 @@ def test_stores(dist: str, dtype: str) -> None:
             assert np.array_equal(bench.ub[block, 640:4096], old[block, 640:])
 
 
-@pytest.mark.parametrize(
-    ("dist", "width", "channels"), [("MRG4CHN_B8", 1, 4), ("MRG2CHN_B8", 1, 2), ("MRG2CHN_B16", 2, 2)]
-)
+@each("dist, width, channels", [("MRG4CHN_B8", 1, 4), ("MRG2CHN_B8", 1, 2), ("MRG2CHN_B16", 2, 2)])
 def test_merging_stores(dist: str, width: int, channels: int) -> None:
     bench = Bench()
     value = np.arange(256, dtype=np.uint8)[None]
@@ -92,8 +91,8 @@ def test_merging_stores(dist: str, width: int, channels: int) -> None:
                 assert bench.ub[0, at : at + width].tolist() == list(range(first, first + width))
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("dist", SPLITS)
+@each("dtype", TYPES)
+@each("dist", SPLITS)
 def test_dual_loads(dist: str, dtype: str) -> None:
     bench, rng = Bench(), np.random.default_rng(3)
     bench.ub[:, :1024] = rng.integers(0, 256, (1, 1024))
@@ -115,7 +114,7 @@ def test_the_dual_examples() -> None:
     assert [hex(int(x)) for x in (low[0, 0], low[0, 1], high[0, 0])] == ["0x3020100", "0xb0a0908", "0x7060504"]
 
 
-@pytest.mark.parametrize("dist", MERGES)
+@each("dist", MERGES)
 def test_dual_stores_ignore_the_predicate(dist: str) -> None:
     bench, rng = Bench(), np.random.default_rng(3)
     a, b = rng.integers(0, 256, (2, 1, 256)).astype(np.uint8)
@@ -131,8 +130,8 @@ def test_dual_stores_ignore_the_predicate(dist: str) -> None:
 # ------------------------------------------------------------------ addresses
 
 
-@pytest.mark.parametrize(
-    ("dist", "fits", "refused"),
+@each(
+    "dist, fits, refused",
     [
         ("NORM", 32, 16),
         ("BRC_B16", 2, 1),
@@ -161,7 +160,7 @@ def test_one_element_needs_its_own_alignment_only() -> None:
         bench.call("vsts", value, bench.pointer(2), None, None, dist="1PT_B32", types=types)
 
 
-@pytest.mark.parametrize("address", [-32, 262144 - 224, 262144])
+@each("address", [-32, 262144 - 224, 262144])
 def test_accesses_end_with_the_buffer(address: int) -> None:
     bench, types = Bench(), {"src": "f32", "dst": "f32"}
     bench.call("vlds", bench.pointer(262144 - 256), None, dist="NORM", types=types)
@@ -196,7 +195,7 @@ def test_blocks_may_have_places_of_their_own() -> None:
 # ------------------------------------------------------------- blocks, strides
 
 
-@pytest.mark.parametrize("control", [(2, 4), (2 << 16 | 4, None), (1, 0), (0, 3)])
+@each("control", [(2, 4), (2 << 16 | 4, None), (1, 0), (0, 3)])
 def test_block_loads_and_stores(control: tuple[int, int | None]) -> None:
     """LIB example: block stride 2 and repeat stride 4 take blocks 4, 6, 8, …"""
     bench, rng = Bench(), np.random.default_rng(1)
@@ -227,7 +226,7 @@ def test_inactive_blocks_may_lie_anywhere() -> None:
         bench.call("vsldb", bench.pointer(262144 - 32), 1, 0, None, types=types)
 
 
-@pytest.mark.parametrize(("token", "step", "width"), [("STRIDE_S3_B16", 3, 2), ("STRIDE_S4_B64", 4, 8)])
+@each("token, step, width", [("STRIDE_S3_B16", 3, 2), ("STRIDE_S4_B64", 4, 8)])
 def test_strides(token: str, step: int, width: int) -> None:
     bench, rng = Bench(), np.random.default_rng(2)
     bench.ub[:, :2048] = rng.integers(0, 256, (1, 2048))
@@ -242,7 +241,7 @@ def test_strides(token: str, step: int, width: int) -> None:
 # ------------------------------------------------------------ gather, scatter
 
 
-@pytest.mark.parametrize(("dtype", "index"), [("f32", "i32"), ("u32", "u32"), ("f16", "u16"), ("bf16", "i16")])
+@each("dtype, index", [("f32", "i32"), ("u32", "u32"), ("f16", "u16"), ("bf16", "i16")])
 def test_gather_and_scatter(dtype: str, index: str) -> None:
     bench, rng = Bench(2), np.random.default_rng(4)
     bench.ub[:, :8192] = rng.integers(0, 256, (2, 8192))
@@ -274,7 +273,7 @@ def test_gather_and_scatter(dtype: str, index: str) -> None:
     assert np.array_equal(bench.ub, old)
 
 
-@pytest.mark.parametrize(("dtype", "lanes"), [("u8", "u16"), ("i8", "i16")])
+@each("dtype, lanes", [("u8", "u16"), ("i8", "i16")])
 def test_gathered_bytes_are_extended_with_zeros(dtype: str, lanes: str) -> None:
     """Offsets count bytes; what they choose is the low half of a 16-bit lane (micro specification, vgather2)."""
     bench, rng = Bench(), np.random.default_rng(5)
@@ -342,7 +341,7 @@ def test_block_gather() -> None:
         assert np.array_equal(found[0, 32 * b : 32 * b + 32], wanted)
 
 
-@pytest.mark.parametrize("element", ["!pto.f4E2M1x2", "!pto.f8E8M0", "!pto.hif8x2", "!pto.bf16x2"])
+@each("element", ["!pto.f4E2M1x2", "!pto.f8E8M0", "!pto.hif8x2", "!pto.bf16x2"])
 def test_registers_of_packed_elements_are_moved(element: str) -> None:
     size = {"!pto.hif8x2": 2, "!pto.bf16x2": 4}.get(element, 1)
     text = f"""\

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ptokit.types.dtypes import DTYPES
+from tests.each import each
 from tests.isa.numerics.model import FLOATS
 
 from . import lane_model as model
@@ -25,7 +26,7 @@ def run(name: str, dtype: str, *operands: Any, **more: Any) -> Any:
     return tuple(g.view(storage).tolist() for g in got) if isinstance(got, tuple) else got.view(storage).tolist()
 
 
-@pytest.mark.parametrize("dtype", ANY)
+@each("dtype", ANY)
 def test_interleaving(dtype: str) -> None:
     a, b = codes(dtype, 1, blocks=2), codes(dtype, 2)
     n = a.shape[1]
@@ -42,7 +43,7 @@ def test_interleaving(dtype: str) -> None:
             assert run(name, dtype, a, b, part=part) == half
 
 
-@pytest.mark.parametrize("dtype", ANY)
+@each("dtype", ANY)
 def test_vsel_takes_the_other_register_in_inactive_lanes(dtype: str) -> None:
     a, b = codes(dtype, 3), codes(dtype, 4)
     on = np.random.default_rng(5).random((2, a.shape[1])) < 0.5
@@ -52,8 +53,8 @@ def test_vsel_takes_the_other_register_in_inactive_lanes(dtype: str) -> None:
     assert run("vsel", dtype, a, b) == a.tolist()
 
 
-@pytest.mark.parametrize("dtype", ANY)
-@pytest.mark.parametrize("name", ["vselr", "vperm"])
+@each("dtype", ANY)
+@each("name", ["vselr", "vperm"])
 def test_choosing_by_index(name: str, dtype: str) -> None:
     data, bits = codes(dtype, 6, blocks=2), DTYPES[dtype].bits
     n = data.shape[1]
@@ -64,7 +65,7 @@ def test_choosing_by_index(name: str, dtype: str) -> None:
             assert got[block] == [data[block, int(i) % n] for i in index[0]]
 
 
-@pytest.mark.parametrize("dtype", ANY)
+@each("dtype", ANY)
 def test_squeezing(dtype: str) -> None:
     data = codes(dtype, 8)
     n, size = data.shape[1], DTYPES[dtype].size
@@ -79,7 +80,7 @@ def test_squeezing(dtype: str) -> None:
     assert machine.registers["SQZN"].tolist() == [[256]]
 
 
-@pytest.mark.parametrize("dtype", ["i8", "i16", "i32"])
+@each("dtype", ["i8", "i16", "i32"])
 def test_vusqz_counts_the_active_lanes_below(dtype: str) -> None:
     n, machine = 256 // DTYPES[dtype].size, Machine()
     on = np.random.default_rng(10).random((2, n)) < 0.4
@@ -95,7 +96,7 @@ def test_vusqz_counts_the_active_lanes_below(dtype: str) -> None:
 PACKS = [("i32", "u16"), ("u32", "u16"), ("i16", "u8"), ("u16", "u8")]
 
 
-@pytest.mark.parametrize(("src", "dst"), PACKS)
+@each("src, dst", PACKS)
 def test_vpack_keeps_the_low_half_of_each_lane(src: str, dst: str) -> None:
     a, b = codes(src, 11, blocks=2), codes(src, 12)
     cut = [[int(c) % (1 << DTYPES[dst].bits) for c in row] for row in a]
@@ -109,7 +110,7 @@ def test_vpack_keeps_the_low_half_of_each_lane(src: str, dst: str) -> None:
 UNPACKS = [("i8", "i16"), ("u8", "u16"), ("i16", "i32"), ("u16", "u32"), ("i16", "u32"), ("u8", "i16")]
 
 
-@pytest.mark.parametrize(("src", "dst"), UNPACKS)
+@each("src, dst", UNPACKS)
 def test_unpacking_extends_half_of_the_lanes(src: str, dst: str) -> None:
     data, bits = codes(src, 13, blocks=2), DTYPES[src].bits
     half = data.shape[1] // 2
@@ -127,7 +128,7 @@ def test_unpacking_extends_half_of_the_lanes(src: str, dst: str) -> None:
     assert error.value.args == ("PRD-A5-01", "a register has the parts 0 and 1, not 2", 1)
 
 
-@pytest.mark.parametrize("dtype", ANY)
+@each("dtype", ANY)
 def test_sliding(dtype: str) -> None:
     a, b = codes(dtype, 14, blocks=2), codes(dtype, 15)
     n = a.shape[1]
@@ -141,7 +142,7 @@ def test_sliding(dtype: str) -> None:
     assert own == [[0, *a[0, :-1].tolist()], [0, 0, *a[1, :-2].tolist()]]
 
 
-@pytest.mark.parametrize("dtype", ANY)
+@each("dtype", ANY)
 def test_vbitcast_keeps_the_bytes(dtype: str) -> None:
     data = codes("i8", 16, blocks=2)
     got = call("vbitcast", register("i8", data), out=dtype)
@@ -149,8 +150,8 @@ def test_vbitcast_keeps_the_bytes(dtype: str) -> None:
     assert np.array_equal(got.view(np.uint8), data)
 
 
-@pytest.mark.parametrize("dtype", NUMERIC)
-@pytest.mark.parametrize("word", model.COMPARE)
+@each("dtype", NUMERIC)
+@each("word", model.COMPARE)
 def test_comparing(word: str, dtype: str) -> None:
     a, b = codes(dtype, 17, blocks=2), codes(dtype, 18)
     b[0, ::5] = a[0, ::5]

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 import numpy as np
-import pytest
 
 from ptokit.isa.table import TABLE
 from ptokit.types.dtypes import dtype
+from tests.each import each
 
 from .lines import operands, program, spelled, split
 from .programs import checked, read, run
@@ -108,7 +108,7 @@ pto.vbitsort %f, %f, %u, %x : (!pto.ptr<f32, ub>, !pto.ptr<f32, ub>, !pto.ptr<ui
 """.splitlines()
 
 
-@pytest.mark.parametrize("line", SPELLINGS)
+@each("line", SPELLINGS)
 def test_further_spellings(line: str) -> None:
     text = f"""\
 func.func @f(%i: i32, %x: index) {{
@@ -152,12 +152,12 @@ def _module(run: Any) -> str:
     return str(getattr(run, "func", run).__module__).rpartition(".")[2]
 
 
-@pytest.mark.parametrize("line", LINES)
+@each("line", LINES)
 def test_lines_are_correct_on_a5(line: str) -> None:
     assert [d for d in checked(program(line)) if d.rule != "VEC-A5-N1"] == []
 
 
-@pytest.mark.parametrize("line", LINES)
+@each("line", LINES)
 def test_lines_run_as_the_table_says(line: str) -> None:
     text = spelled(line)
     instr = TABLE["vexpdif" if "vexpdiff" in line else re.search(r"pto\.(\w+)", text)[1]]  # type: ignore[index]
