@@ -162,7 +162,7 @@ def test_a_suggestion_is_data_and_survives_pickling() -> None:
         assert (shown.hint, shown.hint.wrong, shown.hint.right) == ("did you mean 'pto.tcmp'?", "pto.tcnp", "pto.tcmp")
         lines = TEXT.replace("tcmp ins", "tcnp ins").split("\n")
         line = lines[shown.location.line - 1]
-        edit = replacement(each, lambda file, lines=lines: lines)
+        edit = replacement(shown, lambda file, lines=lines: lines)
         assert edit is not None
         assert line[: edit.start] + edit.text + line[edit.end :] == line.replace("tcnp", "tcmp")
 
