@@ -30,6 +30,13 @@ def test_statuses_and_forms(ptokit: Run, tmp_path: Path) -> None:
     found = json.loads(ran.out)
     assert {each["verdict"] for each in found["claims"]} == {"open"}
     assert ptokit("prove", strange, "-t", "a2a3", "--limit", "1").status == 3
+    ran = ptokit("prove", wrong, "-t", "a2a3", "--format", "sarif")
+    assert ran.status == 1
+    (run,) = json.loads(ran.out)["runs"]
+    assert [result["ruleId"] for result in run["results"]] == ["GM-OOB"]
+    place = run["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"].endswith("wrong.pto")
+    assert run["properties"]["proof"]["verdict"] == "refuted"
 
 
 def test_wrong_usage(ptokit: Run, tmp_path: Path) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from typing import Any
 
 from ptokit.arguments.derive import derive
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity, UsageError
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity, UsageError
 from ptokit.ir.core import Function, Module
 from ptokit.ir.launch import found_for, with_reached
 from ptokit.ir.verify import verify
@@ -120,6 +120,16 @@ def prove_module(
     proof = Proving(module, target, entry, tuple(assume), blocks, mode, extended, progress).proof()
     proof.seconds = time.perf_counter() - start
     return proof
+
+
+def refuted(proof: Proof, file: str | None) -> Iterator[Diagnostic]:
+    """What runs have shown against claims of a proof, as findings of a file."""
+    for decided in proof.claims:
+        shown = decided.counterexample
+        if shown is not None:
+            given = " ".join(f"-a {text}" for text in shown.arguments)
+            hint = f"ptokit sanitize shows it with --blocks {shown.blocks} {given}".rstrip()
+            yield Diagnostic(shown.rule, Severity.ERROR, shown.message, Location(file, shown.line, 1), hint)
 
 
 class Proving:

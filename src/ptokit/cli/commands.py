@@ -31,6 +31,7 @@ from .options import (
     Files,
     Fix,
     Include,
+    ProofFormat,
     ReportFormat,
     Targets,
     VectorCores,
@@ -334,7 +335,7 @@ def prove(
         Mode | None, typer.Option(help="Who places tiles and orders pipes, where the program does not tell.")
     ] = None,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show N reasons of an open claim.")] = None,
-    format: Annotated[ReportFormat, typer.Option(help="How to print the proof.")] = ReportFormat.TEXT,
+    format: Annotated[ProofFormat, typer.Option(help="How to print the proof.")] = ProofFormat.TEXT,
     extended: Annotated[
         bool, typer.Option("--extended", help="Let the cpu target take element types that only devices have.")
     ] = False,
@@ -344,8 +345,11 @@ def prove(
 ) -> None:
     """Prove for all arguments that flags, pipes, blocks and bounds hold, or show arguments that break it."""
     from ptokit.api.check import At
-    from ptokit.api.program import settings_for
+    from ptokit.api.findings import sarif_text
+    from ptokit.api.program import settings_for, split
     from ptokit.api.prove import prove as proved
+    from ptokit.api.prove import refuted
+    from ptokit.diagnostics import Diagnostics
     from ptokit.prove.report import Verdict
 
     from .console import said_when_interrupted, say
@@ -364,8 +368,11 @@ def prove(
             mode=mode,
             extended=extended or project.extended,
         )
-    if format is ReportFormat.JSON:
+    if format is ProofFormat.JSON:
         say(json.dumps(proof.as_json(), indent=2))
+    elif format is ProofFormat.SARIF:
+        facts = {proof.target: {"proof": proof.as_json()}}
+        say(sarif_text([{proof.target: Diagnostics(refuted(proof, split(str(file))[0]))}], facts))
     else:
         for line in proof.lines(limit):
             say(line)

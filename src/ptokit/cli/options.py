@@ -82,6 +82,14 @@ class ReportFormat(StrEnum):
     JSON = "json"
 
 
+class ProofFormat(StrEnum):
+    """How a proof is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+
+
 class CoreKind(StrEnum):
     """Kinds of cores that C++ files are compiled for."""
 
