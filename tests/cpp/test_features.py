@@ -375,7 +375,7 @@ def test_control_bits(tmp_path: Path) -> None:
 
 def test_a_tile_in_place_of_a_number(tmp_path: Path) -> None:
     """TCMPS compares with the first element of a tile, which the vector unit reads (on a2a3 the scalar unit)."""
-    x, y = np.arange(64, dtype=np.float32), np.zeros(32, np.uint8)
+    x, y = np.arange(64, dtype=np.float32), np.zeros(8, np.float32)
     x[32:] -= 40
     body = (
         "Tile<TileType::Vec, float, 1, 64> t;\nTile<TileType::Vec, float, 1, 8, BLayout::RowMajor, 1, 1> one;\n"
@@ -389,7 +389,7 @@ def test_a_tile_in_place_of_a_number(tmp_path: Path) -> None:
     )
     for target in TARGETS:
         launched(tmp_path, body, target, x, y)
-        assert (np.unpackbits(y[:8], bitorder="little") == (x > 5)).all()
+        assert (np.unpackbits(y.view(np.uint8)[:8], bitorder="little") == (x > 5)).all()
     assert not ptokit.cpp(tmp_path / "kernel.cpp", target="a5")["k"].sanitize(y, x).diagnostics.errors
 
 
@@ -409,10 +409,10 @@ _POSITIONS = (
 
 def test_scratch_that_is_not_touched_needs_no_address(tmp_path: Path) -> None:
     """The scratch tile of TGATHER by comparison, on a5; and what positions count from may be known by the run only."""
-    x, y = np.zeros(64, np.float32), np.zeros(64, np.int32)
+    x, y = np.zeros(64, np.float32), np.zeros(64, np.float32)
     x[[3, 40, 41]], x[1:2].view(np.uint32)[:] = 1, 100
     launched(tmp_path, _POSITIONS, "a5", x, y)
-    assert y[:5].tolist() == [101, 103, 140, 141, 0]
+    assert y.view(np.int32)[:5].tolist() == [101, 103, 140, 141, 0]
     with pytest.raises(DiagnosticError, match="the tile has no address"):
         launched(tmp_path, _POSITIONS, "a2a3", x, y)
 
