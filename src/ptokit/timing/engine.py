@@ -50,6 +50,18 @@ class Run:
         """Executions that were left out."""
         return sum(times for times, _ in self.left_out.values())
 
+    def critical_path(self, items: Sequence[Item]) -> list[tuple[str, str, int, float]]:
+        """What the end waited for, back to the beginning: pipe, name, line and cycles, the longest first."""
+        works = self.works
+        at = max(range(len(works)), key=works.end.__getitem__, default=NOTHING)
+        sums: dict[tuple[str, str, int], float] = {}
+        while at != NOTHING:
+            item = items[works.item[at]]
+            key = PIPES[item.pipe].name, item.name, item.line
+            sums[key] = sums.get(key, 0.0) + works.end[at] - works.start[at]
+            at = works.after[at]
+        return sorted(((*key, cycles) for key, cycles in sums.items()), key=lambda entry: (-entry[3], entry[2]))
+
     @property
     def hit(self) -> int:
         """Bytes that L2 had."""

@@ -74,6 +74,7 @@ class WaitTime:
     source: str  # the instruction that it waits for
     share: float
     gain: float | None
+    hint: str  # what would let it wait less
 
 
 @dataclass(eq=False)
@@ -194,17 +195,17 @@ class Timing:
 
     @staticmethod
     def _said(wait: WaitTime) -> str:
-        what = (
-            f"the barrier in line {wait.line}" if not wait.flag else f"{wait.pipe} at {wait.flag} in line {wait.line}"
-        )
+        if wait.gain is None and wait.source == wait.name:
+            where = f"{wait.name} in line {wait.line}"
+            return f"{where} waits for its tiles for {wait.share:.0%} of the time: {wait.hint}"
+        what = f"{wait.pipe} at {wait.flag} in line {wait.line}" if wait.flag else f"the barrier in line {wait.line}"
         cause = f" for {wait.source}" if wait.source else ""
         text = f"{what} waits for {wait.share:.0%} of the time{cause}"
         if wait.gain is None:
             return text
         if wait.gain < WORTH_SAYING / 2:
             return ""  # another wait comes instead
-        hint = "two buffers would let both work at once" if wait.flag else "flags would let pipes go on"
-        return f"{text}; without it the launch is {wait.gain:.0%} shorter: {hint}"
+        return f"{text}; without it the launch is {wait.gain:.0%} shorter: {wait.hint}"
 
     def __str__(self) -> str:
         from_pipes = [
@@ -279,7 +280,7 @@ class Timing:
             ],
             "critical_path": [
                 {"pipe": pipe, "name": name, "line": line, "cycles": round(cycles, 1)}
-                for pipe, name, line, cycles in critical_path(self)
+                for pipe, name, line, cycles in self.run.critical_path(self.found.items)
             ],
             "findings": self.findings,
         }
@@ -348,7 +349,9 @@ def _waits(timing: Timing) -> list[WaitTime]:
             without = _again(timing, at)
             gain = max(0.0, 1 - (without + timing.launch) / timing.cycles)
         source = _source(timing, at)
-        out.append(WaitTime(PIPES[pipe].name, item.name, item.line, _flag(item), source, share, gain))
+        out.append(
+            WaitTime(PIPES[pipe].name, item.name, item.line, _flag(item), source, share, gain, _hint(item, items))
+        )
     return out
 
 
@@ -363,22 +366,34 @@ def _flag(item: Item) -> str:
         case What.AWAIT, event:
             return f"flag {event} between cores"
         case What.SLOT, _:
-            return f"{item.name}, a slot of a pipe,"
+            return f"{item.name}, for a slot of the pipe between cores,"
         case What.GET, token:
             return f"buffer id {token}"
         case What.MEET, _:
             return "SYNCALL"
         case What.WORK, _:
-            return f"data of {item.name}"
+            return "its tiles"
         case _:
             return ""
+
+
+def _hint(item: Item, items: Sequence[Item]) -> str:
+    """What would let a pipe wait less at an item."""
+    if item.what is What.WORK:
+        return "work on other data in between, or a further buffer, would fill it"
+    if item.what is What.BARRIER:
+        return "flags would let pipes go on"
+    if item.what is What.WAIT:
+        pair = {other.key for other in items if other.what is What.WAIT and other.key[:2] == item.key[:2]}  # type: ignore[index]
+        return f"{'two buffers' if len(pair) == 1 else 'a further buffer'} would let both work at once"
+    return "less work for the core that is late, or more of it ahead, would help"
 
 
 def _source(timing: Timing, at: int) -> str:
     """The instruction whose end the pipe that sets a flag waits for most often."""
     item, items = timing.found.items[at], timing.found.items
     if item.what is not What.WAIT:
-        return ""
+        return item.name if item.what is What.WORK else ""
     for issued in timing.found.cores:
         codes = issued.items
         for k, number in enumerate(codes):
@@ -388,21 +403,6 @@ def _source(timing: Timing, at: int) -> str:
                     if found.what is What.WORK and found.pipe == items[number].pipe:
                         return found.text
     return ""
-
-
-def critical_path(timing: Timing) -> list[tuple[str, str, int, float]]:
-    """What the end of the launch waited for, back to its beginning: pipe, name, line and cycles, the longest first."""
-    works, items = timing.run.works, timing.found.items
-    if not len(works):
-        return []
-    at = max(range(len(works)), key=works.end.__getitem__)
-    sums: dict[tuple[str, str, int], float] = {}
-    while at != NOTHING:
-        item = items[works.item[at]]
-        key = PIPES[item.pipe].name, item.name, item.line
-        sums[key] = sums.get(key, 0.0) + works.end[at] - works.start[at]
-        at = works.after[at]
-    return sorted(((*key, cycles) for key, cycles in sums.items()), key=lambda entry: (-entry[3], entry[2]))
 
 
 @dataclass(frozen=True)
