@@ -21,6 +21,7 @@ from ptokit.arguments.grammar import (
 from ptokit.diagnostics import DiagnosticError
 from ptokit.types.codecs import decode, unpack_nibbles
 from ptokit.types.dtypes import DTYPES, dtype
+from tests.each import each
 
 
 def value(text: str, position: int = 0) -> object:
@@ -33,8 +34,8 @@ def array(text: str, position: int = 0) -> np.ndarray:
     return made
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@each(
+    "text, expected",
     [
         ("17", 17),
         ("-3", -3),
@@ -64,12 +65,12 @@ def test_nan() -> None:
     assert math.isnan(found)
 
 
-@pytest.mark.parametrize("text", ["", "-", "1_000", "0x", "1e", "--1", "one", "1 ", "٣", "0b1", "1" * 41, "infinity"])
+@each("text", ["", "-", "1_000", "0x", "1e", "--1", "one", "1 ", "٣", "0b1", "1" * 41, "infinity"])
 def test_what_is_not_a_number(text: str) -> None:
     assert parse_number(text) is None
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -105,7 +106,7 @@ def test_syntax_errors(text: str) -> None:
         parse_argument(text, 0)
 
 
-@pytest.mark.parametrize("name", [n for n, t in DTYPES.items() if t.value is not None])
+@each("name", [n for n, t in DTYPES.items() if t.value is not None])
 def test_constant_arrays_have_type_shape_and_value(name: str) -> None:
     element = DTYPES[name]
     if name != "e8m0":  # has no zero
@@ -117,7 +118,7 @@ def test_constant_arrays_have_type_shape_and_value(name: str) -> None:
     assert (ones.astype(np.float32) == 1).all()
 
 
-@pytest.mark.parametrize("name", ["hif8", "e2m1", "e1m2", "int4"])
+@each("name", ["hif8", "e2m1", "e1m2", "int4"])
 def test_types_without_a_numpy_dtype_are_codes(name: str) -> None:
     element = dtype(name)
     half = array(f"full:1:{name}:3x5")
@@ -139,9 +140,7 @@ def test_arange_counts_and_wraps() -> None:
     assert array("arange:u8:258").tolist() == [*range(256), 0, 1]
 
 
-@pytest.mark.parametrize(
-    ("name", "low", "high"), [("f32", -1, 1), ("f16", -1, 1), ("bf16", -1, 1), ("i32", -8, 7), ("u8", 0, 15)]
-)
+@each("name, low, high", [("f32", -1, 1), ("f16", -1, 1), ("bf16", -1, 1), ("i32", -8, 7), ("u8", 0, 15)])
 def test_random_covers_its_range(name: str, low: float, high: float) -> None:
     values = array(f"random:{name}:4000:seed=1").astype(np.float64)
     assert values.min() >= low

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 
 from ptokit.asm import parse_module, print_generic, print_module
 from ptokit.ir import Module
+from tests.each import each
 
 from .interchange import names_elsewhere, read_elsewhere
 from .reading import CORPUS, body, canonical, errors, errors_in, in_function, read
@@ -28,7 +28,7 @@ def again(module: Module) -> str:
     return text
 
 
-@pytest.mark.parametrize("path", [*CORPUS, *EXAMPLES], ids=lambda p: p.stem)
+@each("path", [*CORPUS, *EXAMPLES], ids=lambda p: p.stem)
 def test_files(path: Path) -> None:
     module = read(path.read_text())
     text = again(module)
@@ -179,7 +179,7 @@ REGIONS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "lines"), REGIONS)
+@each("text, lines", REGIONS)
 def test_both_forms_are_the_same(text: str, lines: list[str]) -> None:
     assert canonical(text) == lines
     module = read(in_function("\n".join(lines)))
@@ -238,8 +238,8 @@ def test_generic_functions_in_a_module_and_listings() -> None:
 HEAD = '"func.func"() <{function_type = (index) -> (), sym_name = "f"}> ('
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
+@each(
+    "text, found",
     [
         ('"func.func"() ({}) : () -> ()', [("TEXT-ATTRIBUTE", 1, 15)]),
         ('"func.func"() <{sym_name = "f"}> ({}) : () -> ()', [("TEXT-ATTRIBUTE", 1, 15)]),
@@ -266,8 +266,8 @@ def test_errors_of_functions(text: str, found: list[tuple[str, int, int]]) -> No
     assert errors(text) == found
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
+@each(
+    "text, found",
     [
         ('"scf.if"(%c) ({}) : (i1) -> ()', [("TEXT-UNEXPECTED", 1, 1)]),
         ('"scf.if"(%n) ({}, {}) : (index) -> ()', [("TY-9", 1, 1)]),

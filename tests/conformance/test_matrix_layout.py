@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ptokit.conformance.bench import EXECUTOR, replay
 from ptokit.conformance.compare import Outcome
 from ptokit.isa.table import TABLE
 from ptokit.targets import TARGETS
+from tests.each import each
 
 from .suites import DATA, read_suite
 
@@ -22,7 +21,7 @@ def executable(op: str) -> bool:
 CLAIMS = sorted({(case.op, name) for case in SUITE for name in TARGETS if case.claims(name) and executable(case.op)})
 
 
-@pytest.mark.parametrize(("op", "on"), CLAIMS, ids=[f"{op}-{on}" for op, on in CLAIMS])
+@each("op, on", CLAIMS, ids=[f"{op}-{on}" for op, on in CLAIMS])
 def test_instruction(op: str, on: str) -> None:
     results = [replay(case, TARGETS[on]) for case in SUITE if case.op == op and case.claims(on)]
     assert {r.case: r.reason for r in results if r.outcome is not Outcome.PASSED} == {}

@@ -54,7 +54,7 @@ def test_the_formula_is_the_layout(spec: TileSpec) -> None:
     assert np.array_equal(offsets, offset_map(spec))
 
 
-@pytest.mark.parametrize("spec", [s for s in TILES if layout(s).boxed], ids=str)
+@each("spec", [s for s in TILES if layout(s).boxed], ids=str)
 def test_boxes_have_the_offsets_of_their_elements(spec: TileSpec) -> None:
     drawn = layout(spec)
     (ir, ic), (rows, cols) = drawn.box, drawn.blocks
@@ -105,8 +105,8 @@ def test_tiles_of_a_kernel_have_a_layout() -> None:
     assert seen[0].title == "left 32x32xf16 Nz, 2048 bytes"
 
 
-@pytest.mark.parametrize(
-    ("count", "room", "keep", "shown"),
+@each(
+    "count, room, keep, shown",
     [
         (4, 4, None, [0, 1, 2, 3]),
         (9, 4, None, [0, 1, None, 8]),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from ptokit.asm import parse_module
 from ptokit.diagnostics import CATALOGUE, Diagnostic, Scope, Severity
 from ptokit.ir.verify import verify
 from ptokit.targets import target
+from tests.each import each
 
 ACC = "!pto.tile_buf<acc, {0}, blayout=col_major, slayout=row_major, fractal=1024{1}>"
 LINE = 3
@@ -96,7 +95,7 @@ def text(op: str, operands: str) -> str:
     return move(op, first.strip(), view.strip().rstrip("|").strip(), attrs=attrs[0] if attrs else "")
 
 
-@pytest.mark.parametrize(("rule", "arch", "op", "good", "bad"), CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES])
+@each("rule, arch, op, good, bad", CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES])
 def test_transfers(rule: str, arch: str, op: str, good: str, bad: str) -> None:
     assert [str(d) for d in check(text(op, good), arch)] == []
     found = check(text(op, bad), arch)
@@ -109,7 +108,7 @@ def test_transfers(rule: str, arch: str, op: str, good: str, bad: str) -> None:
     assert {CATALOGUE[d.rule].scope for d in found} <= {Scope.ASSEMBLER, Scope.TEXT}
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES])
+@each("case", CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES])
 def test_a_fault_that_an_instruction_rule_states_is_reported_once(case: Case) -> None:
     rule, arch, op, _, bad = case
     said = check(text(op, bad), arch, assembler=False)
@@ -162,7 +161,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "bad", "good"), KINDS, ids=[f"{k[0]}-{k[1][:30]}" for k in KINDS])
+@each("rule, bad, good", KINDS, ids=[f"{k[0]}-{k[1][:30]}" for k in KINDS])
 def test_operands_of_another_kind(rule: str, bad: str, good: str) -> None:
     acc = ACC.format("16x16xf32", "")
     head = f"""func.func @k(%v: {V}, %w: {W}, %m: {M}, %p: !pto.ptr<i8>) {{
@@ -239,7 +238,7 @@ NOT_REJECTED = {
 }
 
 
-@pytest.mark.parametrize("name", NOT_REJECTED)
+@each("name", NOT_REJECTED)
 def test_what_the_assembler_does_not_reject(name: str) -> None:
     assert [str(d) for d in check(NOT_REJECTED[name], "a5")] == []
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from ptokit.asm import parse_module, print_module
 from ptokit.backends.native.analyses import Flows
 from ptokit.diagnostics import DiagnosticError
@@ -14,6 +12,7 @@ from ptokit.ir.control import call_edges, called_from, callee, control_of, decid
 from ptokit.ir.core import Block, Op
 from ptokit.run import compile_program
 from ptokit.targets import target
+from tests.each import each
 
 ROOT = Path(__file__).parents[2]
 TEXTS = [path for folder in ("examples/pto", "tests/data") for path in sorted((ROOT / folder).rglob("*.pto"))]
@@ -54,8 +53,8 @@ SCOPE = "pto.strict_vecscope(%n) {\n^bb0(%x: index):\n} : (index) -> ()"
 IF = "%r = scf.if %c -> (index) {\nscf.yield %n : index\n} else {\n%y = arith.addi %n, %n : index\n"
 
 
-@pytest.mark.parametrize(
-    ("body", "name", "expected", "loop", "deciding"),
+@each(
+    "body, name, expected, loop, deciding",
     [
         (FOR + "scf.yield %y : index\n}", "scf.for", "n>x@0 n>r@out y>x@0 y>r@out", True, "lower upper step"),
         ("scf.for %i = %n to %n step %n {\n}", "scf.for", ">@0 >@out >@0 >@out", True, "lower upper step"),
@@ -145,7 +144,7 @@ def unfolded(values: set[Value]) -> set[Value]:
     return {v for v in values if not (isinstance(v.owner, Op) and v.owner.name == "arith.constant")}
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
+@each("path", TEXTS, ids=lambda path: path.stem)
 def test_edges_hand_on_what_the_plan_does(path: Path) -> None:
     """Steps are the planner's own reading of the same operations."""
     read = parse_module(path.read_text()).module
@@ -175,7 +174,7 @@ def test_attributes_of_a_strict_scope_are_read_where_they_are_printed() -> None:
     assert print_module(again.module) == printed
 
 
-@pytest.mark.parametrize("names", ["%i, %j", "%i, %j, %l"])
+@each("names", ["%i, %j", "%i, %j, %l"])
 def test_a_loop_names_one_variable(names: str) -> None:
     read = parse_module(f"func.func @k(%n: index) {{\nscf.for {names} = %n to %n step %n {{\n}}\nreturn\n}}")
     (found,) = read.diagnostics

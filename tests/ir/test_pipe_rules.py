@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ptokit.asm import parse_module
 from ptokit.diagnostics import CATALOGUE, Diagnostic
 from ptokit.ir.verify import verify
 from ptokit.targets import target
+from tests.each import each
 
 ACC = "!pto.tile_buf<acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024>"
 VEC = "!pto.tile_buf<vec, 16x16xf32>"
@@ -207,7 +206,7 @@ def findings(text: str, arch: str) -> list[Diagnostic]:
     return verify(parsed.module, target(arch)).sorted()
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@each("name", CLEAN)
 def test_clean_texts(name: str) -> None:
     assert findings(CLEAN[name], "a5") == []
 
@@ -298,7 +297,7 @@ BROKEN: list[tuple[str, str, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "text", "line"), BROKEN, ids=[f"{b[0]}-{i}" for i, b in enumerate(BROKEN)])
+@each("rule, text, line", BROKEN, ids=[f"{b[0]}-{i}" for i, b in enumerate(BROKEN)])
 def test_broken_texts(rule: str, text: str, line: int) -> None:
     found = findings(text, "a5")
     assert (rule, line) in {(d.rule, d.location.line) for d in found}, [str(d) for d in found]
@@ -307,8 +306,8 @@ def test_broken_texts(rule: str, text: str, line: int) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("rule", "text"),
+@each(
+    "rule, text",
     [
         ("PI-1", frontend(cube=VECTOR)),
         ("PI-1", frontend(cube="")),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from ptokit.ir.facts import Facts, instr_of
 from ptokit.isa.meaning.footprint import footprint
 from ptokit.isa.meaning.words import Lane
@@ -14,6 +12,7 @@ from ptokit.targets import target
 from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import BLayout, SLayout, TileType
 from ptokit.types.tile import TileSpec
+from tests.each import each
 
 from .fake import site, spec
 from .rule_cases import F, I
@@ -22,7 +21,7 @@ from .vector.programs import read
 from .vector.test_text import LINES
 
 
-@pytest.mark.parametrize(("name", "sources"), [("TREM", ("src0", "src1")), ("TREMS", ("src",))])
+@each("name, sources", [("TREM", ("src0", "src1")), ("TREMS", ("src",))])
 def test_the_i32_remainder_of_a2a3_converts_its_sources_in_place(name: str, sources: tuple[str, ...]) -> None:
     """compute-elementwise 6."""
 
@@ -34,7 +33,7 @@ def test_the_i32_remainder_of_a2a3_converts_its_sources_in_place(name: str, sour
     assert written("a2a3", F) == written("a5", I) == {"dst"}
 
 
-@pytest.mark.parametrize("name", ["TMATMUL", "TMATMUL_ACC", "TMATMUL_BIAS"])
+@each("name", ["TMATMUL", "TMATMUL_ACC", "TMATMUL_BIAS"])
 def test_a_product_has_the_sizes_of_its_operands(name: str) -> None:
     """Whatever of the accumulator is valid; whole fractals are written (compute-reduce-matrix 9)."""
     left = TileSpec(TileType.Left, DTYPES["f16"], 32, 64, 16, 48, BLayout.ColMajor, SLayout.RowMajor)
@@ -50,7 +49,7 @@ def test_a_product_has_the_sizes_of_its_operands(name: str) -> None:
     assert [a.results for a in accesses if a.write] == [(16, 4)]  # the rest of the fractal becomes padding
 
 
-@pytest.mark.parametrize("line", [line for line in LINES if " = " in line])
+@each("line", [line for line in LINES if " = " in line])
 def test_registers_have_no_footprint_whether_results_are_known_or_not(line: str) -> None:
     """Lanes may be those of a result, which a site need not know."""
     (function,) = read(program(line)).functions
@@ -69,8 +68,8 @@ def test_registers_have_no_footprint_whether_results_are_known_or_not(line: str)
     assert checked
 
 
-@pytest.mark.parametrize("on", ["cpu", "a2a3", "a5"])
-@pytest.mark.parametrize("name", ["TCMP", "TCMPS"])
+@each("on", ["cpu", "a2a3", "a5"])
+@each("name", ["TCMP", "TCMPS"])
 def test_comparisons_write_the_rows_of_their_source(name: str, on: str) -> None:
     """Of a mask that has more rows the others stay (TCmp.hpp, TCmps.hpp)."""
     given = dict.fromkeys(("src0", "src1") if name == "TCMP" else ("src",), spec("f32", 16, 64, 2, 64))

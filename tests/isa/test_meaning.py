@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from ptokit.isa.meaning.expressions import (
     BOOL,
@@ -32,6 +31,7 @@ from ptokit.isa.table import TABLE
 from ptokit.run.program import Single
 from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES
+from tests.each import each
 
 from .fake import fake, run, site, spec
 
@@ -53,8 +53,8 @@ def test_leaves_are_found_once_and_constants_read_nothing() -> None:
     assert list(leaves(maximum(S, 0))) == [S]
 
 
-@pytest.mark.parametrize(
-    ("word", "text"),
+@each(
+    "word, text",
     [
         (lane((A + B) * 2), "dst = (src0 + src1) * 2"),
         (lane(A - Element("src1", COLUMN)), "dst[i,j] = src0[i,j] - src1[i,0]"),
@@ -107,7 +107,7 @@ def test_functions_are_the_exception() -> None:
     assert f"{len(functions)} are functions" in said
 
 
-@pytest.mark.parametrize("name", PRIMITIVES)
+@each("name", PRIMITIVES)
 def test_numpy_forms_take_an_array_to_write(name: str) -> None:
     """Values of every primitive, written in place of its first argument where that has the result's type."""
     p = PRIMITIVES[name]
@@ -135,7 +135,7 @@ def rows_of_extremes(shape: tuple[int, ...]) -> np.ndarray:
     return (rng.choice([-1, 1], shape) * 10.0 ** rng.integers(-18, 18, shape)).astype(np.float32)
 
 
-@pytest.mark.parametrize("cols", [1, 2, 3, 7, 8, 9, 15, 16, 29, 64, 100, 128, 1000])
+@each("cols", [1, 2, 3, 7, 8, 9, 15, 16, 29, 64, 100, 128, 1000])
 def test_row_sums_use_two_accumulators(cols: int) -> None:
     x = rows_of_extremes((2, 5, 2 * cols))
     fold = FOLDS["add", Order.TWO_ACCUMULATORS]
@@ -151,7 +151,7 @@ def test_long_rows_and_many_rows() -> None:
         assert (fold(x, 2)[:, :, 0] == two_accumulators(x)).all()
 
 
-@pytest.mark.parametrize(("on", "sums"), [("cpu", (2, 1)), ("a2a3", (0, 1)), ("a5", (0, 1))])
+@each("on, sums", [("cpu", (2, 1)), ("a2a3", (0, 1)), ("a5", (0, 1))])
 def test_rows_and_columns_are_summed_in_the_stated_order(on: str, sums: tuple[int, int]) -> None:
     """Two accumulators lose nothing of 1e30 + 1 - 1e30 + 1; from the first on, one of the ones is lost.
 
@@ -171,8 +171,8 @@ def test_two_accumulators_by_hand() -> None:
     assert two_accumulators(x)[0, 0] == (even + v[8] + v[10]) + (odd + v[9])
 
 
-@pytest.mark.parametrize("op", ["add", "mul"])
-@pytest.mark.parametrize("cols", [1, 2, 16])
+@each("op", ["add", "mul"])
+@each("cols", [1, 2, 16])
 def test_columns_are_folded_from_the_first_row_on(op: str, cols: int) -> None:
     x = rows_of_extremes((2, 40, 2 * cols))
     x = x if op == "add" else np.sign(x) * np.abs(x) ** np.float32(0.05)
@@ -201,8 +201,8 @@ def test_pair_sums_clear_the_whole_tile_on_cpu() -> None:
         assert [(a.rows, a.cols) for a in accesses if not a.write] == [(5, 37)]
 
 
-@pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
-@pytest.mark.parametrize("axis", [1, 2])
+@each("kind", ["f32", "f16", "bf16"])
+@each("axis", [1, 2])
 def test_extremes_order_the_zeros(kind: str, axis: int) -> None:
     for zeros, largest, least in (((0.0, -0.0), 0.0, -0.0), ((-0.0, -0.0), -0.0, -0.0), ((0.0, 0.0), 0.0, 0.0)):
         for values in (zeros, zeros[::-1]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
-import pytest
 
 from ptokit.isa.move.insert import extract_pipe
 from ptokit.isa.move.move import move_pipe
@@ -12,6 +11,7 @@ from ptokit.isa.table import TABLE
 from ptokit.run.program import Single
 from ptokit.targets import target
 from ptokit.types.enums import Pipe
+from tests.each import each
 
 from .move_cases import run, site, tile
 
@@ -60,7 +60,7 @@ NUMPY = {"i8": np.int8, "u8": np.uint8, "i16": np.int16, "f16": F16, "f32": F32,
 NUMPY |= {"bf16": ml_dtypes.bfloat16, "e4m3": ml_dtypes.float8_e4m3fn}
 
 
-@pytest.mark.parametrize("case", QUANTISED, ids=[f"{c[1]}-{c[0]}-{c[2]}-{c[3]:#x}" for c in QUANTISED])
+@each("case", QUANTISED, ids=[f"{c[1]}-{c[0]}-{c[2]}-{c[3]:#x}" for c in QUANTISED])
 def test_scalar_quantisation(case):
     to, source, value, word, relu, result, targets = case
     for on in targets:
@@ -91,7 +91,7 @@ def test_negative_words_are_taken_by_their_bits():
     assert run("TMOV", "a5", text, src=acc(7, I32))["dst"].view(F16)[0] == -7
 
 
-@pytest.mark.parametrize("on", ["cpu", "a2a3", "a5"])
+@each("on", ["cpu", "a2a3", "a5"])
 def test_plain_accumulator_is_cast(on):
     values = np.array([1 + 2**-11, 1 + 3 * 2**-11, 70000, -1.5], F32)
     src = np.tile(values, 64).reshape(16, 16)
@@ -125,7 +125,7 @@ def test_wide_blocks_of_halves_on_a5():
     assert (got == nz(matrix.astype(F16), 32).reshape(-1)).all()
 
 
-@pytest.mark.parametrize("on", ["cpu", "a5"])
+@each("on", ["cpu", "a5"])
 def test_dual_modes_leave_the_part_of_sub_core_0(on):
     matrix = np.arange(48 * 128, dtype=F32).reshape(48, 128)
     source = "acc f32 48x128 Nz"
@@ -184,7 +184,7 @@ def test_nd_to_zn():
     assert (got[j * 8 + i] == i * 16 + j).all()
 
 
-@pytest.mark.parametrize("on", ["cpu", "a5"])
+@each("on", ["cpu", "a5"])
 def test_nd_to_zz(on):
     src = np.arange(64, dtype=np.uint8)
     text = "vec u8 16x4 Zz32 <- vec u8 16x4 ND; tmp=vec u8 1x1024 ND"
@@ -231,7 +231,7 @@ def test_vec_nz_to_mat_packs_the_rounded_rows():
     assert (got[256:512] == src[256:512]).all()  # the gap is the difference of the static rows: none
 
 
-@pytest.mark.parametrize("on", ["a2a3", "a5"])
+@each("on", ["a2a3", "a5"])
 def test_operand_moves_cover_the_valid_region_of_dst(on):
     layout = "Zz" if on == "a2a3" else "Nz"
     src = np.arange(1, 32 * 32 + 1, dtype=np.uint16)
@@ -259,8 +259,8 @@ def test_convolution_weights():
             assert (got == boxes).all()
 
 
-@pytest.mark.parametrize(
-    ("text", "pipe"),
+@each(
+    "text, pipe",
     [
         ("left f16 16x16 Nz <- mat f16 16x16 Nz", Pipe.MTE1),
         ("right f16 16x16 Zn <- mat f16 16x16 Nz", Pipe.MTE1),
@@ -310,9 +310,9 @@ def boxed(raw: np.ndarray, rows: int, cols: int, layout: str) -> np.ndarray:
     return raw.reshape(rows // c0, cols, c0).transpose(0, 2, 1).reshape(rows, cols)
 
 
-@pytest.mark.parametrize("dtype", ["f16", "f32", "i8"])
-@pytest.mark.parametrize("to", ["left", "right"])
-@pytest.mark.parametrize(("on", "source"), [("a5", "ND"), *(("a2a3", n) for n in ("ND", "DN", "Nz", "Zn"))])
+@each("dtype", ["f16", "f32", "i8"])
+@each("to", ["left", "right"])
+@each("on, source", [("a5", "ND"), *(("a2a3", n) for n in ("ND", "DN", "Nz", "Zn"))])
 def test_boxes_are_taken_for_granted(dtype: str, source: str, on: str, to: str) -> None:
     """The library's load asks whether boxes run alike, and takes everything else as the other kind."""
     raw = np.random.default_rng(1).integers(-60, 60, 32 * 64).astype(NUMPY[dtype])

@@ -17,6 +17,7 @@ from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import AtomicType, Layout, ReluPreMode, TileType
 from ptokit.types.tensor import conv_tile
 from ptokit.types.tile import DYNAMIC, TileSpec
+from tests.each import each
 
 from .transfer_sites import acc, conv, mat, packed, spec, vec
 from .words import quant_word
@@ -60,7 +61,7 @@ def check(result: tuple[np.ndarray, np.ndarray, np.ndarray], where: Any) -> None
     assert np.array_equal(want, after)
 
 
-@pytest.mark.parametrize(("dtype", "source", "c0"), [("f16", "f32", 16), ("f32", "f32", 8), ("i32", "i32", 16)])
+@each("dtype, source, c0", [("f16", "f32", 16), ("f32", "f32", 8), ("i32", "i32", 16)])
 def test_nc1hwc0(dtype: str, source: str, c0: int) -> None:
     h, w, c1 = 3, 5, 32 // c0
     tile = acc(source, 16, 32, valid=(15, 32))
@@ -69,8 +70,8 @@ def test_nc1hwc0(dtype: str, source: str, c0: int) -> None:
     check(result, lambda r, c: c // c0 * stride[1] + r * c0 + c % c0)
 
 
-@pytest.mark.parametrize(("dtype", "source", "c0"), [("f16", "f32", 16), ("f32", "f32", 8), ("i32", "i32", 16)])
-@pytest.mark.parametrize("atomic", [AtomicType.AtomicNone, AtomicType.AtomicAdd])
+@each("dtype, source, c0", [("f16", "f32", 16), ("f32", "f32", 8), ("i32", "i32", 16)])
+@each("atomic", [AtomicType.AtomicNone, AtomicType.AtomicAdd])
 def test_ndc1hwc0(dtype: str, source: str, c0: int, atomic: AtomicType) -> None:
     h, w, c1 = 3, 5, 32 // c0
     tile = acc(source, 16, 32, valid=(15, 32))
@@ -97,7 +98,7 @@ def test_images_on_a5() -> None:
     check(store("a5", tile, "f16", (1, 20, 4, 3, 8), "NCDHW", plane), lambda r, c: c * 100 + r)
 
 
-@pytest.mark.parametrize(("g4", "offset"), [(8, 555), (16, 595)])
+@each("g4, offset", [(8, 555), (16, 595)])
 def test_blocks_of_f32(g4: int, offset: int) -> None:
     """Worked example 4 of load-store 13."""
     values, before, after = store("a2a3", acc("f32", 32, 32), "f32", (1, 32 // g4, 2, 16, g4), "NZ")
@@ -119,9 +120,9 @@ QUANT = [  # load-store 6.3
 ]
 
 
-@pytest.mark.parametrize(("x", "word", "dtype", "cpu", "device"), QUANT)
-@pytest.mark.parametrize("source", ["f32", "i32"])
-@pytest.mark.parametrize("on", ["cpu", "a2a3", "a5"])
+@each("x, word, dtype, cpu, device", QUANT)
+@each("source", ["f32", "i32"])
+@each("on", ["cpu", "a2a3", "a5"])
 def test_quantisation(on: str, source: str, x: int, word: int, dtype: str, cpu: int, device: int) -> None:
     machine = Single(target(on))
     tile = machine.tile(acc(source, 16, 16))
@@ -193,7 +194,7 @@ def load_conv(on: str, tile: TileSpec, dtype: str, shape: tuple[int, ...], layou
     return dst.read(1, int(np.prod(tile.dims)))[0].reshape(tile.dims), source, stride
 
 
-@pytest.mark.parametrize(("layout", "shape"), [("NHWC", (1, 2, 3, 4, 20)), ("NCHW", (1, 2, 20, 3, 4))])
+@each("layout, shape", [("NHWC", (1, 2, 3, 4, 20)), ("NCHW", (1, 2, 20, 3, 4))])
 def test_images_to_nc1hwc0(layout: str, shape: tuple[int, ...]) -> None:
     got, source, t = load_conv("a5", conv("f16", "NC1HWC0", 2, 2, 3, 4, 16), "f16", shape, layout)
     n_, h_, w_, c_ = (t[1], t[2], t[3], t[4]) if layout == "NHWC" else (t[1], t[3], t[4], t[2])
@@ -229,7 +230,7 @@ def test_windows_use_the_strides_of_the_tensor() -> None:
         assert got[i] == source[sum(a * b for a, b in zip(i, t))]
 
 
-@pytest.mark.parametrize("layout", ["NC1HWC0", "NDC1HWC0"])
+@each("layout", ["NC1HWC0", "NDC1HWC0"])
 def test_convolution_tiles_are_stored(layout: str) -> None:
     machine = Single(target("cpu"))
     dims = (2, 2, 3, 4, 16) if layout == "NC1HWC0" else (2, 1, 2, 3, 4, 16)
@@ -273,7 +274,7 @@ def test_padding_stops_at_the_next_32_bytes() -> None:
         assert (got[3] == 9).all()
 
 
-@pytest.mark.parametrize("bits", [0x00, 0x5A])
+@each("bits", [0x00, 0x5A])
 def test_a_row_of_scales_is_padded_to_32_bytes(bits: int) -> None:
     machine = Single(target("a5"))
     pad = 0x1_0000_0000 | bits
@@ -284,8 +285,8 @@ def test_a_row_of_scales_is_padded_to_32_bytes(bits: int) -> None:
     assert tile.raw()[0].tolist() == [*range(20), *[bits] * 12, *[9] * 32]
 
 
-@pytest.mark.parametrize(
-    ("tile", "pair"),
+@each(
+    "tile, pair",
     [(vec("f32", 1, 16), "ND"), (vec("f32", 16, 1, "DN"), "DN"), (mat("f32", 16, 16, "Nz", valid=(1, 16)), "ND")],
 )
 def test_a_vector_without_layout_suits_the_tile_it_meets(tile: TileSpec, pair: str) -> None:

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
 
 from ptokit.isa.site import LanesInfo, Site, VectorInfo
 from ptokit.isa.table import TABLE, BySite
 from ptokit.isa.vmi.shape_rules import VMI_22
 from ptokit.targets import A5
 from ptokit.types.dtypes import DTYPES
+from tests.each import each
 
 from .test_vmi import kernel, ran
 from .vector.programs import found
@@ -42,7 +42,7 @@ def lanes(dtype: str, low: int = -20, high: int = 20) -> np.ndarray:
 ON = RNG.integers(0, 2, (1, L)).astype(bool)
 
 
-@pytest.mark.parametrize("dtype", ["i8", "i16", "i32"])
+@each("dtype", ["i8", "i16", "i32"])
 def test_right_shifts_fill_with_zeros_or_the_sign(dtype: str) -> None:
     bits = DTYPES[dtype].bits
     x, by = lanes(dtype, -100, 100), lanes(dtype, 0, bits)
@@ -73,8 +73,8 @@ FUSED: dict[str, tuple[Callable[..., tuple[Any, ...]], Callable[..., float]]] = 
 }
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16"])
-@pytest.mark.parametrize("name", FUSED)
+@each("dtype", ["f32", "f16"])
+@each("name", FUSED)
 def test_several_operations_in_one(name: str, dtype: str) -> None:
     a, b, c = ((lanes(dtype) / 8).astype(DTYPES[dtype].value) for _ in range(3))
     operands, formula = FUSED[name]
@@ -129,8 +129,8 @@ def stored(body: str, value: str = "%v") -> np.ndarray:
     return ran(HEAD + body + (store if value else ""), X)
 
 
-@pytest.mark.parametrize(
-    ("written", "type", "wanted"),
+@each(
+    "written, type, wanted",
     [
         ("0xC0600000", "f32", -3.5),
         ("0x7F800000", "f32", np.inf),
@@ -149,8 +149,8 @@ def test_constants_of_other_spellings(written: str, type: str, wanted: float) ->
     assert np.asarray(function(None)).astype(np.float64).tolist() == [[wanted] * 8]
 
 
-@pytest.mark.parametrize(
-    ("written", "type", "wanted"),
+@each(
+    "written, type, wanted",
     [
         ("000060C0", "f32", [-3.5] * 8),  # one element for all
         ("0000803F" * 4 + "000060C0" * 4, "f32", [1.0] * 4 + [-3.5] * 4),
@@ -174,7 +174,7 @@ def test_constants_as_bytes(written: str, type: str, wanted: list[float]) -> Non
     assert np.broadcast_to(np.asarray(function(None)).astype(np.float64), (1, 8)).tolist() == [wanted]
 
 
-@pytest.mark.parametrize("value", ['dense<"0x000060">', 'dense<"0x0000803F000060C0">', "dense<[1.0, 2.0]>"])
+@each("value", ['dense<"0x000060">', 'dense<"0x0000803F000060C0">', "dense<[1.0, 2.0]>"])
 def test_constants_with_other_numbers_of_elements(value: str) -> None:
     site = Site(TABLE["vmi.constant"], A5, {"result": info("f32", 8)}, {"value": f"{value} : vector<8xf32>"})
     assert VMI_22.check is not None
@@ -277,8 +277,8 @@ def parts(name: str, what: VectorInfo | LanesInfo, value: Any) -> Any:
     return run_.at(_Site(what))(None, value)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("count", [1, 5, 64, 100, 128, 200, 256])
-@pytest.mark.parametrize("layout", LAYOUTS)
+@each("count", [1, 5, 64, 100, 128, 200, 256])
+@each("layout", LAYOUTS)
 def test_registers_hold_every_lane_once(layout: str, count: int) -> None:
     """Unpacked, a vector is in its registers; packed, it is the same; the rest is 0."""
     what = info("f32", count, f"#pto.vmi.layout<{layout}>")
@@ -304,14 +304,14 @@ def test_where_lanes_lie() -> None:
     assert [r[0, 0] for r in single] == x[0, :8].tolist()
 
 
-@pytest.mark.parametrize("layout", ["contiguous", "deinterleaved = 2", "contiguous, lane_stride = 2"])
+@each("layout", ["contiguous", "deinterleaved = 2", "contiguous, lane_stride = 2"])
 def test_predicates_have_registers_too(layout: str) -> None:
     what = LanesInfo("", 100, "b16", f"#pto.vmi.layout<{layout}>")
     on = RNG.integers(0, 2, (1, 100)).astype(bool)
     assert np.array_equal(parts("pack", what, parts("unpack", what, on)), on)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@each("layout", LAYOUTS)
 def test_a_layout_changes_no_result(layout: str) -> None:
     """The form with layouts and registers gives what the logical one gives."""
     laid = f"!pto.vmi.vreg<100xf32, #pto.vmi.layout<{layout}>>"

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ptokit.records import dataclass
+from tests.each import each
 
 PLAIN = "x: int\ny: str = 'y'\nz: list = field(default_factory=list)"
 BODIES = {
@@ -78,8 +79,8 @@ def told(cls: Any) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=lambda o: ",".join(f"{k}={v}" for k, v in o.items()) or "none")
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+@each("options", OPTIONS, ids=lambda o: ",".join(f"{k}={v}" for k, v in o.items()) or "none")
+@each("body", BODIES.values(), ids=BODIES)
 def test_as_the_standard_one(body: str, options: dict[str, Any]) -> None:
     wanted = outcome(lambda: told(made(body, options, dataclasses.dataclass)))
     assert outcome(lambda: told(made(body, options, dataclass))) == wanted

@@ -13,6 +13,7 @@ from ptokit.diagnostics import DiagnosticError
 from ptokit.run import compile_program
 from ptokit.run.program import Program
 from ptokit.targets import A5
+from tests.each import each
 
 from ..asm.same import assert_same
 
@@ -98,8 +99,8 @@ def program(text: str) -> Program:
     return compile_program(parsed.module, A5)
 
 
-@pytest.mark.parametrize("region", [False, True])
-@pytest.mark.parametrize("seed", range(40))
+@each("region", [False, True])
+@each("seed", range(40))
 def test_random_graphs(seed: int, region: bool) -> None:
     graph = Graph(seed)
     text = graph.text(region=region)
@@ -134,7 +135,7 @@ func.func @f(%p: !pto.ptr<i64>, %n: index) {
 """
 
 
-@pytest.mark.parametrize(("n", "wanted"), [(0, [10, 20]), (1, [20, 10]), (4, [10, 20])])
+@each("n, wanted", [(0, [10, 20]), (1, [20, 10]), (4, [10, 20])])
 def test_arguments_are_passed_at_once(n: int, wanted: list[int]) -> None:
     stored = np.zeros(2, np.int64)
     program(SWAP).launch([stored, n])
@@ -215,8 +216,8 @@ def test_many_blocks() -> None:
     assert stored.tolist() == [4503]
 
 
-@pytest.mark.parametrize(
-    ("opened", "closed"),
+@each(
+    "opened, closed",
     [
         ("scf.for %i{k} = %n to %n step %n {{", "}"),
         ("scf.execute_region {{\ncf.br ^a\n^a:", "scf.yield\n}"),
@@ -233,7 +234,7 @@ def test_what_is_nested_too_deeply_for_python(opened: str, closed: str) -> None:
     assert 20 <= found.location.line <= 200
 
 
-@pytest.mark.parametrize("seed", range(0, 40, 4))
+@each("seed", range(0, 40, 4))
 def test_the_text_of_random_graphs(seed: int) -> None:
     """Every form is read back the same, and the layout does not change any more."""
     text = Graph(seed).text(region=seed % 8 == 0)

@@ -11,12 +11,12 @@ from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
-import pytest
 
 from ptokit.asm import parse_module
 from ptokit.isa.scalar.arithmetic import FLOAT_PREDICATES
 from ptokit.run import compile_program
 from ptokit.targets import target
+from tests.each import each
 
 from .arithmetic import KINDS, bits, edges, evaluate, fault, number
 
@@ -119,8 +119,8 @@ def exact(op: str, a: float, b: float, type: str) -> float:
 FLOATS = ["addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf"]
 
 
-@pytest.mark.parametrize("type", ["f16", "bf16", "f32"])
-@pytest.mark.parametrize("op", FLOATS)
+@each("type", ["f16", "bf16", "f32"])
+@each("op", FLOATS)
 def test_floats(op: str, type: str) -> None:
     rows = list(itertools.product(patterns(type), repeat=2))
     line = f"%r = arith.{op} %a, %b : {type}"
@@ -133,7 +133,7 @@ def test_floats(op: str, type: str) -> None:
             assert value(got, type) == 0 if either else same(got, wanted, type), (x, y, wanted, value(got, type))
 
 
-@pytest.mark.parametrize("type", ["f16", "bf16", "f32", "f64"])
+@each("type", ["f16", "bf16", "f32", "f64"])
 def test_negation(type: str) -> None:
     top = 1 << (bits(type) - 1)
     for (a,), (got,) in zip(
@@ -143,7 +143,7 @@ def test_negation(type: str) -> None:
         assert math.isnan(value(a, type)) or got == a ^ top
 
 
-@pytest.mark.parametrize("predicate", FLOAT_PREDICATES)
+@each("predicate", FLOAT_PREDICATES)
 def test_float_comparisons(predicate: str) -> None:
     rows = list(itertools.product(patterns("f32"), repeat=2))
     line = f"%r = arith.cmpf {predicate}, %a, %b : f32"
@@ -176,8 +176,8 @@ TIES = [
 TIES += [65519.99, 3.5e38, -(2**-25), 2**-24 * 1.5, 0.0, -0.0]
 
 
-@pytest.mark.parametrize("mode", ["", "to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away"])
-@pytest.mark.parametrize("type", ["f16", "bf16", "f32"])
+@each("mode", ["", "to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away"])
+@each("type", ["f16", "bf16", "f32"])
 def test_truncation_of_floats_rounds_once(type: str, mode: str) -> None:
     rows = [[int(np.float64(v).view(np.uint64))] for v in TIES]
     found = evaluate(f"%r = arith.truncf %a {mode} : f64 to {type}", ["f64"], [type], rows)
@@ -190,15 +190,15 @@ def test_truncation_of_floats_rounds_once(type: str, mode: str) -> None:
         assert same(got, math.copysign(wanted, v), type), (v, wanted, value(got, type))
 
 
-@pytest.mark.parametrize("type", ["f16", "bf16", "f32"])
+@each("type", ["f16", "bf16", "f32"])
 def test_extension_of_floats_is_exact(type: str) -> None:
     rows = [[p] for p in patterns(type)]
     for (a,), (got,) in zip(rows, evaluate(f"%r = arith.extf %a : {type} to f64", [type], ["f64"], rows)):
         assert same(got, value(a, type), "f64")
 
 
-@pytest.mark.parametrize("type", ["f16", "bf16", "f32", "f64"])
-@pytest.mark.parametrize("width", [1, 8, 32, 64])
+@each("type", ["f16", "bf16", "f32", "f64"])
+@each("width", [1, 8, 32, 64])
 def test_whole_numbers_become_floats(width: int, type: str) -> None:
     top = [*edges(width)] + (
         [(1 << 60) + (1 << 36) + 1, (1 << 53) + 1, (1 << 24) + 1, 65520, 65519] if width == 64 else []
@@ -210,7 +210,7 @@ def test_whole_numbers_become_floats(width: int, type: str) -> None:
             assert same(got, nearest(Fraction(v), type), type), (op, v, value(got, type))
 
 
-@pytest.mark.parametrize("width", [1, 8, 32, 64])
+@each("width", [1, 8, 32, 64])
 def test_floats_become_whole_numbers(width: int) -> None:
     values = [
         0.0,
@@ -257,7 +257,7 @@ def test_constants_are_rounded_to_their_type() -> None:
         assert same(found, nearest(Fraction(1, 10), type), "f64")
 
 
-@pytest.mark.parametrize("type", ["i1", "i8", "i64", "index", "f32"])
+@each("type", ["i1", "i8", "i64", "index", "f32"])
 def test_select(type: str) -> None:
     some = patterns(type)[:4] if type == "f32" else edges(bits(type))[:4]
     rows = [(c, a, b) for c in (0, 1) for a in some for b in some]
@@ -265,8 +265,8 @@ def test_select(type: str) -> None:
     assert evaluate(f"%r = arith.select %a, %b, %c : {type}", ["i1", type, type], [type], rows) == wanted
 
 
-@pytest.mark.parametrize("backend", ["numpy", "native"])
-@pytest.mark.parametrize("type", ["f16", "bf16", "f32", "f64"])
+@each("backend", ["numpy", "native"])
+@each("type", ["f16", "bf16", "f32", "f64"])
 def test_elements_of_memory_are_numbers(type: str, backend: str) -> None:
     """An element that is loaded, added to and stored, at a place that all blocks share and at one for each."""
     text = f"""func.func @k(%x: !pto.ptr<{type}>, %v: {type}) {{

@@ -10,6 +10,7 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError
 from ptokit.ir.launch import Query
 from ptokit.run import Program, compile_program
 from ptokit.targets import target
+from tests.each import each
 
 from .pipe_texts import arrays, expected, text
 
@@ -33,25 +34,25 @@ def refused(source: str, on: str = "a5", vector_cores: int = 2) -> list[Diagnost
     return list(error.value.diagnostics)
 
 
-@pytest.mark.parametrize("slots", [None, 1, 2])
-@pytest.mark.parametrize("internal", [False, True])
-@pytest.mark.parametrize("split", [0, 1, 2])
-@pytest.mark.parametrize("on", ["a2a3", "a5", "cpu"])
-@pytest.mark.parametrize("way", ["c2v", "v2c"])
+@each("slots", [None, 1, 2])
+@each("internal", [False, True])
+@each("split", [0, 1, 2])
+@each("on", ["a2a3", "a5", "cpu"])
+@each("way", ["c2v", "v2c"])
 def test_tiles_go_through(way: str, on: str, split: int, internal: bool, slots: int | None) -> None:
     got, want = run(way, split, on, internal=internal, slots=slots)
     assert (got == want).all()
 
 
-@pytest.mark.parametrize("split", [0, 1, 2])
-@pytest.mark.parametrize("way", ["c2v", "v2c"])
+@each("split", [0, 1, 2])
+@each("way", ["c2v", "v2c"])
 def test_a5_has_pipes_through_global_memory(way: str, split: int) -> None:
     got, want = run(way, split, "a5", memory=True, internal=way == "v2c")
     assert (got == want).all()
 
 
-@pytest.mark.parametrize("on", ["a2a3", "a5"])
-@pytest.mark.parametrize("split", [3, 4])
+@each("on", ["a2a3", "a5"])
+@each("split", [3, 4])
 def test_the_first_vector_core_takes_the_larger_half_of_an_odd_size(split: int, on: str) -> None:
     got, want = run("c2v", split, on, memory=True)
     tiles, answers = got.reshape(-1, 32, 32), want.reshape(-1, 32, 32)
@@ -61,8 +62,8 @@ def test_the_first_vector_core_takes_the_larger_half_of_an_odd_size(split: int, 
     assert (tiles[rest] == -1).all()
 
 
-@pytest.mark.parametrize("on", ["a2a3", "a5"])
-@pytest.mark.parametrize("way", ["c2v", "v2c"])
+@each("on", ["a2a3", "a5"])
+@each("way", ["c2v", "v2c"])
 def test_whole_tiles_need_one_vector_core(way: str, on: str) -> None:
     got, want = run(way, 0, on, vector_cores=1)
     assert (got == want).all()
@@ -79,7 +80,7 @@ def test_blocks_have_pipes_of_their_own() -> None:
     assert (args[3] == expected("c2v", args)).all()
 
 
-@pytest.mark.parametrize("entry", [None, "k", "k_aic", "k_aiv"])
+@each("entry", [None, "k", "k_aic", "k_aiv"])
 def test_either_name_chooses_both_functions(entry: str | None) -> None:
     args = arrays()
     found = program(text("c2v", 1), "a5", entry=entry)
@@ -99,7 +100,7 @@ def test_the_same_twice_gives_the_same_bytes() -> None:
 # ----------------------------------------------------------------- what never ends
 
 
-@pytest.mark.parametrize("way", ["c2v", "v2c"])
+@each("way", ["c2v", "v2c"])
 def test_a_consumer_that_frees_nothing_starves_the_producer(way: str) -> None:
     (found,) = refused(text(way, 1, slots=2, frees=False))
     who = "cube core" if way == "c2v" else "vector core 0"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptokit.isa.table import TABLE, Kind
+from tests.each import each
 
 from . import windows
 from .windows import instruction_of, play
@@ -12,7 +13,7 @@ from .windows import instruction_of, play
 NAMES = sorted({instruction_of(case.op, case.tiles, case.args).name for case, _ in windows.cases()})  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_all_operands_are_windows(name: str) -> None:
     found = [pair for pair in windows.cases() if instruction_of(pair[0].op, pair[0].tiles, pair[0].args) is TABLE[name]]
     hosted = 0
@@ -54,7 +55,7 @@ def test_no_instruction_is_left_out() -> None:
     }
 
 
-@pytest.mark.parametrize("seed", range(150))
+@each("seed", range(150))
 def test_programs(seed: int) -> None:
     told, message = play(seed)
     assert not message, told

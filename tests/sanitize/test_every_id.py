@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 
 import ptokit as pto
 from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError, lookup
 from ptokit.sanitize import sanitize
+from tests.each import each
 
 from .mini import Mini
 
@@ -33,10 +33,7 @@ WARNINGS = (
 NOTES = ["PIPE-TAG"]
 
 
-@pytest.mark.parametrize(
-    ("severity", "rule"),
-    [(s, i) for s, ids in (("error", ERRORS), ("warning", WARNINGS), ("note", NOTES)) for i in ids],
-)
+@each("severity, rule", [(s, i) for s, ids in (("error", ERRORS), ("warning", WARNINGS), ("note", NOTES)) for i in ids])
 def test_severities(severity: str, rule: str) -> None:
     assert str(lookup(rule).severity) == severity
 
@@ -112,7 +109,7 @@ def found(pair: Pair, body: str) -> dict[str, list[int]]:
     return out
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda p: p.rule)
+@each("pair", PAIRS, ids=lambda p: p.rule)
 def test_the_wrong_program(pair: Pair) -> None:
     assert found(pair, pair.bad)[pair.rule][0] == pair.line
 
@@ -148,7 +145,7 @@ def event_kernel(on: str, what: str) -> pto.Kernel:
 EVENT_RULES = ["EVENT-ORDER", "EVENT-PIPE", "EVENT-XCORE", "TSYNC-A5-01", "TSYNC-EMPTY"]
 
 
-@pytest.mark.parametrize("rule", EVENT_RULES)
+@each("rule", EVENT_RULES)
 def test_events(rule: str) -> None:
     x = np.ones((16, 32), np.float32)
     assert event_kernel("a5", "").sanitize(x).clean
@@ -173,6 +170,6 @@ def test_every_id_has_a_pair_somewhere() -> None:
     assert {*ERRORS, *WARNINGS, *NOTES} <= paired
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda p: p.rule)
+@each("pair", PAIRS, ids=lambda p: p.rule)
 def test_the_right_program(pair: Pair) -> None:
     assert found(pair, pair.good) == {}

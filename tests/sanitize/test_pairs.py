@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import pytest
-
 from ptokit.asm import parse_module
 from ptokit.sanitize import sanitize
+from tests.each import each
 
 from .mini import Mini, output
 
@@ -498,7 +497,7 @@ def launch(pair: Pair) -> dict[str, Any]:
     return options
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+@each("pair", PAIRS, ids=lambda pair: pair.name)
 def test_the_fault_is_found_at_its_lines(pair: Pair) -> None:
     found = program(pair, good=False).found(**launch(pair))
     assert set(found) == set(pair.rules)
@@ -507,7 +506,7 @@ def test_the_fault_is_found_at_its_lines(pair: Pair) -> None:
             assert any(lines <= named for named in found[rule]), found
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+@each("pair", PAIRS, ids=lambda pair: pair.name)
 def test_the_right_program_is_clean(pair: Pair) -> None:
     assert program(pair, good=True).found(**launch(pair)) == {}
 

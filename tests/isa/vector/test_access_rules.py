@@ -9,6 +9,7 @@ from ptokit.asm import parse_module, print_module
 from ptokit.diagnostics import DiagnosticError, Severity
 from ptokit.sanitize import sanitize
 from ptokit.targets import A5
+from tests.each import each
 
 from .programs import checked, read, run
 
@@ -149,7 +150,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "on", "kept", "broken"), CASES)
+@each("rule, on, kept, broken", CASES)
 def test_rules(rule: str, on: str, kept: str, broken: str) -> None:
     assert [d for d in checked(program(kept), on) if d.rule == rule] == []
     found = {(d.rule, d.location.line) for d in checked(program(broken), on)}
@@ -166,8 +167,8 @@ def test_removed_modes_exist_elsewhere() -> None:
     assert [d.rule for d in checked(program(line), "cpu")] == []
 
 
-@pytest.mark.parametrize(
-    ("line", "rule"),
+@each(
+    "line, rule",
     [
         (f"%r = pto.vlds %p[%i] : {P} -> {V}", "VEC-A5-03"),
         (f"pto.vsts %v, %p[%c4] : {V}, {P}", "VEC-A5-03"),
@@ -189,8 +190,8 @@ def test_one_element_for_two_lanes_is_no_error() -> None:
     run(program(f"pto.vscatter %v, %p, %w, %m : {V}, {P}, {W}, {M}"), np.zeros(4, np.float32), 0)
 
 
-@pytest.mark.parametrize(
-    ("rule", "good", "bad"),
+@each(
+    "rule, good, bad",
     [
         (
             "VEC-A5-10",
@@ -238,7 +239,7 @@ SPELLINGS = [
 ]
 
 
-@pytest.mark.parametrize(("written", "printed"), SPELLINGS)
+@each("written, printed", SPELLINGS)
 def test_spellings(written: str, printed: str) -> None:
     text = print_module(read(program(written)))
     assert [line for line in text.splitlines() if line.strip().startswith(printed)], text

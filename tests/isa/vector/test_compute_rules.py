@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ptokit.diagnostics import DiagnosticError
+from tests.each import each
 from tests.isa.rule_cases import untested
 
 from .lines import program, spelled
@@ -274,7 +275,7 @@ def place(line: str) -> int:
     return next(i for i, row in enumerate(program(line).splitlines(), 1) if row.strip() == spelled(line))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[1]}-{case[3][:28]}")
+@each("case", CASES, ids=lambda case: f"{case[0]}-{case[1]}-{case[3][:28]}")
 def test_rules(case: Case) -> None:
     rule, target, good, bad = case
     assert rule not in {broken for broken, _ in found(good, target)}
@@ -299,8 +300,8 @@ def unpublished(name: str) -> str:
 """
 
 
-@pytest.mark.parametrize("name", ["vtranspose", "vsort32"])
-@pytest.mark.parametrize("target", ["cpu", "a2a3", "a5"])
+@each("name", ["vtranspose", "vsort32"])
+@each("target", ["cpu", "a2a3", "a5"])
 def test_operations_nobody_explains_are_refused(name: str, target: str) -> None:
     assert [(d.rule, d.location.line) for d in checked(unpublished(name), target)] == [("VEC-A5-08", 4)]
 
@@ -369,7 +370,7 @@ pto.psti %m, %p[%n], "PK" : $m, $p, index
 """)
 
 
-@pytest.mark.parametrize("case", MEMORY, ids=lambda case: f"{case[0]}-{case[3][:20]}")
+@each("case", MEMORY, ids=lambda case: f"{case[0]}-{case[3][:20]}")
 def test_rules_of_predicates_in_memory(case: Case) -> None:
     rule, target, *lines = case
     good, bad = (line.replace("$p", "!pto.ptr<ui8, ub>").replace("$m", "!pto.mask<b32>") for line in lines)

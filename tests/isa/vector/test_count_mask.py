@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ptokit.types.dtypes import DTYPES
+from tests.each import each
 
 from .programs import checked, found, run
 
@@ -123,7 +124,7 @@ def cases(table: dict[str, tuple[str, Callable[..., object]]]) -> list[tuple[str
     return [(name, dtype) for name, (types, _) in table.items() for dtype in types.split()]
 
 
-@pytest.mark.parametrize(("name", "dtype"), cases(BINARY))
+@each("name, dtype", cases(BINARY))
 def test_two_sources(name: str, dtype: str) -> None:
     given = regions(dtype)
     want = [g.copy() for g in given]
@@ -132,7 +133,7 @@ def test_two_sources(name: str, dtype: str) -> None:
     compare(dtype, [(f"{name} 012", [3, *strides])], given, want)
 
 
-@pytest.mark.parametrize(("name", "dtype"), cases(UNARY))
+@each("name, dtype", cases(UNARY))
 def test_one_source(name: str, dtype: str) -> None:
     given = regions(dtype)
     if name in ("vln", "vsqrt", "vrsqrt"):
@@ -143,8 +144,8 @@ def test_one_source(name: str, dtype: str) -> None:
     compare(dtype, [(f"{name} 01", [4, *strides])], given, want)
 
 
-@pytest.mark.parametrize("dtype", ["i16", "i32", "f16", "f32"])
-@pytest.mark.parametrize("name", SCALAR)
+@each("dtype", ["i16", "i32", "f16", "f32"])
+@each("name", SCALAR)
 def test_a_number_comes_as_its_bits(name: str, dtype: str) -> None:
     given = regions(dtype)
     want = [g.copy() for g in given]
@@ -154,8 +155,8 @@ def test_a_number_comes_as_its_bits(name: str, dtype: str) -> None:
     compare(dtype, [(f"{name} 01", [bits, 2, 1, 1, 8, 8])], given, want)
 
 
-@pytest.mark.parametrize("dtype", ["i16", "i32"])
-@pytest.mark.parametrize("by", [0, 3, 40])
+@each("dtype", ["i16", "i32"])
+@each("by", [0, 3, 40])
 def test_shifts_are_those_of_unsigned_numbers(dtype: str, by: int) -> None:
     given = regions(dtype)
     kind, bits = given[0].dtype, DTYPES[dtype].bits
@@ -170,7 +171,7 @@ def test_shifts_are_those_of_unsigned_numbers(dtype: str, by: int) -> None:
         compare(dtype, [(f"{name} 01", [by, 2, 1, 1, 8, 8])], given, want)
 
 
-@pytest.mark.parametrize("dtype", ["i16", "f16", "i32", "f32"])
+@each("dtype", ["i16", "f16", "i32", "f32"])
 def test_a_number_everywhere(dtype: str) -> None:
     given = regions(dtype)
     want = [g.copy() for g in given]
@@ -180,7 +181,7 @@ def test_a_number_everywhere(dtype: str) -> None:
     compare(dtype, [("vdup 0", [bits, 3, 2, 1, 16, 0])], given, want)
 
 
-@pytest.mark.parametrize("dtype", ["i16", "f32"])
+@each("dtype", ["i16", "f32"])
 def test_bits_choose_elements_of_every_repeat(dtype: str) -> None:
     low, high = int(RNG.integers(-(2**63), 2**63)), int(RNG.integers(-(2**63), 2**63))
     bits = low & (2**64 - 1) | (high & (2**64 - 1)) << 64
@@ -197,8 +198,8 @@ def test_bits_choose_elements_of_every_repeat(dtype: str) -> None:
     compare(dtype, body, given, want)
 
 
-@pytest.mark.parametrize("count", [0, 1, 64, 100, 336])
-@pytest.mark.parametrize("repeat", [0, 1])
+@each("count", [0, 1, 64, 100, 336])
+@each("repeat", [0, 1])
 def test_a_count_says_how_many_elements_there_are(count: int, repeat: int) -> None:
     given = regions("f32")
     want = [g.copy() for g in given]

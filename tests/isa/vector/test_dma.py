@@ -9,6 +9,7 @@ import pytest
 
 from ptokit.diagnostics import DiagnosticError
 from ptokit.isa.vector.dma.copies import pad_bytes
+from tests.each import each
 
 from .programs import checked, run
 
@@ -127,7 +128,7 @@ def test_padding_ends_where_the_next_row_would_begin() -> None:
     assert (found[256:] == 0x55).all()
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "i32", "ui8"])
+@each("dtype", ["f32", "f16", "bf16", "i32", "ui8"])
 def test_padding_with_a_constant_of_every_type(dtype: str) -> None:
     """The low bytes of the constant, as wide as an element."""
     value, bits = ("1.5", {"f32": 0x3FC00000, "f16": 0x3E00, "bf16": 0x3FC0}[dtype]) if "f" in dtype else ("90", 90)
@@ -170,7 +171,7 @@ LOOPED = "  pto.set_loop_size_outtoub #4, #1 : i64, i64\n  pto.set_loop1_stride_
 PACKED = "  pto.set_loop_size_outtoub #2097156 : i64\n  pto.set_loop1_stride_outtoub #2251799813687296 : i64\n"
 
 
-@pytest.mark.parametrize("registers", [LOOPED, PACKED])
+@each("registers", [LOOPED, PACKED])
 def test_d4_an_outer_loop(registers: str) -> None:
     x = counting(8192)
     assert np.array_equal(dump(registers + ub(0, "ui8") + to_ub(8, 256, 256, 256), x, 8192, "ui8"), x)
@@ -224,7 +225,7 @@ WITHIN = "  pto.copy_ubuf_to_ubuf %u, %v, #0, #3, #64, #96, #128\n"
 BLOCKS = "  pto.mte_ub_ub %u, %v, #2 nburst(#3, #1, #2)\n"
 
 
-@pytest.mark.parametrize("copy", [WITHIN, BLOCKS])
+@each("copy", [WITHIN, BLOCKS])
 def test_d7_within_the_buffer(copy: str) -> None:
     x = counting(4096)
     setup = ub(0, "ui8") + ub(0x1000, "ui8", "v") + to_ub(1, 4096, 4096, 4096)
@@ -260,7 +261,7 @@ def test_d9_rows_in_another_order() -> None:
     assert np.array_equal(found[128:].reshape(4, 32), x.reshape(4, 32)[[2, 0, 3, 1]])
 
 
-@pytest.mark.parametrize(("group", "left"), [("pad(%p)", 0), ("pad(%p, #2, #6)", 2)])
+@each("group, left", [("pad(%p)", 0), ("pad(%p, #2, #6)", 2)])
 def test_grouped_padding(group: str, left: int) -> None:
     x = counting(4 * 96, np.float32)
     body = "  %p = arith.constant 0.5 : f32\n" + ub(0)
@@ -296,8 +297,8 @@ def test_blocks_move_their_own_rows() -> None:
     assert np.array_equal(x, y)
 
 
-@pytest.mark.parametrize(
-    ("value", "type", "size", "wanted"),
+@each(
+    "value, type, size, wanted",
     [(1.0, "f32", 4, "0000803f"), (1.0, "f16", 2, "003c"), (-1, "i16", 2, "ffff"), (0x1234, "i64", 1, "34")],
 )
 def test_padding_is_the_low_bytes(value: Any, type: str, size: int, wanted: str) -> None:
@@ -342,7 +343,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "body"), BROKEN)
+@each("rule, body", BROKEN)
 def test_broken_rules(rule: str, body: str) -> None:
     text = program(body)
     found = {(d.rule, text.splitlines()[d.location.line - 1].split()[0]) for d in checked(text)}
@@ -362,7 +363,7 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize("body", KEPT)
+@each("body", KEPT)
 def test_kept_rules(body: str) -> None:
     assert [str(d) for d in checked(program(body))] == []
 
@@ -373,9 +374,7 @@ def test_overlap_is_allowed_on_the_host() -> None:
     assert [d.rule for d in checked(program(body), "a2a3")] == ["DMA-A5-07"]
 
 
-@pytest.mark.parametrize(
-    ("body", "rule"),
-    [
+@each("body, rule", [
         (ub(0) + to_ub(1, 1028, 1028, 1056), "PTR-A5-02"),  # x has 1024 bytes
         (ub(262144 - 64) + to_ub(2, 64, 64, 64), "PTR-A5-02"),
         (ub(0) + to_gm(2, 512, 1024, 512), "PTR-A5-02"),
@@ -384,8 +383,7 @@ def test_overlap_is_allowed_on_the_host() -> None:
             + ub(0) + to_ub(1, 32, 32, 32),
             "DMA-A5-02",
         ),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_only_the_run_knows(body: str, rule: str) -> None:
     with pytest.raises(DiagnosticError) as error:
         run(program(body), np.zeros(256, np.float32), np.zeros(256, np.float32))

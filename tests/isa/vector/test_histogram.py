@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+
+from tests.each import each
 
 from .registers import call, mask
 
 
-@pytest.mark.parametrize("dtype", ["i8", "u16", "i32", "f16", "f32"])
-@pytest.mark.parametrize(("name", "best"), [("vcbmax", max), ("vcbmin", min)])
+@each("dtype", ["i8", "u16", "i32", "f16", "f32"])
+@each("name, best", [("vcbmax", max), ("vcbmin", min)])
 def test_extremum_and_its_lanes(name: str, best, dtype: str) -> None:
     rng = np.random.default_rng(5)
     kind = {"i8": np.int8, "u16": np.uint16, "i32": np.int32, "f16": np.float16, "f32": np.float32}[dtype]
@@ -41,8 +42,8 @@ def test_nan_is_found_and_zeros_of_both_signs_are_one_value() -> None:
     assert np.flatnonzero(found[0]).tolist() == [28]
 
 
-@pytest.mark.parametrize("half", [0, 1])
-@pytest.mark.parametrize(("name", "counts"), [("dhistv2", int.__eq__), ("chistv2", int.__le__)])
+@each("half", [0, 1])
+@each("name, counts", [("dhistv2", int.__eq__), ("chistv2", int.__le__)])
 def test_histograms(name: str, counts, half: int) -> None:
     rng = np.random.default_rng(half)
     acc = rng.integers(0, 1 << 16, (2, 128)).astype(np.uint16)

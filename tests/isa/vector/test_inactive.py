@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import ptokit as pto
 from ptokit.isa.reference import facts, inactive
 from ptokit.isa.table import TABLE, Kind
+from tests.each import each
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
+@each(
+    "name, said",
     [
         ("vadd", "are 0 in dst"),
         ("vcvt", "are 0 in dst"),

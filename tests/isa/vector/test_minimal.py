@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+
+from tests.each import each
 
 from .programs import checked, found, minimal, numbers, run
 
@@ -14,7 +15,7 @@ def test_it_doubles() -> None:
     assert y.tolist() == [2.0 * i for i in range(1024)]
 
 
-@pytest.mark.parametrize("target", ["cpu", "a5"])
+@each("target", ["cpu", "a5"])
 def test_lanes_the_predicate_excludes_keep_the_old_contents(target: str) -> None:
     x, y = numbers(1024) + 1, np.full(1024, -1, np.float32)
     run(minimal(count=1000), x, y, on=target)

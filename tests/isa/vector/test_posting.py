@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from ptokit.isa.table import TABLE
+from tests.each import each
 
 from .programs import read, run
 
@@ -103,7 +103,7 @@ def text(line: str, after: str, step: int, kind: str, moved: int, posted: bool) 
     return whole
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_the_access_is_at_the_pointer_and_the_result_behind_it(name: str) -> None:
     data = np.random.default_rng(len(name)).integers(0, 256, 2048).astype(np.uint8)
     results = []

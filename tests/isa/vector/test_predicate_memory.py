@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+
+from tests.each import each
 
 from .programs import checked, found, run
 
@@ -73,8 +74,8 @@ LOADS = {
 }
 
 
-@pytest.mark.parametrize("dist", LOADS)
-@pytest.mark.parametrize(
+@each("dist", LOADS)
+@each(
     "form",
     [
         '%m = pto.plds %p[%c32], "{}" : {}, index -> !pto.mask<b8>',
@@ -88,7 +89,7 @@ def test_loads(form: str, dist: str) -> None:
     assert np.array_equal(bits(got[:32]), LOADS[dist](data()[32:]))
 
 
-@pytest.mark.parametrize(
+@each(
     "form",
     [
         'pto.psts %m, %q[%c64], "{}" : !pto.mask<b32>, {}, index',
@@ -105,7 +106,7 @@ def test_stores(form: str) -> None:
         assert not got[512 + len(want) :].any()
 
 
-@pytest.mark.parametrize(("dist", "unit"), [("NORM", 32), ("US", 16), ("DS", 32)])
+@each("dist, unit", [("NORM", 32), ("US", 16), ("DS", 32)])
 def test_an_immediate_offset_counts_what_the_mode_says(dist: str, unit: int) -> None:
     store = f'    pto.psti %m, %q[%c0], "NORM" : !pto.mask<b8>, {POINTER}, index\n'
     load = f'    %m = pto.pldi %p[%c3], "{dist}" : {POINTER}, index -> !pto.mask<b8>\n'
@@ -123,7 +124,7 @@ STREAM = """\
 """
 
 
-@pytest.mark.parametrize(("width", "pointer"), [(32, "w"), (16, "h")])
+@each("width, pointer", [(32, "w"), (16, "h")])
 def test_a_stream_has_one_bit_for_each_lane(width: int, pointer: str) -> None:
     count = "    %count = arith.constant 13 : i32\n"
     got = bits(stored(count + STREAM.format(b=width, p=pointer)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from ptokit.isa.vector import predicates as values
 from ptokit.isa.vector.predicates import PATTERNS
+from tests.each import each
 
 from .registers import call
 
@@ -35,8 +35,8 @@ ACTIVE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("bits", WIDTHS)
-@pytest.mark.parametrize("name", ["pset", "pge"])
+@each("bits", WIDTHS)
+@each("name", ["pset", "pge"])
 def test_patterns(name: str, bits: int) -> None:
     assert set(PATTERNS) == set(ACTIVE)
     for pattern, lanes in ACTIVE.items():
@@ -52,7 +52,7 @@ def test_published_pattern_words() -> None:
     assert words(call("pset_b16", pattern="PAT_VL8")) == [0x5555] + [0] * 7
 
 
-@pytest.mark.parametrize("bits", WIDTHS)
+@each("bits", WIDTHS)
 def test_counts(bits: int) -> None:
     full = 256 // WIDTHS[bits]
     for count in (0, 1, full - 1, full, full + 1, 1000, -1, -(1 << 31)):
@@ -74,8 +74,8 @@ def test_one_hundred_lanes_take_two_registers() -> None:
     assert (image.sum(), rest) == (36, 0)
 
 
-@pytest.mark.parametrize(
-    ("name", "formula"),
+@each(
+    "name, formula",
     [
         ("pand", lambda a, b, g: a and b and g),
         ("por", lambda a, b, g: (a or b) and g),
@@ -115,7 +115,7 @@ def test_published_packing_words() -> None:
     assert words(call("punpack", packed, part="LOWER")) == [0x00010001] * 8
 
 
-@pytest.mark.parametrize("bits", WIDTHS)
+@each("bits", WIDTHS)
 def test_interleaving(bits: int) -> None:
     w = WIDTHS[bits]
     a, b = random(6, blocks=2), random(7)

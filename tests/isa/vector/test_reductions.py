@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import pytest
 
 from ptokit.types.dtypes import DTYPES
+from tests.each import each
 from tests.isa.numerics.model import FLOATS, Number, to_float
 
 from . import lane_model as model
@@ -46,7 +46,7 @@ def actives(dtype: str, seed: int, chance: float = 0.6) -> np.ndarray:
     return np.random.default_rng(seed).random((1, 256 // DTYPES[dtype].size)) < chance
 
 
-@pytest.mark.parametrize("dtype", ["i8", "u8", *I16_32_F])
+@each("dtype", ["i8", "u8", *I16_32_F])
 def test_vcadd(dtype: str) -> None:
     data, on, out = finite(dtype, 1), actives(dtype, 2), WIDER.get(dtype, dtype)
     got = numbers(out, call("vcadd", register(dtype, data), mask(dtype, on), out=out))[0]
@@ -63,8 +63,8 @@ def test_vcadd_of_256_ones_is_256() -> None:
     assert not got[0, 1:].any()
 
 
-@pytest.mark.parametrize("dtype", I16_32_F)
-@pytest.mark.parametrize("name", ["vcgadd", "vcgmax", "vcgmin"])
+@each("dtype", I16_32_F)
+@each("name", ["vcgadd", "vcgmax", "vcgmin"])
 def test_groups(name: str, dtype: str) -> None:
     data = finite(dtype, 3) if name == "vcgadd" else codes(dtype, 3)
     size = 32 // DTYPES[dtype].size
@@ -115,7 +115,7 @@ def test_integer_groups_wrap() -> None:
     assert got[0, 0] == (16 * 30000 + 32768) % 65536 - 32768
 
 
-@pytest.mark.parametrize("dtype", ["f16", "f32"])
+@each("dtype", ["f16", "f32"])
 def test_vcpadd(dtype: str) -> None:
     data, on = finite(dtype, 5), actives(dtype, 6)
     got = numbers(dtype, call("vcpadd", register(dtype, data), mask(dtype, on)))[0]
@@ -128,7 +128,7 @@ def test_vcpadd(dtype: str) -> None:
     assert plain[0, :4].tolist() == [1, 5, 9, 13]
 
 
-@pytest.mark.parametrize("dtype", ["f16", "f32"])
+@each("dtype", ["f16", "f32"])
 def test_vcpadd_as_the_texts_have_it(dtype: str) -> None:
     data, on = finite(dtype, 5), actives(dtype, 6)
     got = numbers(dtype, call("vcpadd", register(dtype, data), mask(dtype, on), mode="PREFIX"))[0]
@@ -140,9 +140,9 @@ def test_vcpadd_as_the_texts_have_it(dtype: str) -> None:
     assert call("vcpadd", np.ones((1, 64), np.float32), mode="PREFIX")[0, :4].tolist() == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("dtype", I16_32_F)
-@pytest.mark.parametrize("name", ["vcmax", "vcmin"])
-@pytest.mark.parametrize("nan", [False, True])
+@each("dtype", I16_32_F)
+@each("name", ["vcmax", "vcmin"])
+@each("nan", [False, True])
 def test_extremes_with_their_place(name: str, dtype: str, nan: bool) -> None:
     data = codes(dtype, 7) if nan else finite(dtype, 7)
     on = actives(dtype, 8)
@@ -164,8 +164,8 @@ def test_the_place_of_a_lowest_value_among_inactive_lanes() -> None:
     assert call("vcmax", small, mask("i32", on))[0, :2].tolist() == [-(1 << 31), 5]
 
 
-@pytest.mark.parametrize("dtype", I16_32_F)
-@pytest.mark.parametrize("name", ["vcmax", "vcmin"])
+@each("dtype", I16_32_F)
+@each("name", ["vcmax", "vcmin"])
 def test_nothing_active(name: str, dtype: str) -> None:
     data = codes(dtype, 9)
     got = call(name, register(dtype, data), mask(dtype, np.zeros((1, data.shape[1]), bool)))

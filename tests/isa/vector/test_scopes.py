@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ptokit.diagnostics import DiagnosticError
+from tests.each import each
 
 from .programs import checked, read, run
 
@@ -224,8 +225,8 @@ def flush(old: str) -> str:
     return f"pto.vstas %{old}, %w, %n3 : !pto.align, {P}, i32"
 
 
-@pytest.mark.parametrize(
-    ("body", "blamed"),
+@each(
+    "body, blamed",
     [
         (state(vstus("a1", "a0")), "vstus"),
         (state(vstus("a1", "a0"), flush("a1"), flush("a1")), "vstas"),
@@ -284,12 +285,12 @@ def test_a_load_behind_a_store() -> None:
     assert findings(body) == [("SYN-A5-05", line_of(body, "%v2 ="))]
 
 
-@pytest.mark.parametrize("kind", ["VST_VLD", "VV_ALL"])
+@each("kind", ["VST_VLD", "VV_ALL"])
 def test_a_barrier_of_the_right_kind(kind: str) -> None:
     assert findings(f'{LOAD}\n{STORE}\npto.mem_bar "{kind}"\n{AGAIN}') == []
 
 
-@pytest.mark.parametrize("kind", ["VLD_VST", "VST_VST", "SV_ALL"])
+@each("kind", ["VLD_VST", "VST_VST", "SV_ALL"])
 def test_a_barrier_of_another_kind(kind: str) -> None:
     body = f'{LOAD}\n{STORE}\npto.mem_bar "{kind}"\n{AGAIN}'
     assert findings(body) == [("SYN-A5-05", line_of(body, "%v2 ="))]
@@ -346,8 +347,8 @@ def test_a_memory_barrier_orders_no_pipes() -> None:
 LEFT, BACK = "DMA-A5-11", None
 
 
-@pytest.mark.parametrize(
-    ("counts", "rule"),
+@each(
+    "counts, rule",
     [
         ("%n8, %n1", LEFT),
         ("%n1, %n8", LEFT),
@@ -357,7 +358,7 @@ LEFT, BACK = "DMA-A5-11", None
         ("%both", BACK),
     ],
 )
-@pytest.mark.parametrize("direction", ["outtoub", "ubtoout"])
+@each("direction", ["outtoub", "ubtoout"])
 def test_loop_counts_are_reset(counts: str, rule: str | None, direction: str) -> None:
     types = "i64, i64" if "," in counts else "i64"
     text = f"""func.func @k(%x: i64) {{

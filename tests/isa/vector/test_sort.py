@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ptokit.diagnostics import DiagnosticError
+from tests.each import each
 
 from .programs import checked, found, run
 
@@ -55,7 +56,7 @@ def arguments(dtype: str) -> list[Any]:
     return [scores, np.arange(1000, 2024, dtype=np.uint32), np.zeros(256, np.uint32), np.zeros(8, np.int16)]
 
 
-@pytest.mark.parametrize("dtype", ["f16", "f32"])
+@each("dtype", ["f16", "f32"])
 def test_groups_of_32_are_sorted_with_their_indices(dtype: str) -> None:
     scores, indices, out, counts = arguments("float16" if dtype == "f16" else "float32")
     run(program(SORT.replace("REPEAT", "3"), dtype), scores, indices, out, counts)
@@ -93,8 +94,8 @@ LISTS = """\
 """
 
 
-@pytest.mark.parametrize("exhausted", [False, True])
-@pytest.mark.parametrize(("lengths", "valid"), [((8, 8, 8, 8), 15), ((3, 8, 1, 5), 15), ((4, 7, 8, 2), 0b0101)])
+@each("exhausted", [False, True])
+@each("lengths, valid", [((8, 8, 8, 8), 15), ((3, 8, 1, 5), 15), ((4, 7, 8, 2), 0b0101)])
 def test_four_lists_become_one(lengths: tuple[int, ...], valid: int, exhausted: bool) -> None:
     rng = np.random.default_rng(sum(lengths))
     x = np.zeros((512, 2), np.float32)

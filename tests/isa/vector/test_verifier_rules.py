@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ptokit.diagnostics import CATALOGUE
+from tests.each import each
 
 from ..statements import Case, breaks, found
 
@@ -145,12 +144,12 @@ CASES: list[Case] = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "good"), [(rule, good) for rule, good, _ in CASES])
+@each("rule, good", [(rule, good) for rule, good, _ in CASES])
 def test_kept(rule: str, good: str) -> None:
     assert found(good) == []
 
 
-@pytest.mark.parametrize(("rule", "wrong"), [(rule, wrong) for rule, _, several in CASES for wrong in several])
+@each("rule, wrong", [(rule, wrong) for rule, _, several in CASES for wrong in several])
 def test_broken(rule: str, wrong: str) -> None:
     assert breaks(rule, wrong)
 
