@@ -251,6 +251,7 @@ class Proving:
             proof.claims = [Decided(claim, Verdict.OPEN, **reasons([(missing, 0)])) for claim in Claim]
             return
         from ptokit.prove.control import Control
+        from ptokit.prove.numbers import STOPS
 
         self.progress("all launches at once")
         try:
@@ -264,7 +265,7 @@ class Proving:
         if not proof.stopped:
             try:
                 self._confirmed(prover, confirmed)
-            except KeyboardInterrupt:
+            except STOPS:
                 proof.stopped = True
         for claim in Claim:
             if claim in confirmed:
@@ -277,7 +278,7 @@ class Proving:
         if not (proof.proved or proof.stopped) and prover.solver.asked <= MOST_QUESTIONS:
             try:
                 proof.sufficient = self._sufficient(prover)
-            except KeyboardInterrupt:
+            except STOPS:
                 proof.stopped = True
 
     def _sufficient(self, first: Any) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from ptokit.plan.steps import Data, Region, Step, constant, walk, without_form
 
 from .claims import RING, Fragment, Loop, last_of
 from .instructions import Instructions
-from .numbers import DATA, Number, is_number, is_truth, lifted, negated, renamed, simple, symbols
+from .numbers import DATA, STOPS, Number, is_number, is_truth, lifted, negated, renamed, simple, symbols
 from .places import Pointer, Tile, identity, known, numbers_of
 from .report import STOPPED, Claim
 from .state import State, joined, met
@@ -49,7 +49,7 @@ class Control(Instructions):
         self.undecided = list(Claim)
         try:
             self._run()
-        except KeyboardInterrupt:
+        except STOPS:
             for claim in self.undecided:
                 self.leave_open(claim, STOPPED)
         except Fragment as fragment:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from ctypes import ArgumentError
 from itertools import combinations
 from typing import Any
 
@@ -21,6 +22,9 @@ from ptokit.types.values import Scalar
 
 WORK = 3_000_000
 """What z3 may spend on a question, in its own units: about a second."""
+
+STOPS = KeyboardInterrupt, ArgumentError
+"""What Ctrl-C raises: the second one while z3 hands on an operand."""
 
 Number = Any
 """An int, a bool, a z3 expression of integers or truths, or `DATA`."""
