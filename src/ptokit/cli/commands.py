@@ -197,7 +197,8 @@ def diff(
         str | None, typer.Argument(metavar="[B]", help="Another one; by default A again.", show_default=False)
     ] = None,
     target: Annotated[
-        list[str] | None, typer.Option("--target", "-t", metavar="T", help="cpu, a2a3 or a5; once or twice.")
+        list[str] | None,
+        typer.Option("--target", "-t", metavar="T", help="Of those that ptokit targets lists; once or twice."),
     ] = None,
     entry: Annotated[
         list[str] | None, typer.Option(metavar="F", help="The kernel, where the file has several; once or twice.")

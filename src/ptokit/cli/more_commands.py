@@ -130,7 +130,7 @@ def campaign(
             "--target",
             "-t",
             metavar="T",
-            help="cpu, a2a3 or a5, repeatable; default what each text states.",
+            help="Of those that ptokit targets lists, repeatable; default what each text states.",
             autocompletion=targets,
         ),
     ] = None,
@@ -206,7 +206,7 @@ def conformance(
         str, typer.Argument(metavar="DIR", help="A folder of cases, with a manifest.json.", show_default=False)
     ],
     target: Annotated[
-        str | None, typer.Option("--target", "-t", metavar="T", help="Only the cases for cpu, a2a3 or a5.")
+        str | None, typer.Option("--target", "-t", metavar="T", help="Only the cases for this target.")
     ] = None,
     op: Annotated[
         str | None, typer.Option("--op", metavar="NAME", help="Only the cases of an instruction or kernel.")
@@ -274,7 +274,9 @@ Needs pip install '.[lsp]' in a clone. docs/editors.md tells how to set up edito
 def lsp(
     target: Annotated[
         str | None,
-        typer.Option("--target", "-t", metavar="T", help="The target of files that state none: cpu, a2a3 or a5."),
+        typer.Option(
+            "--target", "-t", metavar="T", help="The target of files that state none, as ptokit targets lists them."
+        ),
     ] = None,
     tcp: Annotated[
         int | None, typer.Option("--tcp", min=1, max=65535, metavar="PORT", help="Use a TCP port of this machine.")

@@ -253,7 +253,12 @@ usage."""
 OneTarget = Annotated[
     str,
     typer.Option(
-        "--target", "-t", metavar="T", help="cpu, a2a3 or a5.", show_default=False, autocompletion=known_targets
+        "--target",
+        "-t",
+        metavar="T",
+        help="Of those that ptokit targets lists.",
+        show_default=False,
+        autocompletion=known_targets,
     ),
 ]
 
