@@ -22,7 +22,7 @@ LIBRARY = """
 
 BY_TARGET = {
     "a2a3": "MGather MScatter TAssign TLoad TQuant TSort32 TStore",
-    "a5": "MGather MScatter TInsert TQuant",
+    "a5": "MGather MScatter TInsert TMov TQuant",
 }
 """Headers of single instructions that kernels include by name."""
 
@@ -86,7 +86,8 @@ def texts() -> dict[Path, str]:
     }
     for name in LIBRARY.split():
         made[HEADERS / "pto" / "common" / f"{name}.hpp"] = MADE + "#include <pto/pto-inst.hpp>\n"
-    made[HEADERS / "pto" / "common" / "debug.h"] = MADE + "#include <pto/pto-inst.hpp>\n"
+    for name in ("common/debug.h", "npu/kernels/Pto_prefetch.hpp"):
+        made[HEADERS / "pto" / name] = MADE + "#include <pto/pto-inst.hpp>\n"
     for target, names in BY_TARGET.items():
         for name in names.split():
             made[HEADERS / "pto" / "npu" / target / f"{name}.hpp"] = MADE + "#include <pto/pto-inst.hpp>\n"

@@ -152,3 +152,39 @@ def test_what_is_declared_only_is_refused_where_it_is_used(tmp_path: Path) -> No
     (found,) = refused(text, tmp_path)
     assert (found.rule, found.location.line) == ("CPP-CALL", 3)
     assert "copy_matrix_cc_to_gm" in found.message
+
+
+MISTAKES = {
+    # a mistake in this kernel, by what is written instead of what: the line, and what the hint says
+    "no header": ("#include <pto/pto-inst.hpp>\n", "\n", 2, "#include <pto/pto-inst.hpp>"),
+    "no namespace": ("using namespace pto;", "", 4, "using namespace pto;"),
+    "too few arguments": ("float, 16, 64>;", "float, 16>;", 4, None),
+    "an enumerator": ("CAST_RINT", "RINT", 9, "CAST_RINT"),
+    "heap": ("TSTORE", "y[0] = *new float[n];\n  TSTORE", 10, "array of a known size"),
+    "printing": ("TSTORE", 'cce::printf("%d", n);\n  TSTORE', 10, "TPRINT"),
+    "mathematics": ("float(n)", "std::sqrt(float(n))", 8, "TSQRT"),
+}
+RIGHT = """#include <pto/pto-inst.hpp>
+using namespace pto;
+__global__ AICORE void k(__gm__ float* y, __gm__ float* x, int n) {
+  using T = Tile<TileType::Vec, float, 16, 64>;
+  T a, b;
+  TASSIGN(a, 0x0);
+  TASSIGN(b, 0x2000);
+  TEXPANDS(a, float(n));
+  TCVT(b, a, RoundMode::CAST_RINT);
+  TSTORE(GlobalTensor<float, Shape<1, 1, 1, 16, 64>, Stride<1, 1, 1, 64, 1>>(y), b);
+}
+"""
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_mistake_is_one_finding_with_what_to_write(tmp_path: Path) -> None:
+    for name, (old, new, line, hint) in MISTAKES.items():
+        text = (
+            "#include <cmath>\n" + RIGHT.replace(old, new, 1) if name == "mathematics" else RIGHT.replace(old, new, 1)
+        )
+        found = refused(text, tmp_path)
+        assert len(found) == 1, (name, found)
+        assert found[0].location.line == line + (name == "mathematics"), (name, found)
+        assert (hint is None) or hint in (found[0].hint or ""), (name, found)

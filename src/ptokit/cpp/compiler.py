@@ -14,7 +14,6 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
@@ -25,13 +24,12 @@ import ptokit
 from ptokit.backends.native.compiler import folder as cache_folder
 from ptokit.backends.native.compiler import read as read_entry
 from ptokit.backends.native.compiler import write as write_entry
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note
-from ptokit.isa.table import TABLE
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location
 from ptokit.records import dataclass
 from ptokit.targets import A5, Target
 from ptokit.types.enums import TileType
 
-from .rules import COMPILE, COMPILER, INCLUDE, LIMIT, refusal
+from .rules import COMPILE, COMPILER, INCLUDE, LIMIT, findings, refusal
 
 # Launches, ``kernel<<<blocks, l2, stream>>>(arguments)``, as calls that any C++ compiler understands.
 
@@ -438,39 +436,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             else:
                 process.kill()
         process.wait()
-
-
-_SAID = re.compile(r"^(.+?):(\d+):(\d+): (error|fatal error|note): (.*)$")
-_UNKNOWN = re.compile(r"(?:undeclared identifier|no member named|unknown type name|no template named) '(\w+)'")
-
-
-def findings(errors: str, path: str, file: str) -> list[Diagnostic]:
-    """What clang said, as findings: of notes those that show where a template or a macro was used."""
-    found: list[Diagnostic] = []
-    for line in errors.splitlines():
-        said = _SAID.match(line)
-        if said is None:
-            continue
-        place = Location(file if said[1] == path else said[1], int(said[2]), int(said[3]))
-        if said[4] == "note":
-            if found and len(found[-1].notes) < 8:
-                last = found.pop()
-                notes = (*last.notes, Note(said[5], place))
-                found.append(Diagnostic(last.rule, last.severity, last.message, last.location, last.hint, notes))
-            continue
-        missing = said[4] == "fatal error" and "file not found" in said[5]
-        rule = INCLUDE if missing else COMPILE
-        found.append(Diagnostic(rule.id, rule.severity, said[5], place, None if missing else _guess(said[5])))
-    return found
-
-
-def _guess(message: str) -> str | None:
-    """The instructions that a name which clang does not know may mean, where clang guesses none."""
-    unknown = _UNKNOWN.search(message)
-    if unknown is None or "did you mean" in message or not unknown[1].isupper():
-        return None
-    close = get_close_matches(unknown[1], [name for name in TABLE if name.isupper()], 3)
-    return f"did you mean {' or '.join(close)}?" if close else None
 
 
 def _all_missing(compiler: Compiler, flags: Sequence[str], path: str, first: Diagnostic) -> Diagnostic:

@@ -1,8 +1,16 @@
-"""Rules of kernels in C++: what is needed to compile one, and what can be lifted from it."""
+"""Rules of kernels in C++: what is needed to compile one, and what can be lifted; what clang says, as findings."""
 
 from __future__ import annotations
 
+import linecache
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note, Rule, Scope, define
+from ptokit.isa.table import TABLE
 
 
 def _rule(id: str, what: str, why: str, example: str) -> Rule:
@@ -108,3 +116,89 @@ class Unliftable(Exception):
     def __init__(self, rule: Rule, message: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.rule, self.message, self.hint = rule, message, hint
+
+
+_SAID = re.compile(r"^(.+?):(\d+):(\d+): (error|fatal error|note): (.*)$")
+_UNKNOWN = re.compile(r"(?:undeclared identifier|no member named|unknown type name|no template named) '(\w+)'")
+_DECLARED = r"(?m)^\s*(?:[\w:]+(?:<[^;]*>)?[\s&*]+)+(?:\w+(?:\([^;]*?\))?,\s*)*{0}\s*[;,=({{[]"
+_MEMBER = re.compile(r"no member named '(\w+)' in 'pto::(\w+)'")
+_OF_PTO = "did you mean 'pto::"
+_HEADER = "write #include <pto/pto-inst.hpp> at the top of the file"
+
+
+def findings(errors: str, path: str, file: str) -> list[Diagnostic]:
+    """What clang said, as findings: of notes those that show where a template or a macro was used.
+
+    What follows from an earlier mistake is left out.
+    """
+    found: list[Diagnostic] = []
+    told: list[Diagnostic] = []
+    for line in errors.splitlines():
+        said = _SAID.match(line)
+        if said is None:
+            continue
+        place = Location(file if said[1] == path else said[1], int(said[2]), int(said[3]))
+        if said[4] == "note":
+            if found and found[-1] is told[-1] and len(found[-1].notes) < 8:
+                last = found[-1]
+                found[-1] = told[-1] = replace(last, notes=(*last.notes, Note(said[5], place)))
+            continue
+        missing = said[4] == "fatal error" and "file not found" in said[5]
+        rule = INCLUDE if missing else COMPILE
+        made = Diagnostic(rule.id, rule.severity, said[5], place, None if missing else _guess(said[5]))
+        if not _follows(made, told):
+            found.append(made)
+        told.append(made)
+    return found
+
+
+def _follows(made: Diagnostic, told: Sequence[Diagnostic]) -> bool:
+    """True for what is wrong only because of an earlier mistake.
+
+    It is in the same line, or about a name that was unknown before, is declared where a mistake is, or is in the
+    namespace `pto` as one before.
+    """
+    unknown = _UNKNOWN.search(made.message)
+    for earlier in told:
+        said, at = _UNKNOWN.search(earlier.message), earlier.location
+        if at.file == made.location.file and at.line == made.location.line:
+            return True
+        if unknown is not None and (
+            earlier.hint == _HEADER
+            or (said is not None and unknown[1] == said[1])
+            or all(_OF_PTO in each.message for each in (made, earlier))
+        ):
+            return True
+    if unknown is None or not told or not made.location.file:
+        return False
+    lines = linecache.getlines(made.location.file)[: made.location.line - 1]
+    return re.search(_DECLARED.format(unknown[1]), "".join(lines)) is not None
+
+
+def _guess(message: str) -> str | None:
+    """What a name that clang does not know may mean, where clang guesses nothing."""
+    unknown = _UNKNOWN.search(message)
+    if message == "expected namespace name":
+        return _HEADER
+    if unknown is None:
+        return None
+    if _OF_PTO in message:
+        return "write using namespace pto; after the headers"
+    if "did you mean" in message:
+        return None
+    member = _MEMBER.search(message)
+    if member is not None:
+        names = _enumerators(member[2])
+        close = [name for name in names if member[1] in name] or get_close_matches(member[1], names, 3)
+        return f"did you mean {' or '.join(close)}?" if close else f"it has {', '.join(names)}" if names else None
+    if unknown[1] in TABLE or unknown[1] in ("Tile", "GlobalTensor", "Shape", "Stride", "TileType"):
+        return _HEADER
+    close = get_close_matches(unknown[1], [name for name in TABLE if name.isupper()], 3) if unknown[1].isupper() else []
+    return f"did you mean {' or '.join(close)}?" if close else None
+
+
+def _enumerators(name: str) -> list[str]:
+    """The enumerators of an enumeration of the library."""
+    text = (Path(__file__).parent / "headers" / "ptokit" / "enumerations.hpp").read_text(encoding="utf-8")
+    found = re.search(rf"enum class {name} : \w+ {{(.*?)}};", text, re.DOTALL)
+    return re.findall(r"(\w+) =", found[1]) if found else []

@@ -28,6 +28,7 @@ from .numbers import BINARY, CASTS, FLOATS, Lifting, Numbers, scalar_type
 _LABEL = re.compile(r"\W")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _HARMLESS = re.compile(r'asm (?:[a-z]+ )*"(?:\s|nop|MOV \$0, (?:SYS_CNT|PC)|\\0A)*"', re.IGNORECASE)
+_OTHERS = re.compile(rf"{re.escape(str(HEADERS))}|/usr/|.*/libcxx/")  # headers that are not the user's
 _ENDS = frozenset(("br", "switch", "ret", "unreachable"))
 
 
@@ -101,8 +102,7 @@ class _FunctionLift:
 
     def _place(self, instruction: Instruction) -> Location:
         """Where the user wrote an instruction, with the calls around it."""
-        own = str(HEADERS)
-        frames = [f for f in self.module.place(instruction.debug) if f.line and not f.file.startswith(own)]
+        frames = [f for f in self.module.place(instruction.debug) if f.line and not _OTHERS.match(f.file)]
         if not frames:
             return self.trace.at
         places = [Location(self._shown(f.file), f.line, max(1, f.column)) for f in frames]

@@ -256,10 +256,26 @@ def call(i: Instruction, numbers: Numbers, memory: Memory) -> None:
     numbers.values[i.result] = made(i, numbers)
 
 
+_ABSENT = (
+    ("_Znwm _Znam _ZdlPv _ZdaPv malloc calloc free", "a kernel has no heap", "use an array of a known size, or a tile"),
+    ("printf puts putchar", "a kernel prints nothing here", "TPRINT shows a tile; ptokit watch shows what a run does"),
+    (
+        "sqrt exp exp2 log log2 log10 sin cos pow sqrtf expf exp2f logf log2f log10f sinf cosf tanhf powf tanh erff",
+        "the scalar unit has no such function",
+        "compute it in a tile (TSQRT, TEXP, TLOG, TPOW), or on the host, and pass the number",
+    ),
+)
+"""Functions that C++ has and a core has not: names, what is said, and what to write instead."""
+
+
 def _unknown(i: Instruction) -> Unliftable:
     name = i.word[1:]
     if i.word.startswith("%"):
         return Unliftable(CALL, "a function is called through a pointer", "call it by its name, or as a template")
+    kind = name.split(".")[1] if name.startswith("llvm.") else name
+    for names, message, hint in _ABSENT:
+        if kind in names.split():
+            return Unliftable(CALL, message, hint)
     if name.startswith("llvm."):
         return Unliftable(CALL, f"the compiler made this a call of {name}, which has no counterpart")
     readable = demangled(name)

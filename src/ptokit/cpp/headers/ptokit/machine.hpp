@@ -60,6 +60,10 @@ PTO_INLINE void trap(P...) { pto::told("TRAP"); }
 PTO_INLINE int64_t get_icache_prl_st() { return 0; }
 PTO_INLINE uint64_t get_sys_cnt() { return 0; }
 PTO_INLINE void set_atomic_none() {}
+namespace pto {
+template <bool BySdma = true, int Cores = -1, class... P>
+inline void PTO_PREFETCH(P...) {}  // of hosts
+}  // namespace pto
 PTO_INLINE uint64_t sbitset0(uint64_t x, int64_t bit) { return x & ~(1ull << bit); }
 PTO_INLINE uint64_t sbitset1(uint64_t x, int64_t bit) { return x | 1ull << bit; }
 PTO_INLINE uint64_t get_ctrl() { return uint64_t(ptokit_query("get_ctrl")); }
@@ -92,6 +96,11 @@ PTO_INLINE void wait_flag_dev(pipe_t pipe, int64_t id) { pto::told("wait_flag_de
 PTO_INLINE void set_intra_block(pipe_t pipe, int64_t id) { pto::told("set_intra_block", pipe, id); }
 PTO_INLINE void wait_intra_block(pipe_t pipe, int64_t id) { pto::told("wait_intra_block", pipe, id); }
 constexpr uint16_t FFTS_MODE_VAL = 2;
+
+extern "C" int printf(const char*, ...);
+namespace cce {
+using ::printf;
+}
 
 namespace pto {
 using ::getFFTSMsg;
