@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+import ptokit as pto
 from ptokit.conformance.published import FLASH_ATTENTION
 from ptokit.conformance.timed_attention import attention, attention_arguments, flash_attention
 from ptokit.targets.base import B2
@@ -65,3 +69,58 @@ def test_vector_instructions_of_a2a3_cost_what_they_issue(name: str, rows: int, 
     found = stream_cycles(name, rows, cols, 4, whole=True)
     assert found is not None
     assert found[0] == cycles
+
+
+def scaled(rows: int) -> Any:
+    """y = 2 x, with barriers that two tiles of a loop share."""
+
+    @pto.kernel(target="a2a3")
+    def kernel(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: Any) -> None:
+        gx, gy = pto.GlobalTensor(x, (n, 64)), pto.GlobalTensor(y, (n, 64))
+        tiles = [pto.Tile(pto.TileType.Vec, pto.f32, rows, 64, addr=i * rows * 256) for i in pto.static_range(2)]
+        for first in range(pto.get_block_idx() * 2 * rows, n, pto.get_block_num() * 2 * rows):
+            for i in pto.static_range(2):
+                top = first + i * rows
+                pto.TLOAD(tiles[i], gx[top : top + rows])
+                pto.pipe_barrier(pto.PIPE_ALL)
+                pto.TMULS(tiles[i], tiles[i], 2.0)
+                pto.pipe_barrier(pto.PIPE_ALL)
+                pto.TSTORE(gy[top : top + rows], tiles[i])
+                pto.pipe_barrier(pto.PIPE_ALL)
+
+    x = np.zeros((32768, 64), np.float32)
+    return kernel.time[48](x, x, len(x), part="910B2")
+
+
+def test_a_barrier_is_named_once_and_global_memory_where_it_is_the_limit() -> None:
+    few, many = (scaled(rows) for rows in (8, 64))
+    lines = [wait.line for wait in few.waits]
+    assert len(lines) == len(set(lines)) == 3
+    assert max(wait.gain or 0 for wait in few.waits) > 0.2
+    assert not any("global memory" in text for text in few.findings)
+    (text,) = (text for text in many.findings if "global memory" in text)
+    reached, most = (int(word) for word in text.split() if word.isdigit())
+    assert 0.6 * most < reached <= most == 1078
+
+
+@pytest.mark.campaign
+def test_a_million_instructions_are_timed_in_eight_seconds_and_300_mb() -> None:
+    code = """
+import resource, time
+import numpy as np
+from ptokit.conformance.timed_kernels import addition
+from ptokit.targets.base import B2
+from ptokit.timing.report import timed
+n = 4096 * 102000
+x = np.zeros(n, np.float32)
+kernel = addition(2)
+program = kernel._program(kernel._signature(kernel.parameters.bind((x, x, x, n), {})))
+begun = time.process_time()
+timing = timed(program, (x, x, x, n), 48, B2, complete=True)
+print(timing.found.executed, time.process_time() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    executed, seconds, megabytes = map(float, ran.stdout.split())
+    assert executed > 1e6
+    assert seconds < 8
+    assert megabytes < 300

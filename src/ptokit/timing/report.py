@@ -166,6 +166,11 @@ class Timing:
             out.append(f"{us:.1f} µs of work, {self.part.launch_us:g} µs of launch: fewer, longer launches gain most")
         elif limit.busy >= 0.8:
             out.append(f"{limit.name} is the limit: busy for {limit.busy:.0%} of the time, the launch counted")
+        most = self.part.gm * self.part.cores * self.part.gm_share
+        if self.run.missed > 0.6 * most * self.work > 0:
+            rates = [round(rate * self.clock / 1000) for rate in (self.run.missed / self.work, most)]
+            of = f"{rates[0]} of the {rates[1]} GB/s that copies reach, the launch not counted"
+            out.append(f"global memory is the limit: {of}; what L2 still holds costs less")
         out += [text for wait in self.waits if (text := self._said(wait))]
         for place in self.places:
             if place.nbytes and place.start > 0.5 * place.cycles and place.share > WORTH_SAYING:
@@ -267,15 +272,8 @@ class Timing:
                 for p in self.places
             ],
             "waits": [
-                {
-                    "pipe": w.pipe,
-                    "name": w.name,
-                    "line": w.line,
-                    "flag": w.flag,
-                    "source": w.source,
-                    "share": round(w.share, 4),
-                    "gain": None if w.gain is None else round(w.gain, 4),
-                }
+                {"pipe": w.pipe, "name": w.name, "line": w.line, "flag": w.flag, "source": w.source}
+                | {"share": round(w.share, 4), "gain": None if w.gain is None else round(w.gain, 4)}
                 for w in self.waits
             ],
             "critical_path": [
@@ -334,29 +332,30 @@ def _waits(timing: Timing) -> list[WaitTime]:
     if limit is None:
         return []
     number = next(k for k, pipe in enumerate(PIPES) if pipe.name == limit.name)
-    sums = Counter[tuple[int, int]]()
+    sums = Counter[tuple[int, str, int, str]]()
+    places: dict[tuple[int, str, int, str], list[int]] = {}
     for (_, pipe, at), cycles in run.waits.items():
         if at != NOTHING and (pipe == number or (pipe == SCALAR and items[at].what is What.BARRIER)):
-            sums[pipe, at] += cycles  # type: ignore[assignment]
+            key = pipe, items[at].name, items[at].line, _flag(items[at])
+            sums[key] += cycles  # type: ignore[assignment]
+            places.setdefault(key, []).append(at)
     out = []
-    for (pipe, at), cycles in sums.most_common(MOST_WAITS):
+    for key, cycles in sums.most_common(MOST_WAITS):
         share = cycles / (limit.cores * timing.cycles)
         if share < WORTH_SAYING:
             continue
-        item = items[at]
-        gain = None
+        pipe, name, line, flag = key
+        item, gain = items[places[key][0]], None
         if item.what is not What.WORK and len(run.works) <= MOST_ITEMS:
-            without = _again(timing, at)
+            without = _again(timing, places[key])
             gain = max(0.0, 1 - (without + timing.launch) / timing.cycles)
-        source = _source(timing, at)
-        out.append(
-            WaitTime(PIPES[pipe].name, item.name, item.line, _flag(item), source, share, gain, _hint(item, items))
-        )
+        source = _source(timing, item)
+        out.append(WaitTime(PIPES[pipe].name, name, line, flag, source, share, gain, _hint(item, items)))
     return out
 
 
-def _again(timing: Timing, without: int) -> float:
-    return run(timing.found, timing.part, timing.target, warm=timing.warm, without=(without,)).end
+def _again(timing: Timing, without: Sequence[int]) -> float:
+    return run(timing.found, timing.part, timing.target, warm=timing.warm, without=without).end
 
 
 def _flag(item: Item) -> str:
@@ -389,9 +388,9 @@ def _hint(item: Item, items: Sequence[Item]) -> str:
     return "less work for the core that is late, or more of it ahead, would help"
 
 
-def _source(timing: Timing, at: int) -> str:
+def _source(timing: Timing, item: Item) -> str:
     """The instruction whose end the pipe that sets a flag waits for most often."""
-    item, items = timing.found.items[at], timing.found.items
+    items = timing.found.items
     if item.what is not What.WAIT:
         return item.name if item.what is What.WORK else ""
     for issued in timing.found.cores:
