@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from html import escape
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -51,6 +50,8 @@ Part = Words | Table
 
 def html(parts: Iterable[Part]) -> str:
     """Parts as HTML for a notebook: paragraphs, lines of code and tables."""
+    from html import escape  # takes its time
+
     out: list[str] = []
     code: list[str] = []
     for part in [*parts, Words()]:
@@ -77,6 +78,8 @@ _WHOLE = _CELL[:-1] + ";white-space:nowrap'"
 
 def _cells(row: Sequence[str]) -> str:
     """The cells of a row; only the last one is broken into lines."""
+    from html import escape  # takes its time
+
     whole = "".join(f"<td {_WHOLE}>{escape(cell)}</td>" for cell in row[:-1])
     return f"{whole}<td {_CELL}>{escape(row[-1])}</td>"
 

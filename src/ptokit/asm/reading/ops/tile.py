@@ -150,7 +150,7 @@ def read_dps(p: Parser, instr: Instr, name: int) -> Op:
     if written:
         dictionary_attrs(p, instr, written, attrs)
     extra: Operands = {}
-    if instr.form.trailing and p.texts[p.i] in keys_of(instr.name):
+    if p.texts[p.i] in keys_of(instr.name):
         read_trailing(p, instr, extra, attrs)
     results = read_result(p, instr, name) if p.texts[p.i] == "->" else []
     got: Operands | None = None
