@@ -157,8 +157,7 @@ PAIR_RULES = (
     )(
         """The valid columns are even.
 
-        Decision: An odd last element is dropped, as the library's device tests expect; the upper half becomes 0, as the
-        manual says.
+        Decision: The executor follows the manual: the last is paired with 0, the upper half becomes 0.
         """,
         "dst.vc % 2 == 0 if known(dst.vc)",
         "{dst.vc} valid columns: device kernels drop the last, the manual pairs it with 0",
@@ -277,7 +276,7 @@ TPARTARGMIN = partial_choice("TPARTARGMIN", less, "dst, dsti = smaller value and
 
 
 def _pair_sums(o: Site) -> Lane | None:
-    """The upper half becomes 0. Devices drop an odd last element; the simulator pairs it with 0 and clears all."""
+    """An odd last element is paired with 0 and the upper half becomes 0; the simulator clears the whole tile."""
     if not known(o.dst.vr, o.dst.vc):
         return None
     whole, pairs = not o.target.is_device, o.dst.vc // 2
@@ -285,7 +284,7 @@ def _pair_sums(o: Site) -> Lane | None:
     writes = [Write("dst", Code(0, "dst"))]
     if pairs:
         writes.append(Write("dst", even + odd, rows=o.dst.vr, cols=pairs))
-    if whole and o.dst.vc % 2:
+    if o.dst.vc % 2:
         last = Element("src", Index(OWN.row, Axis(plus=o.dst.vc - 1)))
         writes.append(Write("dst", last, Index(OWN.row, Axis(j=1, plus=pairs)), rows=o.dst.vr, cols=1))
     return Lane(tuple(writes), whole=whole)
