@@ -288,11 +288,18 @@ def test_a_carried_tile_is_not_the_one_the_next_turn_writes() -> None:
     assert np.array_equal(y, np.ones(256, np.float32))  # (x + 4) - (x + 3)
 
 
-@pytest.mark.parametrize(("rows", "whole"), [("?", False), ("3", False), ("4", True)])
+@pytest.mark.parametrize(
+    ("rows", "valid", "whole"),
+    [("?", "4x8", False), ("3", "4x8", False), ("4", "4x8", True), ("4", "4x32", False)],
+)
 @pytest.mark.parametrize("kind", ["", " attributes {pto.kernel_kind = #pto.kernel_kind<vector>}"])
-def test_a_comparison_of_fewer_rows_keeps_the_rest_of_its_mask(kind: str, rows: str, whole: bool) -> None:
-    """The library compares the valid rows of src, whatever those of dst are (TCmps.hpp): no whole result of level 1."""
-    mask, src = "!pto.tile_buf<vec, 4x32xui8>", f"!pto.tile_buf<vec, 16x64xf32, valid={rows}x64>"
+def test_a_comparison_keeps_the_rest_of_its_mask(kind: str, rows: str, valid: str, whole: bool) -> None:
+    """The library compares the valid rows of src, whatever those of dst are (TCmps.hpp): no whole result of level 1.
+
+    Nor are 64 bits the whole of a row of 32 bytes that held something else.
+    """
+    mask = f"!pto.tile_buf<vec, 4x32xui8, valid={valid}>"
+    src = f"!pto.tile_buf<vec, 16x64xf32, valid={rows}x64>"
     text = f"""func.func @f(%n: index, %s: f32){kind} {{
   %w = pto.alloc_tile : {mask}
   %t = pto.alloc_tile : {mask}

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from ptokit.campaign.case import Action, Status
 from ptokit.campaign.run import run_campaign
@@ -88,7 +89,8 @@ def test_a_case_needs_no_file_of_its_kernel(tmp_path: Path) -> None:
     assert [work(case).status for case in cases if "scale.py:scale" in case.id] == [Status.PASSED] * 2
 
 
-def test_what_changes_the_program_is_worked_on_again(tmp_path: Path) -> None:
+def test_what_changes_the_program_is_worked_on_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # byte code of a second ago would be taken for that of now
     where, results = folder(tmp_path), tmp_path / "r.sqlite"
     campaign(where / "spec.toml", results, stop=6)
     (where / "scale.py").write_text(SCALE + "\n# a remark\n")

@@ -31,8 +31,9 @@ COUNT = itertools.count()
 
 
 @pytest.fixture
-def load(tmp_path: Path) -> Iterator[Callable[[str, str], ModuleType]]:
-    """Imports a module of a text, under a name of its own."""
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], ModuleType]]:
+    """Imports a module of a text, under a name of its own; byte code of a second ago would be taken for that of now."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     made = []
 
     def load(name: str, text: str) -> ModuleType:

@@ -17,7 +17,7 @@ MISTAKES = """
 vec_add | length = pto.minimum(n - at, WIDTH) | length = WIDTH
     GM-OOB | pto.TLOAD(a, gx[:, at : at + length]) | shorten the slice
 vec_add | , valid_col=length)§        pto.TLOAD(a | )§        pto.TLOAD(a
-    LOAD-A5-05 | pto.TLOAD(b, gy[:, at : at + length]) | make the partition view as large
+    GM-OOB | pto.TLOAD(b, gy[:, at : at + length]) | make the valid region of the tile as large
 vec_add | TLOAD(b, gy | TLOAD(a, gy
     UNINIT-READ | pto.TADD(a, a, b) | load or fill that region first
 softmax | rows = pto.minimum(n - i, ROWS) | rows = ROWS

@@ -121,7 +121,15 @@ class View:
         if gaps:
             strides[7 - axis] += length - dims[axis]
         dims[axis], strides[axis] = length, 1
-        return View(self.buffer, self.offset, tuple(dims), tuple(strides), self.dtype, self.stated_layout)
+        lines = View(self.buffer, self.offset, tuple(dims), tuple(strides), self.dtype, self.stated_layout)
+        if self.buffer is not None and lines.outside() is not None and self.outside() is None:
+            raise Fault(
+                "GM-OOB",
+                f"the valid region has lines of {length} elements, the view of {self.shape[axis]}: they leave argument "
+                f"{self.buffer.shown}, which has {self.buffer.nelem} elements",
+                hint="make the valid region of the tile as large as the view",
+            )
+        return lines
 
     def with_rows(self, rows: int) -> View:
         """The first rows of each block of columns of an NZ view, whose rows follow each other."""

@@ -9,6 +9,7 @@ from typing import Any
 from ptokit.ir import Block, Function, Op, Value
 from ptokit.ir.control import control_of, edges, is_call
 from ptokit.ir.facts import Facts, instr_of
+from ptokit.isa.operands import BITS
 from ptokit.isa.site import TileInfo, known
 from ptokit.isa.table import Instr, Kind, Role
 from ptokit.records import dataclass
@@ -54,6 +55,7 @@ class Flow:
         self._parent: dict[Value, Value] = {}
         self._members: dict[Value, list[Value]] = {}
         self._blocks: dict[int, Summary] = {}
+        self._values: set[Value] = set()  # tiles that an instruction writes something else than a mask to
         assert function.body is not None
         for value in function.params:
             self._see(value)
@@ -93,8 +95,12 @@ class Flow:
             self._connect(op)
 
     def _connect(self, op: Op) -> None:
-        """Join what an operation passes on."""
-        if not op.regions and statement_of(op) is None and not is_call(op):
+        """Join what an operation passes on, and note what it writes."""
+        instr = statement_of(op)
+        for operand in () if instr is None else instr.outs:
+            if operand.type != BITS:
+                self._values.update(v for v in op.group(operand.name) if is_tile(v))
+        if not op.regions and instr is None and not is_call(op):
             for result in op.results:
                 for value in op.values:
                     self._join(value, result)
@@ -180,6 +186,10 @@ class Flow:
                 infos[name] = replace(info, vr=rows, vc=cols)
         site = replace(site, operands=infos)
         wanted = infos[operand]
+        if site.instr.operand(operand).type == BITS and not self._values.isdisjoint(self.group(op[operand])):
+            compared = infos[site.instr.typed_operand]
+            if wanted.vc * wanted.dtype.bits > compared.vc:  # what the tile held beyond the mask stays
+                return False
         try:
             accesses = list(site.instr.footprint(site))
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
