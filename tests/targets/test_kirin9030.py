@@ -302,4 +302,4 @@ def test_the_file_is_short() -> None:
     """What is new in the world, rules and names of instructions, apart."""
     lines = (Path(targets.__file__).parent / "kirin9030.py").read_text().splitlines()
     begin = next(i for i, line in enumerate(lines) if line.startswith("KIRIN9030 ="))
-    assert len([line for line in lines[begin:] if line.strip()]) <= 46
+    assert len([line for line in lines[begin:] if line.strip()]) < 40

@@ -1,25 +1,15 @@
 """A2/A3 (Ascend 910B, 910C)."""
 
 from ptokit.types.dtypes import hif4
-from ptokit.types.enums import BLayout, TileType
+from ptokit.types.enums import BLayout
 
-from .base import BASE_DTYPES, KIB, Target
+from .base import BASE_DTYPES, KIB, Target, in_kib
 
 A2A3 = Target(
     name="a2a3",
     title="A2/A3 (Ascend 910B/910C)",
     arch="a3",
-    capacity={
-        TileType.Vec: 192 * KIB,
-        TileType.Mat: 512 * KIB,
-        TileType.Left: 64 * KIB,
-        TileType.Right: 64 * KIB,
-        TileType.Acc: 128 * KIB,
-        TileType.Bias: 1 * KIB,
-        TileType.Scaling: 2 * KIB,
-        TileType.ScaleLeft: 0,
-        TileType.ScaleRight: 0,
-    },
+    capacity=in_kib(Vec=192, Mat=512, Left=64, Right=64, Acc=128, Bias=1, Scaling=2, ScaleLeft=0, ScaleRight=0),
     without=frozenset({hif4}),
     dtypes=BASE_DTYPES,
     left_blayout=BLayout.RowMajor,

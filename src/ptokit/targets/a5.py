@@ -3,25 +3,15 @@
 from dataclasses import replace
 
 from ptokit.types.dtypes import hif4
-from ptokit.types.enums import BLayout, TileType
+from ptokit.types.enums import BLayout
 
-from .base import BASE_DTYPES, DEVICE_8BIT_AND_4BIT, KIB, Target
+from .base import BASE_DTYPES, DEVICE_8BIT_AND_4BIT, KIB, Target, in_kib
 
 A5 = Target(
     name="a5",
     title="A5 (Ascend 950)",
     arch="a5",
-    capacity={
-        TileType.Vec: 256 * KIB,
-        TileType.Mat: 512 * KIB,
-        TileType.Left: 64 * KIB,
-        TileType.Right: 64 * KIB,
-        TileType.Acc: 256 * KIB,
-        TileType.Bias: 4 * KIB,
-        TileType.Scaling: 4 * KIB,
-        TileType.ScaleLeft: 4 * KIB,
-        TileType.ScaleRight: 4 * KIB,
-    },
+    capacity=in_kib(Vec=256, Mat=512, Left=64, Right=64, Acc=256, Bias=4, Scaling=4, ScaleLeft=4, ScaleRight=4),
     without=frozenset({hif4}),
     dtypes=BASE_DTYPES | DEVICE_8BIT_AND_4BIT,
     left_blayout=BLayout.ColMajor,

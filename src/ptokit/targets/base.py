@@ -334,6 +334,12 @@ BASE_DTYPES = frozenset(DTYPES[n] for n in ["f32", "f16", "bf16", "i8", "u8", "i
 DEVICE_8BIT_AND_4BIT = frozenset(DTYPES[n] for n in ["e4m3", "e5m2", "e8m0", "hif8", "e2m1", "e1m2"]) | HALVES.keys()
 KIB = 1024
 
+
+def in_kib(**sizes: int) -> dict[TileType, int]:
+    """Capacities in bytes, of numbers of KiB by the names of memories."""
+    return {TileType[name]: size * KIB for name, size in sizes.items()}
+
+
 COMMUNICATION = frozenset(
     "TPUT TGET TBROADCAST TREDUCE TNOTIFY TWAIT TTEST GROUP_GATHER GROUP_SCATTER MAKE_GROUP comm.tbroadcast "
     "comm.tgather comm.tscatter comm.treduce comm.tput comm.tget build_async_session tput_async tget_async "
@@ -353,17 +359,7 @@ CPU = Target(
     name="cpu",
     title="CPU profile (functional model)",
     arch="cpu",
-    capacity={
-        TileType.Vec: 512 * KIB,
-        TileType.Mat: 512 * KIB,
-        TileType.Left: 64 * KIB,
-        TileType.Right: 64 * KIB,
-        TileType.Acc: 256 * KIB,
-        TileType.Bias: 4 * KIB,
-        TileType.Scaling: 4 * KIB,
-        TileType.ScaleLeft: 4 * KIB,
-        TileType.ScaleRight: 4 * KIB,
-    },
+    capacity=in_kib(Vec=512, Mat=512, Left=64, Right=64, Acc=256, Bias=4, Scaling=4, ScaleLeft=4, ScaleRight=4),
     without=frozenset({hif4}),
     dtypes=BASE_DTYPES,
     left_blayout=BLayout.ColMajor,

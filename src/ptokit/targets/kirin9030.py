@@ -4,10 +4,9 @@ from dataclasses import replace
 
 from ptokit.diagnostics import family
 from ptokit.types.dtypes import DTYPES
-from ptokit.types.enums import TileType
 
 from .a5 import A5
-from .base import COMMUNICATION, CORE_PIPES, DEVICE_8BIT_AND_4BIT, KIB
+from .base import COMMUNICATION, CORE_PIPES, DEVICE_8BIT_AND_4BIT, in_kib
 
 _rule = family("library headers for kirin9030", "K90-", targets=("kirin9030",), evidence="static_assert")
 
@@ -60,17 +59,7 @@ KIRIN9030 = replace(
     name="kirin9030",
     title="Kirin 9030",
     arch="kirin9030",
-    capacity={
-        TileType.Vec: 128 * KIB,
-        TileType.Mat: 512 * KIB,
-        TileType.Left: 32 * KIB,
-        TileType.Right: 32 * KIB,
-        TileType.Acc: 64 * KIB,
-        TileType.Bias: 1 * KIB,
-        TileType.Scaling: 7 * KIB,
-        TileType.ScaleLeft: 0,
-        TileType.ScaleRight: 0,
-    },
+    capacity=in_kib(Vec=128, Mat=512, Left=32, Right=32, Acc=64, Bias=1, Scaling=7, ScaleLeft=0, ScaleRight=0),
     dtypes=A5.dtypes - DEVICE_8BIT_AND_4BIT - {DTYPES["bf16"]},
     vendor_ub=0,  # no public file says what is kept from users
     thread_ub=0,
