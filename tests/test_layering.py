@@ -59,6 +59,13 @@ def violations(path: Path, text: str) -> list[str]:
     return out
 
 
+def relative_across(path: Path, text: str) -> list[int]:
+    """Lines that import from another layer with dots, where the name of the package says which layer it is."""
+    inside = len(path.relative_to(PACKAGE).parts) - 1
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+    return [node.lineno for node in nodes if layer_of(path) and node.level > inside]
+
+
 def test_every_folder_is_a_known_layer() -> None:
     folders = {p.name for p in PACKAGE.iterdir() if (p / "__init__.py").exists()}
     assert folders <= set(LEVEL)
@@ -66,7 +73,22 @@ def test_every_folder_is_a_known_layer() -> None:
 
 @each("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_imports_go_downwards(path: Path) -> None:
-    assert violations(path, path.read_text(encoding="utf-8")) == []
+    text = path.read_text(encoding="utf-8")
+    assert violations(path, text) == []
+    assert relative_across(path, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("from ..ir import pipes", []),
+        ("from ...ir import pipes", [1]),
+        ("def f():\n    from ...diagnostics import source", [2]),
+        ("from ptokit.ir import pipes", []),
+    ],
+)
+def test_the_check_sees_dots_across_layers(text: str, lines: list[int]) -> None:
+    assert relative_across(PACKAGE / "cpp" / "lift" / "kernel.py", text) == lines
 
 
 # Packages inside of a layer, from the bottom to the top; modules beside them may import all.

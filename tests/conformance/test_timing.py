@@ -74,9 +74,9 @@ def test_bounds_that_are_missed_are_named() -> None:
     pairs = [Changed(pair, pair.before, pair.after) for pair in PAIRS]
     assert Validation(rows, pairs, {}).missed == []
     far = [Compared("t", str(k), "µs", True, 150.0, 100.0) for k in range(3)]
-    assert "3 kernel rows" in Validation(far + rows[3:], pairs, {}).missed[0]
-    assert Validation(far + rows[3:], pairs, {"0": "why"}).missed == []
-    assert "3 kernel rows" in Validation(rows[3:], pairs, {}).missed[0]  # rows without a kernel
+    assert Validation(far[1:] + rows[2:], pairs, {}).missed == []
+    for some in (far + rows[3:], rows[3:]):  # a row without a kernel is not within the bound either
+        assert Validation(some, pairs, {"0": "why"}).missed == ["39 of 42 kernel rows are within 15 %, not 40"]
     wrong = [Changed(PAIRS[0], 1.0, 2.0), *pairs[1:]]
     assert Validation(rows, wrong, {}).missed == [
         f"{len(PAIRS) - 1} of {len(PAIRS)} changes go in the published direction"
@@ -86,8 +86,8 @@ def test_bounds_that_are_missed_are_named() -> None:
 
 @pytest.mark.campaign
 def test_what_the_page_says_of_the_model() -> None:
-    """All bounds are met, and the page has the tables that the command prints."""
+    """The only bound that is missed is the one that the page explains; it has the tables that the command prints."""
     found = validate()
-    assert found.missed == []
+    assert found.missed == ["39 of 42 kernel rows are within 15 %, not 40"]
     assert {row.table for row in found.rows if row.kind == "µs"} == set(RUNS)
     assert str(found) in (Path(__file__).parents[2] / "docs" / "timing.md").read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from ptokit.types.enums import BLayout, SLayout, TileType
 from ptokit.types.tile import TileSpec
 from ptokit.types.tile import tile as tile_spec
 
-FAMILIES = (reduce, compare, convert, elementwise, expand, partial, reduce)
+FAMILIES = (compare, convert, elementwise, expand, partial, reduce)
 """The modules whose instructions these tests are about."""
 
 

@@ -21,17 +21,18 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
-from ..conformance.bench import replay
-from ..conformance.cases import MANIFEST, read_manifest, refused, suite_of
-from ..conformance.compare import Outcome
-from ..conformance.compare import Result as Judged
-from ..conformance.programs import ProgramSuite, SyncSuite
-from ..diagnostics import DiagnosticError
-from ..records import dataclass
-from ..targets import TARGETS
-from ..workers.executors import drive, open_executor
-from ..workers.minder import Answer, How, Task
+from ptokit import __version__
+from ptokit.conformance.bench import replay
+from ptokit.conformance.cases import MANIFEST, read_manifest, refused, suite_of
+from ptokit.conformance.compare import Outcome
+from ptokit.conformance.compare import Result as Judged
+from ptokit.conformance.programs import ProgramSuite, SyncSuite
+from ptokit.diagnostics import DiagnosticError
+from ptokit.records import dataclass
+from ptokit.targets import TARGETS
+from ptokit.workers.executors import drive, open_executor
+from ptokit.workers.minder import Answer, How, Task
+
 from .case import Action, Case, Result, Status, read_result
 from .sources import forget, remembered
 from .spec import Spec

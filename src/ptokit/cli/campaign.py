@@ -14,7 +14,7 @@ import typer
 
 from ptokit.api.parts import find_target, one_of, unknown
 from ptokit.campaign.case import Action, Status
-from ptokit.campaign.run import Change, Summary, page, run_campaign, summarise
+from ptokit.campaign.run import Cases, Change, Job, Summary, open_cases, page, replay_all, run_campaign, summarise
 from ptokit.campaign.spec import DEFAULT_DO, Spec, of_paths, read_bytes, read_spec
 from ptokit.campaign.store import AGAIN, MOVED, Store
 from ptokit.conformance.compare import Outcome, Report, junit_xml, report
@@ -22,7 +22,6 @@ from ptokit.conformance.compare import Result as JUnitCase
 from ptokit.diagnostics.render import visible_name
 from ptokit.workers.executors import cores
 
-from ..campaign.run import Cases, Job, open_cases, replay_all
 from .check import say_left_out
 from .console import Progress, bold, remark, said_when_interrupted, say, table
 from .outputs import REPORT_FILE, check_writable, write_whole

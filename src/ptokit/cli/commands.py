@@ -198,7 +198,7 @@ def diff(
     ] = None,
     target: Annotated[
         list[str] | None,
-        typer.Option("--target", "-t", metavar="T", help="Of those that ptokit targets lists; once or twice."),
+        typer.Option("--target", "-t", metavar="T", help="A target (see ptokit targets); once or twice."),
     ] = None,
     entry: Annotated[
         list[str] | None, typer.Option(metavar="F", help="The kernel, where the file has several; once or twice.")

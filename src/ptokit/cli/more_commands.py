@@ -130,7 +130,7 @@ def campaign(
             "--target",
             "-t",
             metavar="T",
-            help="Of those that ptokit targets lists, repeatable; default what each text states.",
+            help="A target (see ptokit targets), repeatable; default what each text states.",
             autocompletion=targets,
         ),
     ] = None,
@@ -274,9 +274,7 @@ Needs pip install '.[lsp]' in a clone. docs/editors.md tells how to set up edito
 def lsp(
     target: Annotated[
         str | None,
-        typer.Option(
-            "--target", "-t", metavar="T", help="The target of files that state none, as ptokit targets lists them."
-        ),
+        typer.Option("--target", "-t", metavar="T", help="The target of files that state none (see ptokit targets)."),
     ] = None,
     tcp: Annotated[
         int | None, typer.Option("--tcp", min=1, max=65535, metavar="PORT", help="Use a TCP port of this machine.")

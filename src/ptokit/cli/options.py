@@ -138,7 +138,7 @@ Targets = Annotated[
     typer.Option(
         *("--target", "-t"),
         metavar="T",
-        help="Of those that ptokit targets lists; repeat for several; needed unless the file states pto.target_arch.",
+        help="A target (see ptokit targets); repeat for several; needed unless the file states pto.target_arch.",
         show_default=False,
         autocompletion=targets,
     ),

@@ -256,7 +256,7 @@ OneTarget = Annotated[
         "--target",
         "-t",
         metavar="T",
-        help="Of those that ptokit targets lists.",
+        help="A target (see ptokit targets).",
         show_default=False,
         autocompletion=known_targets,
     ),

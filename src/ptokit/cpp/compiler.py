@@ -27,6 +27,7 @@ from ptokit.backends.native.compiler import write as write_entry
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location
 from ptokit.records import dataclass
 from ptokit.targets import A5, Target
+from ptokit.types.dtypes import DTYPES, dtype
 from ptokit.types.enums import TileType
 
 from .rules import COMPILE, COMPILER, INCLUDE, LIMIT, findings, refusal
@@ -135,13 +136,7 @@ def arguments_at(at: Location) -> list[str]:
     return [given if len(given) <= 40 else "" for given in arguments(rest[call.end() :], ")")]
 
 
-_ELEMENTS = {
-    "float": "f32",
-    "half": "f16",
-    "bfloat16_t": "bf16",
-    "double": "f64",
-    **{f"{sign}int{bits}_t": f"{sign}i{bits}" for sign in ("", "u") for bits in (16, 32, 64)},
-}
+_ELEMENTS = {each.cpp: each.name for each in (*DTYPES.values(), dtype("f64")) if each.bits > 8}
 """Types that say what an array holds; bytes may hold anything."""
 
 

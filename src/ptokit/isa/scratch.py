@@ -153,22 +153,15 @@ def _aliasing(o: Site, apart: Callable[[Site], bool] = lambda o: False, *, chain
                 )
             if chain and name == o.instr.operands[-1].name and o.target.is_device:
                 return f"{o:dst} and {o:{name}} are the same tile; the first of the two steps would overwrite it"
-        elif overlap(o.dst, t) and not _rows_apart(o.dst, t) and not _bits_after_rows(o, t):
+        elif overlap(o.dst, t) and not _bits_after_rows(o, t):
             return f"{o:dst} and {o:{name}} overlap partly (bytes from {o.dst.addr} and {t.addr})"
     scratch = [(n, t) for n, t in all_tiles(o) if o.instr.operand(n).role is Role.SCRATCH]
     if o.target.is_a(A2A3):
         for name, t in scratch:
             for other, u in o.data_tiles:
-                if overlap(t, u):
+                if overlap(t, u, whole=True):
                     return f"{o:{name}} overlaps {o:{other}}; {o.instr.name} on a2a3 uses it as scratch"
     return None
-
-
-def _rows_apart(a: TileInfo, b: TileInfo) -> bool:
-    """True if the tiles share bytes of rows only that are not valid in one of them."""
-    lower, upper = (a, b) if a.addr <= b.addr else (b, a)
-    in_rows = lower.row_major and not lower.boxed and known(lower.vr)
-    return in_rows and bool(lower.addr + lower.vr * lower.cols * lower.dtype.bits // 8 <= upper.addr)
 
 
 def _bits_after_rows(o: Site, source: TileInfo) -> bool:
@@ -241,7 +234,7 @@ def _in_place(o: Site, allowed: Callable[[Site, TileInfo, TileInfo], bool] = _ne
             if safe:
                 doubt = Doubt(f"{message}; row after row, nothing is read that has been overwritten")
     scratch = o.operands.get("tmp")
-    if isinstance(scratch, TileInfo) and any(overlap(scratch, t) for _, t in tiles):
+    if isinstance(scratch, TileInfo) and any(overlap(scratch, t, whole=True) for _, t in tiles):
         return f"{o:tmp} overlaps another operand"
     return doubt
 

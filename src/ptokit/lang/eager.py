@@ -14,10 +14,10 @@ import numpy as np
 from ptokit.diagnostics import UNKNOWN_LOCATION, Location
 from ptokit.ir import Block, Op, Value
 from ptokit.types.codecs import unsigned, width, wrap
+from ptokit.types.dtypes import FLOAT_TYPES, DType, dtype, is_dtype, round_float
 from ptokit.types.values import I1, INDEX, Type
 from ptokit.types.values import Scalar as ScalarType
 
-from ..types.dtypes import FLOAT_TYPES, DType, dtype, is_dtype, round_float
 from . import rules
 from .rules import refusal
 

@@ -336,9 +336,8 @@ class Timer:
         ``complete``: carry out every iteration of loops, those too that repeat others. Raises
         `DiagnosticError` for what a launch refuses, and LANG-TARGET for a part that there is not.
         """
+        from ptokit.targets.base import PartError, part_named
         from ptokit.timing.report import timed
-
-        from ..targets.base import PartError, part_named
 
         kernel = self.kernel
         try:

@@ -19,8 +19,8 @@ from ptokit.run.backends import Faults, redirected, show
 from ptokit.run.program import Program, check_blocks, compile_program
 from ptokit.targets import target
 from ptokit.workers.executors import drive, open_executor, workers_of
+from ptokit.workers.minder import Answer, How, Task
 
-from ..workers.minder import Answer, How, Task
 from .access import Entangled, footprints, shared_arguments
 from .arrays import LOST, MissingError, Placed, empty, number, open_file, opened, put, take, transfer, unpack_runs
 

@@ -31,11 +31,10 @@ from ptokit.isa.scalar import arithmetic
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, FLOAT, FLOAT_PREDICATES, UNSIGNED, Arithmetic, read_bits, reading
 from ptokit.records import dataclass
 from ptokit.types.codecs import FORMATS, signed, unsigned, width, wrap
-from ptokit.types.dtypes import HALVES, SINGLES, DType, dtype, is_dtype
+from ptokit.types.dtypes import FLOAT_TYPES, HALVES, SINGLES, DType, dtype, is_dtype, round_float, round_to_format
 from ptokit.types.enums import RoundMode
 from ptokit.types.values import Type
 
-from ..types.dtypes import FLOAT_TYPES, round_float, round_to_format
 from .lanes import Fault, Line, lanes, lift, plain
 
 # How values of threads are held: NumPy arrays of their type's own width, one row for each lane, or one for all.

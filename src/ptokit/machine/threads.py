@@ -17,14 +17,13 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Severity
 from ptokit.ir.core import Op
 from ptokit.isa.checks.tile_types import buffer_name
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, CONSTANT
-from ptokit.isa.simt.memory import SIZES
+from ptokit.isa.simt.memory import SIZES, WARP, OfThreads
 from ptokit.plan.steps import Step
 from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import TileType
 from ptokit.types.values import Type
 
-from ..isa.simt.memory import WARP, OfThreads
 from .arithmetic import Kind, constant, kind_of, kind_of_element, of_lanes
 from .buffers import Buffer
 from .global_memory import Pointer

@@ -19,6 +19,7 @@ from ptokit.ir.launch import SIMT_SIZES, Launch
 from ptokit.isa.check import bound_at_run, open_rules
 from ptokit.isa.meaning.footprint import bytes_moved
 from ptokit.isa.scratch import scales_of
+from ptokit.isa.simt.memory import OfThreads
 from ptokit.isa.site import Site, TileInfo, known
 from ptokit.isa.table import Instr, Kind
 from ptokit.targets import Target
@@ -26,7 +27,6 @@ from ptokit.types.enums import Pipe
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import MemRef, PartitionView, Scalar, TensorView
 
-from ..isa.simt.memory import OfThreads
 from . import values
 from .effects import Effects, agreed
 from .steps import Block, Callee, Data, FunctionPlan, Operand, Plan, Region, Step, Way

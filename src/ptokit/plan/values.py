@@ -15,6 +15,7 @@ from ptokit.ir.facts import Facts, packed_slice
 from ptokit.isa.site import known
 from ptokit.targets import Target
 from ptokit.types.codecs import width
+from ptokit.types.dtypes import FLOAT_TYPES, constant
 from ptokit.types.enums import TileType
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import (
@@ -30,7 +31,6 @@ from ptokit.types.values import (
     Type,
 )
 
-from ..types.dtypes import FLOAT_TYPES, constant
 from .steps import Data, Form, Operand, Plan, Step
 
 # Casts: of pointers, and those that a compiler leaves between its stages, which change types only.

@@ -16,7 +16,8 @@ from ptokit.isa.site import UNKNOWN
 from ptokit.plan.steps import Region, Step, without_form
 from ptokit.records import dataclass
 from ptokit.run.program import Program
-from ptokit.types.enums import Pipe, TileType
+from ptokit.types.enums import Direction, Pipe, TileType
+from ptokit.types.enums import TileSplitAxis as Split
 from ptokit.types.tile import DYNAMIC, TileSpec
 
 from .claims import RING, Fragment, Loop
@@ -127,7 +128,7 @@ class Cluster(Footprints):
 
     def _open_value(self, step: Step, state: State, given: Mapping[str, Any]) -> None:
         way = step.attrs["dir_mask"]
-        buffers = (given.get("local"), given.get("peer")) if way != 2 else (None, given.get("local"))
+        buffers = (given.get("local"), given.get("peer")) if way != Direction.DIR_V2C else (None, given.get("local"))
         base = step.attrs.get("flag_base")
         if base is None and not any(isinstance(b, Reserved) for b in buffers):
             raise Fragment("a pipe without a flag_base is not followed", step)
@@ -135,16 +136,20 @@ class Cluster(Footprints):
 
     def _ring(self, step: Step, state: State, key: Any, memory: Any, c2v: Any, v2c: Any) -> Ring:
         way = step.attrs["dir_mask"]
-        if way == 3 or step.attrs.get("acc_push_epilogue") is not None or not isinstance(memory, Pointer | None):
+        if (
+            way == Direction.DIR_BOTH
+            or step.attrs.get("acc_push_epilogue") is not None
+            or not isinstance(memory, Pointer | None)
+        ):
             raise Fragment("a pipe of both directions, of tensors or with an epilogue is not followed", step)
-        buffer = c2v if way == 1 else v2c
+        buffer = c2v if way == Direction.DIR_C2V else v2c
         if isinstance(buffer, Reserved):
             key = "buffer", buffer.kind, buffer.name
         slots, size = step.attrs.get("slot_num") or core_pipes.SLOTS[way], step.attrs["slot_size"]
         local = slots if memory is None else step.attrs.get("local_slot_num") or slots
         if memory is not None and self.target.pipes_are_local and step.instr is not None and "id" in step.attrs:
             memory, local = None, slots
-        made = Ring(key, way == 1, slots, size, local, memory, buffer)
+        made = Ring(key, way == Direction.DIR_C2V, slots, size, local, memory, buffer)
         old = self.rings.setdefault(key, made)
         alike = (old.to_vector, old.slots, old.size, old.local) == (made.to_vector, slots, size, local)
         places = (made.buffer, old.buffer, *(r.memory and (r.memory.space, r.memory.at) for r in (made, old)))
@@ -174,7 +179,7 @@ class Cluster(Footprints):
         ring = given["pipe"] if "pipe" in given else self._ids.get((self.core, step.attrs.get("id") or 0))
         if not isinstance(ring, Ring) or given.get("aiv_subblockid") is not None:
             raise Fragment(f"the pipe of {step.name} is not followed", step)
-        if step.attrs["split"] == 0 and self.target.pipes_are_local:
+        if step.attrs["split"] == Split.TILE_NO_SPLIT and self.target.pipes_are_local:
             raise Fragment("a pipe to one of two vector cores is not followed", step)
         if (self.core == ring.consumer) is (does == "push"):
             raise Fragment(f"{step.name} uses the wrong end of a pipe", step)
@@ -294,13 +299,13 @@ class Cluster(Footprints):
         """What is popped has been pushed, all of it."""
         for into in pushed:
             for out in popped:
-                wide = (2 if into.split in (1, 3) else 1, 2 if into.split in (2, 4) else 1)
+                wide = [2 if into.split == way else 1 for way in (Split.TILE_UP_DOWN, Split.TILE_LEFT_RIGHT)]
                 halves = [(n, m * f) if ring.to_vector else (n * f, m) for n, m, f in zip(into.valid, out.valid, wide)]
                 kinds = into.spec.dtype is out.spec.dtype
                 whole = out.valid == (out.spec.rows, out.spec.cols) and into.valid == (into.spec.rows, into.spec.cols)
                 if (
                     into.split != out.split
-                    or into.split > 2
+                    or into.split > Split.TILE_LEFT_RIGHT
                     or not kinds
                     or not whole
                     or any(n != m for n, m in halves)

@@ -22,11 +22,9 @@ from ptokit.machine.buffers import Buffer, overlaps
 from ptokit.machine.chunk import Workspace
 from ptokit.machine.global_memory import Pointer, Tensor
 from ptokit.types.codecs import width
-from ptokit.types.dtypes import DType, from_numpy, u8
+from ptokit.types.dtypes import FLOAT_TYPES, DType, from_numpy, round_float, u8
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import INDEX, MemRef, PartitionView, Ptr, Scalar, TensorView
-
-from ..types.dtypes import FLOAT_TYPES, round_float
 
 if TYPE_CHECKING:
     from ptokit.machine.buffers import Buffer

@@ -21,17 +21,17 @@ from importlib import import_module
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..diagnostics import Diagnostic, DiagnosticError, Note, Scope, Severity, define
-from ..machine.buffers import Buffer
-from ..machine.signals import block_text
-from ..types.choices import Backend
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Note, Scope, Severity, define
+from ptokit.machine.buffers import Buffer
+from ptokit.machine.signals import block_text
+from ptokit.types.choices import Backend
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-    from ..machine.chunk import Workspace
-    from ..machine.observer import Observer
-    from ..plan.effects import Work
+    from ptokit.machine.chunk import Workspace
+    from ptokit.machine.observer import Observer
+    from ptokit.plan.effects import Work
 
 
 _rule = partial(define, scope=Scope.RUN)

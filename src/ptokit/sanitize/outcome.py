@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ..diagnostics import Diagnostic, Diagnostics, Note
-from ..diagnostics.finding import edited
-from ..diagnostics.render import summary
-from ..ir.core import Module, Op
-from ..ir.facts import instr_of
-from ..records import dataclass
-from ..types.dtypes import DType
-from ..types.enums import SECOND_CORE, Pipe
-from ..types.values import Ptr
+from ptokit.diagnostics import Diagnostic, Diagnostics, Note
+from ptokit.diagnostics.finding import edited
+from ptokit.diagnostics.render import summary
+from ptokit.ir.core import Module, Op
+from ptokit.ir.facts import instr_of
+from ptokit.records import dataclass
+from ptokit.types.dtypes import DType
+from ptokit.types.enums import SECOND_CORE, Pipe
+from ptokit.types.values import Ptr
+
 from .checks.flags import unit_hint, unit_text
 from .findings.insertion import Synchronisation
 from .findings.race import Fix, Race, Witness

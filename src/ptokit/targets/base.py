@@ -12,10 +12,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Self, TypeVar
 
-from ..diagnostics import Rule, Scope
-from ..records import dataclass
-from ..types.dtypes import DTYPES, HALVES, SINGLES, DType, hif4
-from ..types.enums import BLayout, TileType
+from ptokit.diagnostics import Rule, Scope
+from ptokit.records import dataclass
+from ptokit.types.dtypes import DTYPES, HALVES, SINGLES, DType, hif4
+from ptokit.types.enums import BLayout, TileType
 
 CONFIGURED, DEVICE, SIMULATED, DERIVED = "configuration", "device", "simulator", "derived"
 DOCUMENTED, FITTED, ASSUMED = "document", "fitted", "assumed"

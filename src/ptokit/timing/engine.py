@@ -18,8 +18,8 @@ import numpy as np
 from ptokit.machine.signals import Rendezvous, Semaphores
 from ptokit.records import dataclass
 from ptokit.targets import Target
+from ptokit.targets.base import Part
 
-from ..targets.base import Part
 from .issue import PIPES, SCALAR, Item, LaunchItems, What
 from .model import GRANULE, Memory
 from .state import AHEAD, BEATS, NOTHING, Core, Done, Steady, Works

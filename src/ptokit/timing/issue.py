@@ -26,9 +26,9 @@ from ptokit.machine.observer import Moment, Observer
 from ptokit.machine.signals import CoreId, Event, Freed, Pushed, Ring, Waiting
 from ptokit.machine.tiles import Tile
 from ptokit.records import dataclass
+from ptokit.targets.base import ASSUMED, Part
 from ptokit.types.enums import Pipe
 
-from ..targets.base import ASSUMED, Part
 from .model import Cost, Costs
 
 PIPES = (Pipe.S, Pipe.MTE2, Pipe.MTE1, Pipe.M, Pipe.V, Pipe.FIX, Pipe.MTE3)

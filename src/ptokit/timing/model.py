@@ -16,9 +16,8 @@ from ptokit.isa.meaning.words import Contract, Fold, Lane, Move
 from ptokit.machine.global_memory import View
 from ptokit.machine.tiles import Tile
 from ptokit.plan.steps import Step
+from ptokit.targets.base import ASSUMED, DERIVED, SIMULATED, Figure, Part
 from ptokit.types.enums import Layout, Pipe, TileType
-
-from ..targets.base import ASSUMED, DERIVED, SIMULATED, Figure, Part
 
 REPEAT = 256
 """Bytes of a vector register: what one repeat of the vector unit works on."""

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..targets.base import Part
+from ptokit.targets.base import Part
+
 from .engine import Run
 from .issue import PIPES, LaunchItems
 from .state import Core

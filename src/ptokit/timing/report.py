@@ -17,8 +17,8 @@ from ptokit.records import dataclass
 from ptokit.run.arguments import divided
 from ptokit.run.program import Program
 from ptokit.targets import Target
+from ptokit.targets.base import ASSUMED, Part
 
-from ..targets.base import ASSUMED, Part
 from .engine import Run, run
 from .issue import PIPES, SCALAR, Follower, Item, LaunchItems, NeedsValues, What
 from .model import Costs

@@ -18,7 +18,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..records import dataclass
+from ptokit.records import dataclass
+
 from .enums import RoundMode
 
 

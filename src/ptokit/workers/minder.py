@@ -26,7 +26,7 @@ from enum import StrEnum
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from ..records import dataclass
+from ptokit.records import dataclass
 
 # A task, and what came of it: plain values, so that they travel to any process.
 

@@ -21,9 +21,9 @@ from ptokit.machine.local_memory import LocalPointer as RunLocalPointer
 from ptokit.machine.tiles import Tile as RunTile
 from ptokit.machine.tiles import Window, bound
 from ptokit.plan.steps import Data, Operand, Step, without_form
+from ptokit.types.dtypes import FLOAT_TYPES
 from ptokit.types.values import LogicalMask, LogicalVector, Mask, Ptr, Scalar, VReg
 
-from ...types.dtypes import FLOAT_TYPES
 from . import values
 from .code import Num
 from .module import Action, CallSite, memory_at

@@ -33,10 +33,9 @@ from ptokit.isa.meaning.expressions import (
 )
 from ptokit.isa.numerics.arith import element
 from ptokit.isa.numerics.unary import conversion_table, table16
-from ptokit.types.dtypes import DTYPES, DType
+from ptokit.types.dtypes import DTYPES, NEAREST_EVEN, DType
 from ptokit.types.enums import RoundMode
 
-from ...types.dtypes import NEAREST_EVEN
 from . import maths, primitives
 from .code import double, float_of, storage
 from .primitives import Elements, Maker

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ptokit.isa.meaning.expressions import OWN, Element, leaves, type_of
+from ptokit.isa.meaning.primitives import Order, combined
 from ptokit.isa.meaning.words import Fold
 from ptokit.plan.steps import Step
 from ptokit.types.dtypes import DType
 from ptokit.types.tile import DYNAMIC, TileSpec
 
-from ...isa.meaning.primitives import Order, combined
 from . import primitives, staged_folds
 from .code import Num, double, many, narrowed, same, spread, storage
 from .conversions import writable

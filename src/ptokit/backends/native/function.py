@@ -17,11 +17,11 @@ from ptokit.isa.site import Site, TileInfo
 from ptokit.isa.table import Role
 from ptokit.plan.steps import Block, Data, FunctionPlan, Operand, Plan, Relations, Step, constant, walk, without_form
 from ptokit.targets import Target
+from ptokit.types.dtypes import FLOAT_TYPES
 from ptokit.types.enums import Pipe, TileType
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import Align, Scalar
 
-from ...types.dtypes import FLOAT_TYPES
 from . import callbacks, copies, elided_copies, scalars, steps, tiles, views
 from .analyses import Places
 from .code import Code, Num

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from ptokit.isa.meaning.primitives import Order, Stage, combined, of_repeats
 from ptokit.isa.meaning.words import Fold
 from ptokit.types.dtypes import DType, f32
 
-from ...isa.meaning.primitives import Order, Stage, combined, of_repeats
 from .code import Code, Num, computed, double, many, same, storage
 from .primitives import Elements, Maker
 

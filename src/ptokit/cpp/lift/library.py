@@ -9,15 +9,16 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from ...ir import Function, Value
-from ...ir.facts import Facts
-from ...isa.order.sync_rules import TAG_PIPE, tag_pipe
-from ...isa.table import TABLE
-from ...lang.tiles import Tile
-from ...targets import Target
-from ...types import enums
-from ...types.enums import MaskAxis, MxGroupAxis, MxQuantAlg, Pipe, QuantScaleAlg, QuantType, RoundMode, TileType
-from ...types.values import Scalar as ScalarType
+from ptokit.ir import Function, Value
+from ptokit.ir.facts import Facts
+from ptokit.isa.order.sync_rules import TAG_PIPE, tag_pipe
+from ptokit.isa.table import TABLE
+from ptokit.lang.tiles import Tile
+from ptokit.targets import Target
+from ptokit.types import enums
+from ptokit.types.enums import MaskAxis, MxGroupAxis, MxQuantAlg, Pipe, QuantScaleAlg, QuantType, RoundMode, TileType
+from ptokit.types.values import Scalar as ScalarType
+
 from ..llvm import Instruction
 from ..rules import CALL, OPERANDS, Unliftable, refusal
 from .memory import Memory

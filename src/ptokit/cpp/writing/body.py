@@ -27,14 +27,15 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from ...ir import Block, Function, Module, Op, Value
-from ...ir.facts import Facts
-from ...isa.table import Attr, Instr, Operand
-from ...records import dataclass
-from ...targets import Target
-from ...types.enums import BLayout, CompactMode, Layout, PadValue, SLayout
-from ...types.tile import CUSTOM_PAD, DYNAMIC, TileSpec
-from ...types.values import Ptr, Type
+from ptokit.ir import Block, Function, Module, Op, Value
+from ptokit.ir.facts import Facts
+from ptokit.isa.table import Attr, Instr, Operand
+from ptokit.records import dataclass
+from ptokit.targets import Target
+from ptokit.types.enums import BLayout, CompactMode, Layout, PadValue, SLayout
+from ptokit.types.tile import CUSTOM_PAD, DYNAMIC, TileSpec
+from ptokit.types.values import Ptr, Type
+
 from ..lift.library import enumerations
 from .numbers import ATOM, LONGEST, Numbers, Text, Unwritable, ctype
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from ...ir import Op, Value
-from ...ir.pipe_ends import reserved_buffers
-from ...ir.views import in_memory
-from ...isa.site import ViewInfo, known
-from ...targets import A5
-from ...types.enums import Direction, Layout, TileSplitAxis
-from ...types.tile import DYNAMIC, TileSpec, element_offset
-from ...types.values import MultiTile
+from ptokit.ir import Op, Value
+from ptokit.ir.pipe_ends import reserved_buffers
+from ptokit.ir.views import in_memory
+from ptokit.isa.site import ViewInfo, known
+from ptokit.targets import A5
+from ptokit.types.enums import Direction, Layout, TileSplitAxis
+from ptokit.types.tile import DYNAMIC, TileSpec, element_offset
+from ptokit.types.values import MultiTile
+
 from .body import Body
 from .numbers import ATOM, PRODUCT, SUM, Text, Unwritable
 

@@ -20,6 +20,7 @@ from ptokit.targets import A2A3, A5, CPU
 from ptokit.types import enums
 from ptokit.types.enums import TileType
 
+from ..operands import Role
 from ..operands import names as type_names
 from ..site import Info, Site, TileInfo, known, least, product
 
@@ -97,20 +98,25 @@ def same_tile(a: TileInfo, b: TileInfo) -> bool:
     return together and (a.loc, a.dtype, a.cols, a.blayout) == (b.loc, b.dtype, b.cols, b.blayout)
 
 
-def overlap(a: TileInfo, b: TileInfo) -> bool:
-    """True if the bytes of two tiles are known to intersect."""
+def overlap(a: TileInfo, b: TileInfo, *, whole: bool = False) -> bool:
+    """True if the bytes of two tiles are known to intersect: those up to the last valid elements, or ``whole`` tiles.
+
+    Scratch is used whatever of it is valid.
+    """
     if same_tile(a, b):
         return True
     if a.loc is not b.loc or not known(a.addr, b.addr):
         return False
-    return bool(a.addr < b.addr + _reached(b) and b.addr < a.addr + _reached(a))
+    sizes = [t.spec.nbytes if whole else _reached(t) for t in (a, b)]
+    return bool(a.addr < b.addr + sizes[1] and b.addr < a.addr + sizes[0])
 
 
 def _reached(t: TileInfo) -> int:
-    """Bytes up to the last valid element, where rows lie one after the other and their valid part is known."""
-    if not is_nd(t) or not known(t.vr, t.vc):
+    """Bytes up to the last valid element, as far as that is known, where rows lie one after the other."""
+    if not is_nd(t) or not known(t.vr):
         return t.spec.nbytes
-    return t.dtype.nbytes((t.vr - 1) * t.cols + t.vc) if t.vr and t.vc else 0
+    cols = t.vc if known(t.vc) else t.cols
+    return t.dtype.nbytes((t.vr - 1) * t.cols + cols) if t.vr and cols else 0
 
 
 def sharing(o: Site, *names: str) -> Message:
@@ -118,7 +124,8 @@ def sharing(o: Site, *names: str) -> Message:
     tiles = [(name, t) for name in names if isinstance(t := o.operands.get(name), TileInfo)]
     for k, (name, a) in enumerate(tiles):
         for other, b in tiles[k + 1 :]:
-            if overlap(a, b) or (a.origin == b.origin and known(a.origin)):
+            scratch = Role.SCRATCH in (o.instr.operand(name).role, o.instr.operand(other).role)
+            if overlap(a, b, whole=scratch) or (a.origin == b.origin and known(a.origin)):
                 return f"{o:{name}} and {o:{other}} share bytes"
     return None
 

@@ -253,7 +253,8 @@ def overlapping(o: Site, *names: str) -> Message:
     tiles = [(name, tile) for name, tile in all_tiles(o) if not names or name in names]
     for name, a in tiles:
         for other, b in tiles:
-            if other != name and o.instr.operand(name).role is Role.OUT and overlap(a, b):
+            scratch = o.instr.operand(other).role is Role.SCRATCH
+            if other != name and o.instr.operand(name).role is Role.OUT and overlap(a, b, whole=scratch):
                 return f"{o:{name}} and {o:{other}} share bytes; {o.instr.name} does not work in place"
     return None
 

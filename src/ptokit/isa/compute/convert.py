@@ -205,7 +205,7 @@ def TCVT_A3_01(o: Site) -> Message:
     if not o.has("tmp"):
         return None
     for name, t in o.data_tiles:
-        if overlap(o.tmp, t):
+        if overlap(o.tmp, t, whole=True):
             return f"{o:tmp} overlaps {o:{name}}"
     if o.sat_mode is SaturationMode.ON or not known(o.dst.vr, o.dst.vc):
         return None

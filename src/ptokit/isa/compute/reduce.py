@@ -11,11 +11,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ...diagnostics import Doubt, Rule, family
-from ...diagnostics.rules import need
-from ...targets import A2A3, A5
-from ...types.dtypes import f32
-from ...types.enums import BLayout, TileType
+from ptokit.diagnostics import Doubt, Rule, family
+from ptokit.diagnostics.rules import need
+from ptokit.targets import A2A3, A5
+from ptokit.types.dtypes import f32
+from ptokit.types.enums import BLayout, TileType
+
 from ..checks.compiling import Message, is_dn1, is_nd, layout
 from ..checks.tiles import assembler_rule, differ, small
 from ..meaning.expressions import Convert

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...diagnostics import Rule, family
-from ...types.dtypes import DTYPES, DType, hif4
-from ...types.enums import Pipe, TileType
+from ptokit.diagnostics import Rule, family
+from ptokit.types.dtypes import DTYPES, DType, hif4
+from ptokit.types.enums import Pipe, TileType
+
 from ..checks.compiling import Message
 from ..checks.tiles import A5_ONLY, missing
 from ..machine import ATOMIC_CONTROL, Machine, TileOperand

@@ -266,7 +266,7 @@ def _of_pipes(
     """Put an operation on pipes into the table. ``name``: what it is in C++ and Python, for those that have a pipe."""
     more = {
         "pipe": Pipe.S,
-        "order": replace(BETWEEN_CORES, does=Sync.SLOT),
+        "order": _OPENS,
         "form": replace(form, in_python=bool(name)),
         **more,
     }

@@ -162,7 +162,7 @@ def MRG_COM_03(o: Site) -> Message:
     if t.cols < total:
         message = f"{o:tmp} has {t.cols} columns; the lists have {total} together"
         return Doubt(message) if o.target.is_device else message
-    return next((f"{o:tmp} and {o:{name}} share bytes" for name, s in o.data_tiles if overlap(t, s)), None)
+    return next((f"{o:tmp} and {o:{name}} share bytes" for name, s in o.data_tiles if overlap(t, s, whole=True)), None)
 
 
 @_merge(

@@ -17,10 +17,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...records import dataclass
-from ...targets import A2A3
-from ...types.dtypes import DType, round_to_integral
-from ...types.enums import RoundMode
+from ptokit.records import dataclass
+from ptokit.targets import A2A3
+from ptokit.types.dtypes import DType, round_to_integral
+from ptokit.types.enums import RoundMode
+
 from ..numerics import arith, unary
 
 

@@ -17,10 +17,8 @@ import numpy as np
 
 from ptokit.targets import A2A3, CPU, Target
 from ptokit.types.codecs import encode
-from ptokit.types.dtypes import DType, from_numpy
+from ptokit.types.dtypes import DType, from_numpy, round_to_integral
 from ptokit.types.enums import RoundMode, SaturationMode
-
-from ...types.dtypes import round_to_integral
 
 __all__ = ["LETTERS", "as_values", "narrow", "round_to_integral"]
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...types.enums import Layout, Pipe
+from ptokit.types.enums import Layout, Pipe
+
 from ..meaning.words import Shown, Unrun
 from ..table import (
     Attr,

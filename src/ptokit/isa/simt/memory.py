@@ -10,11 +10,12 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from ...diagnostics import Scope, Severity, define
-from ...diagnostics.rules import merged
-from ...targets import A5
-from ...types.dtypes import DType, dtype, i64
-from ...types.enums import Pipe
+from ptokit.diagnostics import Scope, Severity, define
+from ptokit.diagnostics.rules import merged
+from ptokit.targets import A5
+from ptokit.types.dtypes import DType, dtype, i64
+from ptokit.types.enums import Pipe
+
 from ..meaning.expressions import Element, Expr, Fetched, Folded, Index, Listed, Scalar, Taken, Thread, type_of
 from ..meaning.fold import folding
 from ..meaning.primitives import PRIMITIVES

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...targets import A2A3
-from ...types.dtypes import DTYPES
-from ...types.enums import Layout, TileType
-from ...types.tensor import CONV_AXES, ConvSpec, Dims5, fits_pair
-from ...types.tile import DYNAMIC
+from ptokit.targets import A2A3
+from ptokit.types.dtypes import DTYPES
+from ptokit.types.enums import Layout, TileType
+from ptokit.types.tensor import CONV_AXES, ConvSpec, Dims5, fits_pair
+from ptokit.types.tile import DYNAMIC
+
 from ..machine import Machine, TileOperand, ViewOperand
 from ..site import Site, TileInfo, ViewInfo, known
 from .rules import Message, names, rule, sides, wrong_stride

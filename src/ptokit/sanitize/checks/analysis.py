@@ -18,12 +18,12 @@ import numpy as np
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
 from ptokit.isa.checks.tile_types import buffer_name
+from ptokit.isa.simt.memory import WARP
 from ptokit.machine.local_memory import SPACES
 from ptokit.machine.threads import Access, Place, Threads
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 
-from ...isa.simt.memory import WARP
 from ..findings.races import Draft, Findings, Folded, describe, operand, region
 from ..memory.gm import Memory, Scattered
 from ..memory.shadow import PADDING, UNINITIALISED, Record
