@@ -1,10 +1,14 @@
-"""Measure `ptokit prove`: on cases with known verdicts, on folders of kernels, and on mutants of these.
+"""Measure `ptokit prove`: on cases with known verdicts, on kernels of checkouts, and on mutants of these.
 
     python tools/proofs.py cases FOLDER         a folder with a manifest.json of cases (file, targets, blocks, expect)
     python tools/proofs.py corpus FOLDER...     kernels with flags: what is proved, what is open and why
     python tools/proofs.py mutants FOLDER...    the same kernels with one flag left out: nothing faulty may be proved
+    python tools/proofs.py samples CHECKOUT     the sample kernels of PTOAS, each for its target, in auto-sync order
+    python tools/proofs.py table FILE           what the lines of a ``--log`` come to
 
-Whatever is proved and not closed is run under the sanitizer on several arguments; a claim that a run breaks is "WRONG".
+With ``--log FILE`` each kernel is a line of JSON, and what the file has already is not proved again. A kernel that
+takes longer than ``--seconds`` is stopped, as by Ctrl-C. Whatever is proved and not closed is run under the sanitizer
+on several arguments; a claim that a run breaks is "WRONG".
 """
 
 from __future__ import annotations
@@ -13,15 +17,22 @@ import argparse
 import json
 import random
 import re
+import signal
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from corpus import ARCHS, samples
+from samples import FLAGS as FLAG_OPERATIONS
+from samples import kernels
 
 from ptokit.api.check import read
 from ptokit.api.prove import Proving, prove
 from ptokit.arguments.derive import derive
+from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError, UsageError
 from ptokit.prove.report import Proof, Verdict, claim_of
 from ptokit.run import choose_entry
@@ -33,16 +44,15 @@ NUMBERS = (0, 1, 2, 3, 5, 8, 16, 33, 64, 128)
 FLAGS = re.compile(r"set_flag|wait_flag|get_buf|rls_buf|record_event|barrier")
 
 
-def checked(text: str, target: str, proof: Proof, blocks: int) -> list[str]:
+def checked(item: Item, proof: Proof, blocks: int) -> list[str]:
     """What runs say against a proof."""
-    if proof.closed or not any(d.verdict is Verdict.PROVED for d in proof.claims):
+    claims = {d.claim for d in proof.claims if d.verdict is Verdict.PROVED}
+    if proof.closed or not claims:
         return []
-    source = read(text, name="kernel", target=target)
-    mode = None if FLAGS.search(text) else "auto-sync"
-    work = Proving(source.module, target_named(target), blocks=blocks, mode=mode)
-    entry = choose_entry(source.module, None)
+    source = read(item.text, name="kernel", target=proof.target)
+    work = Proving(source.module, target_named(proof.target), proof.name, blocks=blocks, mode=item.mode)
+    entry = choose_entry(source.module, proof.name)
     found = []
-    proved = {d.claim for d in proof.claims if d.verdict is Verdict.PROVED}
     for number in NUMBERS:
         texts = derive(source.module, entry, blocks, number=number)
         texts = [str(number) if re.fullmatch(r"\d+", t) else t for t in texts]
@@ -54,134 +64,224 @@ def checked(text: str, target: str, proof: Proof, blocks: int) -> list[str]:
         found += [
             f"{d.rule} line {d.location.line} with {' '.join(texts)}"
             for d in report.errors
-            if claim_of(d.rule) in proved and not arrays
+            if claim_of(d.rule) in claims and not arrays
         ]
     return found[:2]
 
 
-def kernels(folders: Sequence[str], flags: bool) -> Iterator[tuple[Path, str]]:
+@dataclass
+class Item:
+    """A kernel to be proved: of a file, or of a changed text of it."""
+
+    key: str
+    text: str
+    target: str
+    entry: str | None = None
+    mode: str | None = None
+
+
+def corpus(folders: Sequence[str], target: str, flags: bool, mutations: int) -> Iterator[Item]:
+    """Kernels of folders, all of each file at once; with ``mutations`` so many mutants of each instead."""
     for folder in folders:
-        for path in sorted(Path(folder).rglob("*.pto")):
+        for number, path in enumerate(sorted(Path(folder).rglob("*.pto"))):
             text = path.read_text(encoding="utf-8", errors="replace")
-            if FLAGS.search(text) or not flags:
-                yield path, text
+            if not FLAGS.search(text) and flags:
+                continue
+            texts = mutants(text, number, mutations) if mutations else [text]
+            for k, version in enumerate(texts):
+                mode = None if FLAGS.search(text) else "auto-sync"
+                yield Item(f"{path}#{k}" if mutations else str(path), version + "\n", target, None, mode)
 
 
-def proved(text: str, target: str, blocks: int | None) -> Proof | str:
-    """Of a kernel; of several in one text the least that is known of one. Without flags the compiler adds them."""
-    mode = None if FLAGS.search(text) else "auto-sync"
+def sampled(checkout: str) -> Iterator[Item]:
+    """The sample kernels of PTOAS: programs whose pipes the assembler orders."""
+    for case in samples(Path(checkout), "samples"):
+        module = parse_module(case.text, case.name, target=target_named(ARCHS[case.arch]) if case.arch else None).module
+        try:
+            names = kernels(module)
+        except (DiagnosticError, AttributeError):
+            names = [None]
+        for name in names:
+            mode = None if any(op in case.text for op in FLAG_OPERATIONS) else "auto-sync"
+            yield Item(f"{case.name}:{name or ''}", case.text, ARCHS.get(case.arch, ""), name, mode)
+
+
+def proved(item: Item, blocks: int | None = None) -> Proof | str:
+    """Of a kernel; of several in one text the least that is known of one."""
+    options: dict[str, Any] = {"target": item.target or None, "blocks": blocks, "mode": item.mode}
     try:
-        return prove(text + "\n", target=target, blocks=blocks, mode=mode)
+        return prove(item.text, entry=item.entry, **options)
     except DiagnosticError as error:
         rule = error.diagnostics[0].rule
-        names = re.findall(r"func\.func (?:public )?@(\w+)\((?![^{]*simt_entry)", text) if rule == "RUN-ENTRY" else []
-        if len(names) < 2:
+        found = re.findall(r"func\.func (?:public )?@(\w+)\((?![^{]*simt_entry)", item.text)
+        if rule != "RUN-ENTRY" or len(found) < 2:
             return f"refused: {rule}"
         try:
-            found = [prove(text + "\n", target=target, blocks=blocks, entry=name, mode=mode) for name in names]
+            every = [prove(item.text, entry=name, **options) for name in found]
         except DiagnosticError as again:
             return f"refused: {again.diagnostics[0].rule}"
-        return next((p for p in found if p.verdict is Verdict.REFUTED), min(found, key=lambda p: p.proved))
+        return next((p for p in every if p.verdict is Verdict.REFUTED), min(every, key=lambda p: p.proved))
     except UsageError as error:
         return f"usage: {error}"
 
 
-def why(proof: Proof) -> str:
-    reasons = [f"{d.claim}: {d.because[0]}" for d in proof.claims if d.verdict is Verdict.OPEN]
-    shown = [f"{d.claim} {d.counterexample.rule}" for d in proof.claims if d.counterexample is not None]
-    return "; ".join(dict.fromkeys((*shown, *reasons)))
+def measured(item: Item, seconds: int) -> dict[str, Any]:
+    """What a log says of a kernel."""
+    start = time.process_time()
+    signal.alarm(seconds)
+    try:
+        proof: Proof | str = proved(item)
+    except KeyboardInterrupt:
+        proof = "stopped: the run that shows it takes too long"
+    except Exception as error:  # one kernel must not end all others
+        proof = f"crashed: {type(error).__name__}: {error}"
+    finally:
+        signal.alarm(0)
+    line: dict[str, Any] = {"key": item.key, "seconds": round(time.process_time() - start, 3)}
+    if isinstance(proof, str):
+        return {**line, "verdict": proof}
+    line |= {"verdict": str(proof.verdict), "closed": proof.closed, "stopped": proof.stopped}
+    line["claims"] = {
+        str(d.claim): [str(d.verdict), d.counterexample.rule if d.counterexample else (*d.because, "")[0]]
+        for d in proof.claims
+    }
+    signal.alarm(3 * seconds)
+    try:
+        line["wrong"] = checked(item, proof, 2 if "any number" in proof.scope else 1)
+    except KeyboardInterrupt:
+        line["unchecked"] = True
+    finally:
+        signal.alarm(0)
+    return line
 
 
-def corpus(folders: Sequence[str], target: str, every: int, mutate: bool, flags: bool) -> None:
-    table: Counter[str] = Counter()
-    reasons: Counter[str] = Counter()
-    times: list[float] = []
-    for number, (path, text) in enumerate(kernels(folders, flags)):
-        if number % every:
+def campaign(items: Iterator[Item], log: str | None, seconds: int, every: int) -> None:
+    """Prove kernels, those that a log has not, and say what all come to."""
+    signal.signal(signal.SIGALRM, _over)
+    lines = read_log(log) if log else {}
+    for number, item in enumerate(items):
+        if number % every or item.key in lines:
             continue
-        for version in mutants(text, number) if mutate else (text,):
-            start = time.process_time()
-            try:
-                found: Proof | str = proved(version, target, None)
-            except Exception as error:  # one kernel must not end all others
-                found = f"crashed: {type(error).__name__}: {error}"
-            times.append(time.process_time() - start)
-            if isinstance(found, str):
-                table[found.split(":")[0]] += 1
-                print(f"{path}: {found}", flush=True)
-                continue
-            cell = f"{found.verdict}{', closed' if found.closed else ''}"
-            table[cell] += 1
-            wrong = checked(version, target, found, 2 if "any number" in found.scope else 1)
-            if wrong:
-                table["WRONG"] += 1
-            for d in found.claims:
-                if d.verdict is Verdict.OPEN:
-                    reasons[f"{d.claim}: {re.sub(r'[0-9]+', 'N', d.because[0])}"] += 1
-                elif d.counterexample is not None:
-                    reasons[f"refuted {d.claim}: {d.counterexample.rule}"] += 1
-            print(
-                f"{path}: {cell} {times[-1]:.2f}s {why(found)[:160]} {'WRONG ' + str(wrong) if wrong else ''}",
-                flush=True,
-            )
-    print(dict(table))
+        line = lines[item.key] = measured(item, seconds)
+        if log:
+            with Path(log).open("a", encoding="utf-8") as out:
+                out.write(json.dumps(line) + "\n")
+        wrong = f" WRONG {line['wrong']}" if line.get("wrong") else ""
+        print(f"{item.key}: {line['verdict']} {line['seconds']:.2f}s {why(line)[:160]}{wrong}", flush=True)
+    table(lines.values())
+
+
+def read_log(log: str) -> dict[str, dict[str, Any]]:
+    path = Path(log)
+    texts = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return {line["key"]: line for line in map(json.loads, texts)}
+
+
+def _over(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def why(line: dict[str, Any]) -> str:
+    said = {f"{claim}: {reason}": None for claim, (_, reason) in line.get("claims", {}).items() if reason}
+    return "; ".join(said)
+
+
+def table(lines: Iterable[dict[str, Any]]) -> None:
+    """Kernels by verdict, claims by verdict, and the most frequent reasons."""
+    every = list(lines)
+    whole: Counter[str] = Counter()
+    claims: Counter[tuple[str, str]] = Counter()
+    reasons: Counter[str] = Counter()
+    for line in every:
+        whole[line["verdict"].split(":")[0] + (", closed" if line.get("closed") else "")] += 1
+        whole["WRONG"] += bool(line.get("wrong"))
+        whole["not checked by runs"] += bool(line.get("unchecked"))
+        for claim, (verdict, reason) in line.get("claims", {}).items():
+            claims[claim, verdict] += 1
+            if reason:
+                reasons[f"{claim} {verdict}: {re.sub(r'[0-9]+', 'N', reason)}"] += 1
+        if "claims" not in line:
+            reasons[line["verdict"]] += 1
+    print(f"{len(every)} kernels: {dict(+whole)}")
+    for (claim, verdict), count in sorted(claims.items()):
+        print(f"{count:5} {claim}: {verdict}")
     for reason, count in reasons.most_common(60):
         print(f"{count:5} {reason}")
-    times.sort()
+    times = sorted(line["seconds"] for line in every)
     if times:
-        print(
-            f"median {times[len(times) // 2]:.2f} s, 95 % {times[len(times) * 95 // 100]:.2f} s, most {times[-1]:.2f} s"
-        )
+        at = len(times) * 95 // 100
+        print(f"median {times[len(times) // 2]:.2f} s, 95 % {times[at]:.2f} s, most {times[-1]:.2f} s")
 
 
-def mutants(text: str, seed: int) -> Iterator[str]:
-    """The text with one flag, or a pair of them, left out; or a set and a wait exchanged."""
+def mutants(text: str, seed: int, count: int) -> list[str]:
+    """Texts with one flag, or a pair of them, left out; none twice."""
     lines = text.splitlines()
     at = [k for k, line in enumerate(lines) if FLAGS.search(line)]
     rng = random.Random(seed)
-    for _ in range(2):
+    made: dict[str, None] = {}
+    for _ in range(3 * count):
         k = rng.choice(at)
         same = [j for j in at if lines[j].replace("wait", "set").strip() == lines[k].replace("wait", "set").strip()]
         gone = {k} if rng.random() < 0.5 else set(same[:2])
-        yield "\n".join(line for j, line in enumerate(lines) if j not in gone) + "\n"
+        made["\n".join(line for j, line in enumerate(lines) if j not in gone)] = None
+    return list(made)[:count]
 
 
 def cases(folder: str) -> None:
-    table: Counter[str] = Counter()
+    found: Counter[str] = Counter()
     for case in json.loads((Path(folder) / "manifest.json").read_text(encoding="utf-8"))["cases"]:
         if case["mode"] != "strict":
             continue
         for target in case["targets"]:
             expected: list[str] = case["expect"][target]
             text = (Path(folder) / case["file"]).read_text(encoding="utf-8")
-            found: Any = proved(text, target, case["blocks"])
-            if isinstance(found, str):
-                cell = f"{'faulty' if expected else 'clean'}, {found}"
-            else:
-                cell = f"{'faulty' if expected else 'clean'}, {found.verdict}"
-                known = [rule for rule in expected if claim_of(rule) is not None]
-                if found.proved and known:
-                    cell = "WRONG"
-                if not found.proved:
-                    print(f"{case['file']} {target}: {cell}, expected {expected}: {why(found)[:200]}", flush=True)
-            table[cell] += 1
-    for cell, count in sorted(table.items()):
+            mode = None if FLAGS.search(text) else "auto-sync"
+            proof = proved(Item(case["file"], text + "\n", target, None, mode), case["blocks"])
+            kind = "faulty" if expected else "clean"
+            if isinstance(proof, str):
+                found[f"{kind}, {proof}"] += 1
+                continue
+            known = [rule for rule in expected if claim_of(rule) is not None]
+            cell = "WRONG" if proof.proved and known else f"{kind}, {proof.verdict}"
+            if not proof.proved:
+                shown = [
+                    d.counterexample.rule if d.counterexample else d.because[0]
+                    for d in proof.claims
+                    if d.verdict in _BAD
+                ]
+                print(f"{case['file']} {target}: {cell}, expected {expected}: {'; '.join(dict.fromkeys(shown))[:200]}")
+            found[cell] += 1
+    for cell, count in sorted(found.items()):
         print(f"{count:5} {cell}")
+
+
+_BAD = (Verdict.REFUTED, Verdict.OPEN)
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("what", choices=("cases", "corpus", "mutants"))
+    options.add_argument("what", choices=("cases", "corpus", "mutants", "samples", "table"))
     options.add_argument("folders", nargs="+")
     options.add_argument("--target", default="a5")
     options.add_argument("--all", action="store_true", help="kernels without flags, too")
     options.add_argument("--every", type=int, default=1, help="only each N-th kernel")
+    options.add_argument("--mutants", type=int, default=2, help="of each kernel")
+    options.add_argument("--log", help="a file of JSON lines, which is continued")
+    options.add_argument("--seconds", type=int, default=60, help="after which a kernel is stopped")
     given = options.parse_args()
-    if given.what == "cases":
-        for folder in given.folders:
-            cases(folder)
-    else:
-        corpus(given.folders, given.target, given.every, given.what == "mutants", not given.all)
+    match given.what:
+        case "cases":
+            for folder in given.folders:
+                cases(folder)
+        case "table":
+            for log in given.folders:
+                table(read_log(log).values())
+        case "samples":
+            for checkout in given.folders:
+                campaign(sampled(checkout), given.log, given.seconds, given.every)
+        case what:
+            items = corpus(given.folders, given.target, not given.all, given.mutants if what == "mutants" else 0)
+            campaign(items, given.log, given.seconds, given.every)
 
 
 if __name__ == "__main__":
