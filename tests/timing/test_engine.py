@@ -13,8 +13,8 @@ from ptokit.machine.signals import CoreId
 from ptokit.targets import A2A3
 from ptokit.targets.base import B1, Figure, Part
 from ptokit.timing.engine import run
-from ptokit.timing.issue import EVERY, PIPES, Issued, Item, LaunchItems, What
 from ptokit.timing.model import Cost
+from ptokit.timing.state import EVERY, PIPES, Issued, Item, LaunchItems, What
 
 # A launch as both models take it: cores are lists of steps.
 

@@ -124,3 +124,49 @@ print(timing.found.executed, time.process_time() - begun, resource.getrusage(res
     assert executed > 1e6
     assert seconds < 8
     assert megabytes < 300
+
+
+@pto.kernel(target="a2a3")
+def told(arrived: pto.Ptr[pto.i32], next_arrived: pto.Ptr[pto.i32], n: int, wanted: int):
+    """Each rank works twice for n instructions, and tells the next one after each; that one waits for one or both."""
+    tile = pto.Tile(pto.TileType.Vec, pto.f32, 64, 64, addr=0)
+    for _ in pto.static_range(2):
+        for _ in range(n):
+            pto.TEXP(tile, tile)
+            pto.pipe_barrier(pto.PIPE_ALL)
+        pto.TNOTIFY(pto.GlobalTensor(next_arrived, (1, 1)), 1, op=pto.NotifyOp.AtomicAdd)
+    pto.TWAIT(pto.GlobalTensor(arrived, (1, 1)), wanted, cmp=pto.CmpMode.GE)
+    for _ in range(10):
+        pto.TEXP(tile, tile)
+        pto.pipe_barrier(pto.PIPE_ALL)
+
+
+def test_ranks_wait_for_signals_of_others() -> None:
+    def work(wanted: int, *n: int) -> float:
+        args = np.zeros((2, 1), np.int32), pto.Peer("arrived", 1), list(n), wanted
+        program = told._program(told._signature(told.parameters.bind(args, {})))
+        timing = timed(program, args, 1, B2, ranks=2)
+        assert not timing.run.stuck
+        assert not timing.found.untimed
+        assert any("1.04 µs, which is assumed" in text for text in timing.findings)
+        return timing.work
+
+    signal = B2.signal_us * B2.clock * 1000
+    each = (work(2, 107, 107) - work(2, 7, 7)) / 200
+    assert each == pytest.approx(159, abs=5)  # TEXP, and its barrier
+    assert work(2, 107, 7) == pytest.approx(work(2, 107, 107), abs=5)  # the first is waited for
+    assert work(1, 107, 7) == pytest.approx(work(2, 107, 7) - signal, abs=5)  # it is over before the late one is
+    assert work(2, 7, 7) == pytest.approx(B2.starts(1)[0] + 24 * each + signal, abs=5)
+
+
+def test_what_nobody_has_published_counts_as_assumed() -> None:
+    @pto.kernel(target="a2a3")
+    def patches(x: pto.Ptr[pto.f16]):
+        image = pto.ConvTile(pto.TileType.Mat, pto.f16, None, pto.Layout.NC1HWC0, (1, 2, 5, 8, 16), addr=0)
+        left = pto.Tile(pto.TileType.Left, pto.f16, 16, 32, pto.BLayout.RowMajor, slayout=pto.SLayout.RowMajor, addr=0)
+        pto.TIMG2COL(left, image)
+
+    timing = patches.time[1](np.zeros(16, np.float16), part="910B2")
+    (place,) = timing.places
+    assert (place.name, place.cycles, place.evidence) == ("TIMG2COL", B2.mte1_start + 16 * 32 * 2 / B2.l1_a, "assumed")
+    assert timing.assumed == 1

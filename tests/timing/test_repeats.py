@@ -29,7 +29,7 @@ def alike(full: Timing, short: Timing) -> None:
     assert sum(short.run.counts.values()) == sum(full.run.counts.values())
     assert short.nbytes == full.nbytes
     for one, other in zip(full.pipes, short.pipes):
-        assert one.busy == pytest.approx(other.busy, abs=0.01)
+        assert one.busy == pytest.approx(other.busy, abs=0.005)
 
 
 def copies(seed: int) -> Any:

@@ -131,6 +131,8 @@ class Sync(Enum):
     AWAIT = "waits for a flag that another core raises"
     MEET = "waits until all cores of a kind have come"
     SLOT = "waits for a slot of a pipe between cores, fills it or gives it back"
+    TELL = "sets a signal in global memory"
+    HEAR = "waits for signals in global memory"
     SEEN = "makes accesses to memory seen, and lets nothing else wait"
 
 

@@ -84,6 +84,7 @@ class Part:
         Figure(us, DEVICE, "simpler 2026-06-aicore-cold-start-warmup") for us in (0, 1.77, 3.39, 5.31)
     )
     issue: Figure = Figure(1, ASSUMED)  # of an instruction, by the scalar unit
+    signal_us: Figure = Figure(1.04, ASSUMED, "simpler 2026-06-cond-vs-gm-notification: until a host core sees a word")
     scalar_load: Figure = Figure(5, DERIVED, "simpler 2026-06-cond-vs-gm-notification: 3 ns")
 
     @property

@@ -20,9 +20,8 @@ from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.targets.base import Part
 
-from .issue import PIPES, SCALAR, Item, LaunchItems, What
 from .model import GRANULE, Memory
-from .state import AHEAD, BEATS, NOTHING, Core, Done, Steady, Works
+from .state import AHEAD, BEATS, NOTHING, PIPES, SCALAR, Core, Done, Item, LaunchItems, Steady, What, Works
 
 
 @dataclass(eq=False)
@@ -114,6 +113,7 @@ class Engine:
             self._of_block.setdefault(core.issued.core.block, []).append(core)
         self._awake: list[Core] = []
         self._issue_cost = float(part.issue)
+        self._signal = part.signal_us * part.clock * 1000
         self._times: dict[int, int] = {}
 
     def run(self) -> Run:
@@ -297,6 +297,14 @@ class Engine:
                 self._hold(core, item, clock, max(told.values()))
             case What.MEET:
                 return self._meet(core, item, clock)
+            case What.TELL:
+                self.posts[core.next_place()] = clock + self._signal, core.last[SCALAR]
+                self._awake += [other for other in self.cores if other is not core]
+            case What.HEAR:
+                heard = self.posts.get(core.next_place())
+                if heard is None:
+                    return False
+                self._hold(core, item, clock, heard)
             case What.NEXT:
                 if core.at_work:
                     return False

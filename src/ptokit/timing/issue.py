@@ -6,16 +6,14 @@ are only noted: what they cost follows from their operands' sizes.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import field
-from enum import IntEnum
+from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptokit.ir.core import Op
-from ptokit.isa.meaning.words import Unrun
-from ptokit.isa.order.core_sync import CORE_KINDS
+from ptokit.isa.meaning.words import Transfer, Unrun
+from ptokit.isa.order.core_sync import COMPARE, CORE_KINDS, elements, signal_values
 from ptokit.isa.order.sync_rules import flag_pipes, held_pipe
 from ptokit.isa.table import Kind, Sync
 from ptokit.machine.chunk import Chunk
@@ -25,13 +23,12 @@ from ptokit.machine.loops import Even
 from ptokit.machine.observer import Moment, Observer
 from ptokit.machine.signals import CoreId, Event, Freed, Pushed, Ring, Waiting
 from ptokit.machine.tiles import Tile
-from ptokit.records import dataclass
-from ptokit.targets.base import ASSUMED, Part
+from ptokit.targets.base import ASSUMED
 from ptokit.types.enums import Pipe
 
 from .model import Cost, Costs
+from .state import EVERY, IN_BLOCK, MEMORY, PIPES, SCALAR, Issued, Item, LaunchItems, Repeat, What
 
-PIPES = (Pipe.S, Pipe.MTE2, Pipe.MTE1, Pipe.M, Pipe.V, Pipe.FIX, Pipe.MTE3)
 _NUMBER = {pipe: k for k, pipe in enumerate(PIPES)} | {
     Pipe.MTE4: 1,
     Pipe.MTE2_L1A: 1,
@@ -39,134 +36,6 @@ _NUMBER = {pipe: k for k, pipe in enumerate(PIPES)} | {
     Pipe.MTE5: 6,
     Pipe.V2: 4,
 }
-SCALAR = 0
-IN_BLOCK = 2
-"""Mode of a signal between the cores of a block."""
-EVERY = -1
-"""Number of the pipe of a barrier on all of them."""
-
-
-class What(IntEnum):
-    """What an item of a core is."""
-
-    WORK = 0
-    SET = 1  # a flag
-    WAIT = 2
-    BARRIER = 3
-    SIGNAL = 4  # to other cores
-    AWAIT = 5
-    MEET = 6
-    POST = 7  # a slot of a pipe between cores is full or free
-    SLOT = 8  # it is waited for
-    GET = 9  # a buffer id
-    RELEASE = 10
-    NEXT = 11  # a block is over, and its cluster begins another
-
-
-@dataclass(eq=False, slots=True)
-class Item:
-    """What a core issues, the same object each time. ``place``: it comes with a number of its own, see `Issued`."""
-
-    what: What
-    pipe: int
-    name: str
-    line: int
-    number: int = 0  # among the items of a launch
-    cost: Cost | None = None
-    key: Hashable = None
-    reads: tuple[Hashable, ...] = ()  # of tiles, where no flags order them
-    writes: tuple[Hashable, ...] = ()
-    memory: str = ""  # the argument that it transfers
-    place: bool = False
-    mode: int = 0
-    linked: bool = field(init=False)  # data or buffer ids order it, too
-
-    def __post_init__(self) -> None:
-        self.linked = bool(self.reads or self.writes) or self.what in (What.GET, What.RELEASE)
-
-    @property
-    def text(self) -> str:
-        """Its name and line."""
-        return f"{self.name} (line {self.line})"
-
-
-class Repeat(NamedTuple):
-    """The last `items` of a core are issued so many `times` more; each time places have moved by `moves`."""
-
-    items: int
-    places: int
-    times: int
-    moves: tuple[int, ...]
-
-
-class Issued:
-    """The items of one core by number, and in `places`, for those that have one: a byte offset, or a slot's number.
-
-    ``repeats``: by the number of items before it, what is issued again there. What is issued again may have some.
-    """
-
-    def __init__(self, core: CoreId) -> None:
-        self.core = core
-        self.items: array[int] = array("q")
-        self.places: array[int] = array("q")
-        self.repeats: dict[int, Repeat] = {}
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def follow(self, other: Issued) -> None:
-        """Issue the items of another core afterwards."""
-        before = len(self.items)
-        self.repeats |= {before + at: repeat for at, repeat in other.repeats.items()}
-        self.items.extend(other.items)
-        self.places.extend(other.places)
-
-
-@dataclass(eq=False)
-class LaunchItems:
-    """All that the cores of a launch issue. ``assumed``: instructions whose cost nobody has published."""
-
-    items: list[Item]
-    cores: list[Issued]
-    ordered_by_data: bool
-    executed: int = 0
-    untimed: dict[str, int] | None = None  # names of orders that are not followed
-    together: bool = False  # cores wait for each other, so that all of them run at once
-
-    def place(self, part: Part) -> None:
-        """Let blocks beyond the cores of a part follow others on the same core."""
-        if self.together:
-            self._place_clusters(part.cores)
-            return
-        pipes = {item.pipe for item in self.items if item.what is What.WORK}
-        most = part.cores * (part.vector_cores if _NUMBER[Pipe.M] not in pipes else 1)
-        for k, issued in enumerate(self.cores[most:]):
-            self.cores[k % most].follow(issued)
-        del self.cores[most:]
-
-    def _place_clusters(self, most: int) -> None:
-        """The same for clusters, unless blocks wait for each other, so that all of them run at once."""
-        between = any(
-            item.what is What.MEET or (item.what is What.SIGNAL and item.mode != IN_BLOCK) for item in self.items
-        )
-        blocks = sorted({issued.core.block for issued in self.cores})
-        if between or len(blocks) <= most or len({issued.core.rank for issued in self.cores}) > 1:
-            return
-        order = {block: k for k, block in enumerate(blocks)}
-        first: dict[tuple[int, str, int], Issued] = {}
-        over: dict[int, Item] = {}
-        for issued in sorted(self.cores, key=lambda one: order[one.core.block]):
-            core, k = issued.core, order[issued.core.block]
-            before = first.setdefault((k % most, core.kind, core.sub), issued)
-            if before is not issued:
-                if k not in over:
-                    over[k] = Item(What.NEXT, SCALAR, "block", 0, len(self.items))
-                    self.items.append(over[k])
-                before.items.append(over[k].number)
-                before.follow(issued)
-        self.cores = [issued for issued in self.cores if order[issued.core.block] < most]
-
-
 _WHATS = {Sync.BARRIER: What.BARRIER, Sync.TAKE: What.GET, Sync.RELEASE: What.RELEASE}
 
 
@@ -192,6 +61,9 @@ class Follower(Observer):
         self._fixed: dict[Op, Item] = {}  # flags whose ids are in the text
         self._here: dict[Chunk, tuple[Op, str]] = {}  # what a core does between cores
         self._rings: dict[int, Ring] = {}
+        self._told = 0  # how often signals have been set
+        self._signals: dict[Hashable, list[tuple[int, int]]] = {}  # what each was then, and first
+        self._heard: dict[tuple[int, Hashable], int] = {}  # the last of these that a core has waited for
 
     # --- cores and items -----------------------------------------------------------------------------------------
 
@@ -343,8 +215,7 @@ class Follower(Observer):
         place = 0
         if item.place:
             assert item.cost is not None
-            view = moment.given[item.cost.view]
-            place = int(uniform(view.offset)) * (1 if view.dtype.packed else view.dtype.size)
+            place = _place(moment.given[item.cost.view])
         self._push(moment.machine, item, place)
 
     def _new(self, moment: Moment, key: Hashable, name: str, line: int) -> Item:
@@ -386,6 +257,8 @@ class Follower(Observer):
             if not self.by_data:
                 token = int(uniform(moment.given["buf"])) if "buf" in moment.given else attrs.get("id")
                 self._order(moment, _WHATS[does], held_pipe(attrs, kind), token)
+        elif does is Sync.SEEN and instr.pipe is Pipe.ALL:
+            self._order(moment, What.BARRIER, Pipe.ALL, MEMORY)
         elif not self.by_data or instr.order.between_cores:
             match does:
                 case Sync.SIGNAL:
@@ -397,12 +270,64 @@ class Follower(Observer):
                     used = moment.given.get("used")
                     count = 0 if used is None else int(uniform(used))
                     self._order(moment, What.MEET, Pipe.S, (CORE_KINDS[attrs["core_type"]], count))
+                case None if isinstance(word := instr.meaning_at(step.site), Transfer):
+                    self._copy(moment, word)
                 case None if instr.order.only or instr.order.waits:
                     assert self.found.untimed is not None
                     self.found.untimed[instr.name] = self.found.untimed.get(instr.name, 0) + 1
+        if does is Sync.TELL:
+            return self._tell(moment)
+        if does is Sync.HEAR:
+            moment.machine.when_over = partial(self._hear, moment)
         if self.values or instr.order.waits or instr.produces or instr.order.between_cores:
             return moment.run()
         return None
+
+    def _copy(self, moment: Moment, word: Transfer) -> None:
+        """Global memory goes through tiles of this core to other global memory: load by load, then store by store."""
+        op, line, tiles = moment.op, moment.location.line, ("between devices", moment.op)
+        for name, write in ((word.src, False), (word.dst, True)):
+            among = moment.given[name]
+            for k, view in enumerate((among,) if isinstance(among, View) else among):
+                cost = self.costs.between(view, write=write)
+                key = op, name, k, _key(view)
+                link: dict[str, Any] = {"writes" if write else "reads": (), "reads" if write else "writes": (tiles,)}
+                memory = "" if view.buffer is None else view.buffer.name
+                number = _NUMBER[cost.pipe]
+                item = self._item(
+                    key, What.WORK, number, moment.name, line, cost=cost, memory=memory, place=True, **link
+                )
+                self._push(moment.machine, item, _place(view))
+
+    def _tell(self, moment: Moment) -> Any:
+        """Signals are set. All pipes are drained afterwards, none before."""
+        signal = moment.given["signal"]
+        before = signal_values(signal).reshape(-1).tolist()
+        result = moment.run()
+        self._told += 1
+        for word, old, new in zip(_words(signal), before, signal_values(signal).reshape(-1).tolist()):
+            self._signals.setdefault(word, [(0, old)]).append((self._told, new))
+        self._between(moment, What.TELL, self._told)
+        self._order(moment, What.BARRIER, Pipe.ALL, MEMORY)
+        return result
+
+    def _hear(self, moment: Moment, _: Any) -> None:
+        """A wait for signals is over: for the first that let it go on, and for those before them."""
+        signal, compares = moment.given["signal"], COMPARE[moment.step.attrs["cmp"]]
+        core = self._core(moment.machine).core.index
+        for word in _words(signal):
+            told = self._signals.get(word, [])
+            heard = self._heard.get((core, word), 0)
+            held = (k for k in range(heard, len(told)) if compares(told[k][1], moment.given["value"]))
+            last = next(held, len(told) - 1)
+            for number, _ in told[heard + 1 : last + 1]:
+                self._between(moment, What.HEAR, number)
+            self._heard[core, word] = max(heard, last)
+
+    def _between(self, moment: Moment, what: What, number: int) -> None:
+        line = moment.location.line
+        item = self._item((moment.op, what), what, SCALAR, moment.name, line, place=True)
+        self._push(moment.machine, item, number)
 
     def _flag(self, moment: Moment, sets: bool, src: Pipe | None, dst: Pipe | None, number: int) -> None:
         if src is None or dst is None:
@@ -448,6 +373,17 @@ class Follower(Observer):
         number = _NUMBER[pipe]
         item = self._item((op, what, number, key), what, number, name, op.location.line, key=key, place=True)
         self._push(machine, item, k)
+
+
+def _place(view: View) -> int:
+    return int(uniform(view.offset)) * (1 if view.dtype.packed else view.dtype.size)
+
+
+def _words(signal: View) -> list[Hashable]:
+    """The signals of a tensor by their bytes, which several arguments may show."""
+    assert signal.buffer is not None
+    first = signal.buffer.mem.ctypes.data + int(uniform(signal.offset)) * signal.dtype.size
+    return [first + at * signal.dtype.size for at in elements(signal).reshape(-1).tolist()]
 
 
 SHORTEST, LEAST = 12, 3

@@ -18,6 +18,7 @@ from ptokit.machine.tiles import Tile
 from ptokit.plan.steps import Step
 from ptokit.targets.base import ASSUMED, DERIVED, SIMULATED, Figure, Part
 from ptokit.types.enums import Layout, Pipe, TileType
+from ptokit.types.tensor import ConvSpec
 
 REPEAT = 256
 """Bytes of a vector register: what one repeat of the vector unit works on."""
@@ -264,7 +265,7 @@ class Costs:
             return Cost(pipe, start + rest, part.fix_row.evidence)
         if pipe is Pipe.MTE1:
             rate = {TileType.Left: part.l1_a, TileType.Right: part.l1_b}.get(into.spec.loc)
-            known = rate is not None
+            known = rate is not None and not isinstance(source.spec, ConvSpec)  # patches: as pto-isa's own model has it
             cycles = part.mte1_start + _bytes(into) / (part.l1_b if rate is None else rate)
             return Cost(pipe, cycles, part.mte1_start.evidence if known else ASSUMED)
         if pipe is Pipe.V:
@@ -287,6 +288,10 @@ class Costs:
         ordered = in_l1 and (view.layout is not Layout.ND or view.dims[-1] * _element(view) <= BLOCK)
         start = float(part.order_start if ordered else part.load_start)
         return Cost(pipe, start * transfers, evidence, nbytes, rate, name, write, packed=packed)
+
+    def between(self, view: View, *, write: bool) -> Cost:
+        """The cost of what passes through a tile on its way to or from a device, as if it stayed on this one."""
+        return self._transfer(Pipe.MTE3 if write else Pipe.MTE2, "", view, {}, write=write)
 
     def _vector(self, pipe: Pipe, name: str, meaning: object, source: Tile, into: Tile, *, high: bool) -> Cost:
         big = max((source, into), key=lambda tile: (tile.vr * tile.vc, tile is into))

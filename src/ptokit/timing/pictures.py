@@ -15,8 +15,7 @@ import numpy as np
 from ptokit.targets.base import Part
 
 from .engine import Run
-from .issue import PIPES, LaunchItems
-from .state import Core
+from .state import PIPES, Core, LaunchItems
 
 
 class Timing(Protocol):

@@ -20,15 +20,17 @@ from ptokit.targets import Target
 from ptokit.targets.base import ASSUMED, Part
 
 from .engine import Run, run
-from .issue import PIPES, SCALAR, Follower, Item, LaunchItems, NeedsValues, What
+from .issue import Follower, NeedsValues
 from .model import Costs
-from .state import NOTHING
+from .state import MEMORY, NOTHING, PIPES, SCALAR, Item, LaunchItems, What
 
 SCHEMA_VERSION = 1
 """Of the JSON report."""
 WORTH_SAYING = 0.02
 """Share of the time that a wait has to cost to be named."""
 MOST_WAITS = 4
+_NAMED = frozenset((What.BARRIER, What.HEAR))
+"""Waits of the scalar unit that are named, like those of the busiest pipe."""
 MOST_ITEMS = 400_000
 """Items of a launch that is run again to see what a wait costs."""
 
@@ -95,6 +97,7 @@ class Timing:
 
     def __post_init__(self) -> None:
         self.clock = float(self.part.clock) * 1000  # cycles per µs
+        self.count = len(self.run.works) + self.run.repeated  # of executed instructions
         self.launch = float(self.part.launch_us) * self.clock
         self.cycles = self.work + self.launch
         self.pipes = _pipes(self)
@@ -183,9 +186,12 @@ class Timing:
         if self.assumed >= 0.005:
             out.append(f"{self.assumed:.0%} of the busy time rests on assumed costs: {', '.join(self._assumed)}")
         if self.run.repeated:
-            total = len(self.run.works) + self.run.repeated
-            share = self.run.repeated / total
-            out.append(f"{share:.1%} of {total} instructions repeat others and were left out (--complete runs all)")
+            share = self.run.repeated / self.count
+            out.append(
+                f"{share:.1%} of {self.count} instructions repeat others and were left out (--complete runs all)"
+            )
+        if any(item.what is What.HEAR for item in self.found.items):
+            out.append(f"a signal in global memory is seen after {self.part.signal_us:g} µs, which is assumed")
         if self.found.untimed:
             out.append(f"not followed: {', '.join(sorted(self.found.untimed))}")
         return out
@@ -247,7 +253,7 @@ class Timing:
             "cycles": round(self.cycles, 1),
             "us": round(self.us, 3),
             "launch_cycles": round(self.launch, 1),
-            "instructions": len(self.run.works) + self.run.repeated,
+            "instructions": self.count,
             "repeated": self.run.repeated,
             "flops": self.flops,
             "bytes": self.nbytes,
@@ -335,8 +341,10 @@ def _waits(timing: Timing) -> list[WaitTime]:
     sums = Counter[tuple[int, str, int, str]]()
     places: dict[tuple[int, str, int, str], list[int]] = {}
     for (_, pipe, at), cycles in run.waits.items():
-        if at != NOTHING and (pipe == number or (pipe == SCALAR and items[at].what is What.BARRIER)):
-            key = pipe, items[at].name, items[at].line, _flag(items[at])
+        if at != NOTHING and (
+            pipe == number or (pipe == SCALAR and items[at].what in _NAMED and items[at].key != MEMORY)
+        ):
+            key = pipe, items[at].name, items[at].line, items[at].flag
             sums[key] += cycles  # type: ignore[assignment]
             places.setdefault(key, []).append(at)
     out = []
@@ -356,24 +364,6 @@ def _waits(timing: Timing) -> list[WaitTime]:
 
 def _again(timing: Timing, without: Sequence[int]) -> float:
     return run(timing.found, timing.part, timing.target, warm=timing.warm, without=without).end
-
-
-def _flag(item: Item) -> str:
-    match item.what, item.key:
-        case What.WAIT, (int(src), int(dst), int(event)):
-            return f"flag {PIPES[src].name} to {PIPES[dst].name} EVENT_ID{event}"
-        case What.AWAIT, event:
-            return f"flag {event} between cores"
-        case What.SLOT, _:
-            return f"{item.name}, for a slot of the pipe between cores,"
-        case What.GET, token:
-            return f"buffer id {token}"
-        case What.MEET, _:
-            return "SYNCALL"
-        case What.WORK, _:
-            return "its tiles"
-        case _:
-            return ""
 
 
 def _hint(item: Item, items: Sequence[Item]) -> str:

@@ -1,4 +1,4 @@
-"""The state of the cores of a launch, and how what repeats is left out once all of them are in step.
+"""What the cores of a launch issue, their state, and how what repeats is left out once all of them are in step.
 
 Iterations of a loop that goes on evenly take the same time each, once pipes are full and the cores have found how they
 share memory. Then all cores go forward together by as many iterations as the first has left, and everything that
@@ -10,13 +10,171 @@ from __future__ import annotations
 from array import array
 from collections import Counter, deque
 from collections.abc import Hashable, Mapping
+from dataclasses import field
+from enum import IntEnum
 from heapq import heapify
-from typing import Any
+from typing import Any, NamedTuple
 
+from ptokit.machine.signals import CoreId
 from ptokit.records import dataclass
+from ptokit.targets.base import Part
+from ptokit.types.enums import Pipe
 
-from .issue import PIPES, Issued, Item, LaunchItems, Repeat, What
-from .model import Memory
+from .model import Cost, Memory
+
+PIPES = (Pipe.S, Pipe.MTE2, Pipe.MTE1, Pipe.M, Pipe.V, Pipe.FIX, Pipe.MTE3)
+SCALAR = 0
+IN_BLOCK = 2
+"""Mode of a signal between the cores of a block."""
+EVERY = -1
+"""Number of the pipe of a barrier on all of them."""
+MEMORY = "memory"
+"""Key of a barrier that is there for what other cores see of global memory."""
+
+
+class What(IntEnum):
+    """What an item of a core is."""
+
+    WORK = 0
+    SET = 1  # a flag
+    WAIT = 2
+    BARRIER = 3
+    SIGNAL = 4  # to other cores
+    AWAIT = 5
+    MEET = 6
+    POST = 7  # a slot of a pipe between cores is full or free
+    SLOT = 8  # it is waited for
+    GET = 9  # a buffer id
+    RELEASE = 10
+    NEXT = 11  # a block is over, and its cluster begins another
+    TELL = 12  # signals in global memory
+    HEAR = 13
+
+
+@dataclass(eq=False, slots=True)
+class Item:
+    """What a core issues, the same object each time. ``place``: it comes with a number of its own, see `Issued`."""
+
+    what: What
+    pipe: int
+    name: str
+    line: int
+    number: int = 0  # among the items of a launch
+    cost: Cost | None = None
+    key: Hashable = None
+    reads: tuple[Hashable, ...] = ()  # of tiles, where no flags order them
+    writes: tuple[Hashable, ...] = ()
+    memory: str = ""  # the argument that it transfers
+    place: bool = False
+    mode: int = 0
+    linked: bool = field(init=False)  # data or buffer ids order it, too
+
+    def __post_init__(self) -> None:
+        self.linked = bool(self.reads or self.writes) or self.what in (What.GET, What.RELEASE)
+
+    @property
+    def text(self) -> str:
+        """Its name and line."""
+        return f"{self.name} (line {self.line})"
+
+    @property
+    def flag(self) -> str:
+        """What it waits for."""
+        match self.what, self.key:
+            case What.WAIT, (int(src), int(dst), int(event)):
+                return f"flag {PIPES[src].name} to {PIPES[dst].name} EVENT_ID{event}"
+            case What.AWAIT, event:
+                return f"flag {event} between cores"
+            case What.SLOT, _:
+                return f"{self.name}, for a slot of the pipe between cores,"
+            case What.GET, token:
+                return f"buffer id {token}"
+            case What.MEET, _:
+                return "SYNCALL"
+            case What.HEAR, _:
+                return "the signal"
+            case What.WORK, _:
+                return "its tiles"
+            case _:
+                return ""
+
+
+class Repeat(NamedTuple):
+    """The last `items` of a core are issued so many `times` more; each time places have moved by `moves`."""
+
+    items: int
+    places: int
+    times: int
+    moves: tuple[int, ...]
+
+
+class Issued:
+    """The items of one core by number, and in `places`, for those that have one: a byte offset, or a slot's number.
+
+    ``repeats``: by the number of items before it, what is issued again there. What is issued again may have some.
+    """
+
+    def __init__(self, core: CoreId) -> None:
+        self.core = core
+        self.items: array[int] = array("q")
+        self.places: array[int] = array("q")
+        self.repeats: dict[int, Repeat] = {}
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def follow(self, other: Issued) -> None:
+        """Issue the items of another core afterwards."""
+        before = len(self.items)
+        self.repeats |= {before + at: repeat for at, repeat in other.repeats.items()}
+        self.items.extend(other.items)
+        self.places.extend(other.places)
+
+
+@dataclass(eq=False)
+class LaunchItems:
+    """All that the cores of a launch issue. ``assumed``: instructions whose cost nobody has published."""
+
+    items: list[Item]
+    cores: list[Issued]
+    ordered_by_data: bool
+    executed: int = 0
+    untimed: dict[str, int] | None = None  # names of orders that are not followed
+    together: bool = False  # cores wait for each other, so that all of them run at once
+
+    def place(self, part: Part) -> None:
+        """Let blocks beyond the cores of a part follow others on the same core."""
+        if self.together:
+            self._place_clusters(part.cores)
+            return
+        pipes = {item.pipe for item in self.items if item.what is What.WORK}
+        most = part.cores * (part.vector_cores if PIPES.index(Pipe.M) not in pipes else 1)
+        for k, issued in enumerate(self.cores[most:]):
+            self.cores[k % most].follow(issued)
+        del self.cores[most:]
+
+    def _place_clusters(self, most: int) -> None:
+        """The same for clusters, unless blocks wait for each other, so that all of them run at once."""
+        between = any(
+            item.what is What.MEET or (item.what is What.SIGNAL and item.mode != IN_BLOCK) for item in self.items
+        )
+        blocks = sorted({issued.core.block for issued in self.cores})
+        if between or len(blocks) <= most or len({issued.core.rank for issued in self.cores}) > 1:
+            return
+        order = {block: k for k, block in enumerate(blocks)}
+        first: dict[tuple[int, str, int], Issued] = {}
+        over: dict[int, Item] = {}
+        for issued in sorted(self.cores, key=lambda one: order[one.core.block]):
+            core, k = issued.core, order[issued.core.block]
+            before = first.setdefault((k % most, core.kind, core.sub), issued)
+            if before is not issued:
+                if k not in over:
+                    over[k] = Item(What.NEXT, SCALAR, "block", 0, len(self.items))
+                    self.items.append(over[k])
+                before.items.append(over[k].number)
+                before.follow(issued)
+        self.cores = [issued for issued in self.cores if order[issued.core.block] < most]
+
 
 NOTHING = -1
 AHEAD = 2048
@@ -168,12 +326,11 @@ class Done:
 
 @dataclass(eq=False)
 class Steps:
-    """What a core had done when it was looked at: beats, works, cycles by pipe and wait, and of L2 what it had, what it
+    """What a core had done when it was looked at: beats, works, cycles by wait, and of L2 what it had, what it
     had not, and what it holds."""
 
     beats: int
     works: int
-    busy: list[float]
     waits: dict[tuple[int, int], float]
     bytes: tuple[int, int, int]
 
@@ -201,7 +358,7 @@ class Steady:
         self.asked = False
         self.left_out: dict[int, tuple[int, float]] = {}
         self._steps: dict[tuple[int, int], list[Steps]] = {}  # by core and beat
-        apart = (What.SIGNAL, What.AWAIT, What.MEET, What.POST, What.SLOT, What.NEXT)
+        apart = (What.SIGNAL, What.AWAIT, What.MEET, What.POST, What.SLOT, What.NEXT, What.TELL, What.HEAR)
         if len(memories) == 1 and not any(item.what in apart for item in found.items):
             for core in cores:
                 core.listen(self.items)
@@ -257,7 +414,7 @@ class Steady:
         if not steps or steps[-1].beats < len(beats):
             memory = self.memories[core.issued.core.rank]
             of_l2 = memory.hit, memory.missed, memory.used
-            steps.append(Steps(len(beats), len(self.works), list(core.busy), dict(core.waits), of_l2))
+            steps.append(Steps(len(beats), len(self.works), dict(core.waits), of_l2))
         whole = len(beats) // times * times
         for since in steps:  # the earliest from which on it was even
             if since.beats < again.beats[number]:
@@ -273,23 +430,38 @@ class Steady:
         return None
 
     def _account(self, pace: Pace, count: int, *, first: bool) -> None:
-        """Count what is left out: iterations that take as long as those since a core was looked at."""
+        """Count what is left out: iterations that take as long as those since a core was looked at.
+
+        Pipes are at different places of an iteration then, so how long one is busy is taken from its instructions, and
+        it waits for the rest.
+        """
         core, since, works, share = pace.core, pace.since, self.works, count / pace.iterations
-        for pipe, busy in enumerate(core.busy):
-            core.busy[pipe] += (busy - since.busy[pipe]) * share
-        for wait, cycles in core.waits.items():
-            core.waits[wait] += (cycles - since.waits.get(wait, 0.0)) * share
-        took: dict[int, tuple[int, float]] = {}
+        took: dict[int, tuple[int, float, float]] = {}  # executions, cycles, and those not below the one before
+        until = [0.0] * len(PIPES)
         for k in range(since.works, len(works)):
             if works.core[k] == core.index:
-                n, cycles = took.get(works.item[k], (0, 0.0))
-                took[works.item[k]] = n + 1, cycles + works.end[k] - works.start[k]
+                number, start, end = works.item[k], works.start[k], works.end[k]
+                pipe = self.items[number].pipe
+                n, cycles, busy = took.get(number, (0, 0.0, 0.0))
+                took[number] = n + 1, cycles + end - start, busy + max(0.0, end - max(start, until[pipe]))
+                until[pipe] = max(until[pipe], end)
+        added = [0.0] * len(PIPES)
         for number, times in core.content(pace.again.at).items():
             cost = self.items[number].cost
             if cost is not None:
-                n, cycles = took.get(number, (1, cost.alone))
+                n, cycles, busy = took.get(number, (1, cost.alone, cost.alone))
                 before, so_far = self.left_out.get(number, (0, 0.0))
                 self.left_out[number] = before + count * times, so_far + count * times * cycles / n
+                added[self.items[number].pipe] += times * busy / n
+        waited = {wait: cycles - since.waits.get(wait, 0.0) for wait, cycles in core.waits.items()}
+        for pipe, busy in enumerate(added):
+            core.busy[pipe] += count * busy
+            mine = {wait: cycles for wait, cycles in waited.items() if wait[0] == pipe and cycles}
+            scale = share
+            if pipe != SCALAR and mine:
+                scale = count * max(0.0, pace.each - busy) / sum(mine.values())
+            for wait, cycles in mine.items():
+                core.waits[wait] += cycles * scale
         if first:  # the memory is that of all cores
             memory = self.memories[core.issued.core.rank]
             memory.hit += int((memory.hit - since.bytes[0]) * share)

@@ -218,7 +218,6 @@ def _signal(name: str, summary: str, role: Role, run: Callable[..., Any], result
     newest = f"comm.{name.lower()}"
     forms = _SIGNAL, "%signal , %value {} : ( T(signal) , T(value) )", _SIGNAL
     source = "memory-model-and-sync 5.5"
-    more.setdefault("order", BETWEEN_CORES)
     operands = (view("signal", role), scalar("value", type="i32"))
     return instruction(
         Instr(
@@ -242,6 +241,7 @@ TNOTIFY = _signal(
     Role.OUT,
     tnotify,
     attrs=(Attr("op", NotifyOp, NotifyOp.Set, "notifyOp", "notify_op"),),
+    order=replace(BETWEEN_CORES, does=Sync.TELL),
     cpp="",
 )
 TWAIT = _signal(
@@ -250,7 +250,7 @@ TWAIT = _signal(
     Role.IN,
     twait,
     attrs=_CMP,
-    order=WAITING,
+    order=replace(WAITING, does=Sync.HEAR),
     cpp="",
 )
 TTEST = _signal(
