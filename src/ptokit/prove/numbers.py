@@ -7,7 +7,6 @@ time, so that answers are the same on every machine; no answer within it counts 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from ctypes import ArgumentError
 from itertools import combinations
@@ -110,8 +109,19 @@ def _kept(value: Any) -> int:
 def symbols(values: Iterable[Any]) -> dict[int, Any]:
     """The unknowns in expressions, by their numbers, in the order in which they are found."""
     found: dict[int, Any] = {}
+    for value in values:
+        if isinstance(value, z3.ExprRef):
+            found |= _SYMBOLS.get(value.get_id()) or _symbols(value)
+    return found
+
+
+_SYMBOLS: dict[int, dict[int, Any]] = {}
+
+
+def _symbols(value: Any) -> dict[int, Any]:
+    found: dict[int, Any] = {}
     seen: set[int] = set()
-    todo = [v for v in values if isinstance(v, z3.ExprRef)][::-1]
+    todo = [value]
     while todo:
         e = todo.pop()
         number = e.get_id()
@@ -121,6 +131,7 @@ def symbols(values: Iterable[Any]) -> dict[int, Any]:
         if z3.is_const(e) and e.decl().kind() == z3.Z3_OP_UNINTERPRETED:
             found[_kept(e)] = e
         todo += e.children()[::-1]
+    _SYMBOLS[_kept(value)] = found
     return found
 
 
@@ -297,20 +308,22 @@ class Solver:
     def __init__(self) -> None:
         self.asked = 0
         self._known: dict[Any, Answer] = {}
+        self._simplified: dict[int, tuple[Any, Any]] = {}  # by number, an expression and a simpler one
+        self._plain: dict[int, tuple[Any, bool]] = {}
 
     def solve(self, facts: Iterable[Number], *, model: bool = False) -> Answer:
         """Whether all `facts` can hold at once; with ``model`` what the unknowns are then, if z3 can tell."""
-        given = [lifted(f) for f in facts if f is not True]
-        key = (frozenset(map(_kept, given)), model)
+        given = {_kept(f): f for f in (lifted(f) for f in facts if f is not True)}
+        key = (frozenset(given), model)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._solved(given, model)
+            known = self._known[key] = self._solved([*given.values()], model)
         return known
 
     def _solved(self, given: list[Any], model: bool) -> Answer:
         self.asked += 1
-        linear = _Linear()
-        made = [linear.of(z3.simplify(f)) for f in given]
+        linear = _Linear(self._plain)
+        made = [linear.of(self._simpler(f)) for f in given]
         solver = _fresh()
         solver.add(*made, *linear.lemmas())
         found = solver.check()
@@ -324,6 +337,12 @@ class Solver:
         solver.add(*given)
         found = solver.check()
         return Answer(found == z3.unsat, solver.model() if found == z3.sat else None)
+
+    def _simpler(self, f: Any) -> Any:
+        number = f.get_id()
+        if number not in self._simplified:
+            self._simplified[number] = f, z3.simplify(f)
+        return self._simplified[number][1]
 
     def possible(self, facts: Iterable[Number]) -> bool:
         """False only if the facts cannot hold at once."""
@@ -344,9 +363,13 @@ def _fresh() -> Any:
 
 
 class _Linear:
-    """Expressions in which products and quotients of unknowns are unknowns."""
+    """Expressions in which products and quotients of unknowns are unknowns.
 
-    def __init__(self) -> None:
+    ``plain``: by number, an expression and whether it has none of these, which stays from question to question.
+    """
+
+    def __init__(self, plain: dict[int, tuple[Any, bool]]) -> None:
+        self._plain = plain
         self._made: dict[int, Any] = {}
         self._products: dict[tuple[int, ...], tuple[Any, list[Any]]] = {}
         self._quotients: list[Any] = []
@@ -359,12 +382,27 @@ class _Linear:
 
     def of(self, e: Any) -> Any:
         """The expression as it is solved."""
+        if self._is_plain(e):
+            return e
         number = e.get_id()
         made = self._made.get(number)
         if made is None:
             self._keep.append(e)
             made = self._made[number] = self._of(e, [self.of(c) for c in e.children()])
         return made
+
+    def _is_plain(self, e: Any) -> bool:
+        known = self._plain.get(e.get_id())
+        if known is not None:
+            return known[1]
+        parts = e.children()
+        plain = all(map(self._is_plain, parts))
+        if z3.is_mul(e):
+            plain = plain and sum(not z3.is_int_value(part) for part in parts) < 2
+        elif parts and e.decl().kind() in (z3.Z3_OP_IDIV, z3.Z3_OP_MOD):
+            plain = plain and z3.is_int_value(parts[1])
+        self._plain[e.get_id()] = e, plain
+        return plain
 
     def _of(self, e: Any, parts: list[Any]) -> Any:
         if z3.is_mul(e):
@@ -443,52 +481,3 @@ _MANY: tuple[tuple[Callable[[Any], bool], Callable[..., Any]], ...] = (
     (z3.is_add, z3.Sum),
     (z3.is_distinct, z3.Distinct),
 )
-
-
-# Assumptions.
-
-
-def _of_numbers(make: Any) -> Any:
-    def made(a: Any, b: Any) -> Any:
-        if not (isinstance(a, z3.ArithRef) and isinstance(b, z3.ArithRef)):
-            raise ValueError("arithmetic and comparisons are of numbers; and, or and not join comparisons")
-        return make(a, b)
-
-    return made
-
-
-def _of_truths(make: Any) -> Any:
-    return lambda *parts: make(*map(truth, parts))
-
-
-def truth(value: Any) -> Any:
-    """A condition as it is. Raises `ValueError` for a number."""
-    if not isinstance(value, z3.BoolRef | bool):
-        raise ValueError("a number is no condition: compare it")
-    return value
-
-
-def _divisor(value: Any) -> Any:
-    if not z3.is_int_value(value) or value.as_long() <= 0:
-        raise ValueError("numbers are divided by positive constants")
-    return value
-
-
-WORDS: dict[str, Any] = {
-    "and": _of_truths(both),
-    "or": _of_truths(either),
-    "not": _of_truths(negated),
-    "number": z3.IntVal,
-    "Add": _of_numbers(operator.add),
-    "Sub": _of_numbers(operator.sub),
-    "Mult": _of_numbers(operator.mul),
-    "FloorDiv": _of_numbers(lambda a, b: a / _divisor(b)),
-    "Mod": _of_numbers(lambda a, b: a % _divisor(b)),
-    "Eq": _of_numbers(operator.eq),
-    "NotEq": _of_numbers(operator.ne),
-    "Lt": _of_numbers(operator.lt),
-    "LtE": _of_numbers(operator.le),
-    "Gt": _of_numbers(operator.gt),
-    "GtE": _of_numbers(operator.ge),
-}
-"""What makes conditions of assumptions (`report.condition`)."""

@@ -22,10 +22,10 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
 from .claims import Claims, Fragment, Loop, line_of
-from .numbers import DATA, WORDS, Number, both, computed, either, is_number, is_truth, lifted, simple, truth
+from .numbers import DATA, Number, both, computed, either, is_number, is_truth, lifted, simple
 from .places import Pointer, Space, Tile, Tiles, View, space_of
 from .report import Claim, condition
-from .state import State, met
+from .state import WORDS, State, met, truth
 
 GIVEN = "given"
 """In the values of a state: what the last yield or return hands on."""
