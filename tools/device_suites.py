@@ -29,8 +29,9 @@ def suites(checkout: Path, name: str) -> list[Path]:
 def as_json(report: SuiteReport, place: str) -> str:
     """A line of the results."""
     tests = [[t.name, t.outcome, t.reason, t.rules] for t in report.tests]
+    findings = [f"{d.rule} {Path(d.location.file or '').name}:{d.location.line} {d.message}" for d in report.findings]
     found = {"place": place, "target": report.target, "suite": report.name, "stated": report.stated}
-    return json.dumps({**found, "failure": report.failure, "tests": tests})
+    return json.dumps({**found, "failure": report.failure, "tests": tests, "findings": findings})
 
 
 def table(results: Path) -> str:
@@ -54,6 +55,9 @@ def table(results: Path) -> str:
                 reasons[name, row["suite"], row["failure"][:120]] += row["stated"] - len(row["tests"])
     lines += ["", "| target | suite | tests | why |", "|---|---|---|---|"]
     lines += [f"| {name} | {suite} | {n} | {why} |" for (name, suite, why), n in sorted(reasons.items())]
+    found = [(row["target"], row["suite"], each) for row in rows for each in row.get("findings", ())]
+    lines += ["", "| target | suite | the sanitizer |", "|---|---|---|"] if found else []
+    lines += [f"| {' | '.join(each)} |" for each in found]
     return "\n".join(lines)
 
 

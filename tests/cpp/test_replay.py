@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -45,7 +46,7 @@ def test_refusals_name_rule_and_line(report: SuiteReport) -> None:
 
 
 def test_clean_launches_break_no_rule(report: SuiteReport) -> None:
-    assert all(not test.rules for test in report.tests)
+    assert not report.findings
 
 
 def test_without_launches_tests_fail(tmp_path: Path) -> None:
@@ -64,6 +65,26 @@ def test_command_counts_tests(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "suite on a2a3: 1 of 1 tests passed\n")
     none = subprocess.run([*command, "ScaleTest.nothing"], capture_output=True, text=True)
     assert (none.returncode, none.stdout) == (1, "suite on a2a3: 0 of 0 tests passed\n")
+
+
+def test_findings_are_shown_once(tmp_path: Path) -> None:
+    """A wait is missing: the answer is right, and the race is told at its line, whichever test has met it."""
+    folder = shutil.copytree(SUITE, tmp_path / "suite")
+    kernel = folder / "scale_kernel.cpp"
+    kernel.write_text(kernel.read_text().replace("TMULS(t, t, factor, loaded)", "TMULS(t, t, factor)"))
+    command = [sys.executable, "-m", "ptokit", "replay", str(folder), "-t", "a2a3", "--sanitize"]
+    command += ["--test", "ScaleTest.floats", "--test", "ScaleTest.few_rows"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [
+        "ScaleTest.floats: passed  (FLAG-UNMATCHED, RACE-RAW, RACE-WAW)",
+        "ScaleTest.few_rows: passed  (FLAG-UNMATCHED, RACE-RAW, RACE-WAW)",
+        "suite on a2a3: 2 of 2 tests passed",
+    ]
+    assert done.stderr.count("TMULS on PIPE_V reads t while TLOAD") == 1
+    told = json.loads(subprocess.run([*command, "--format", "json"], capture_output=True, text=True).stdout)
+    (suite,) = told
+    assert (suite["ok"], [len(test["findings"]) for test in suite["tests"]]) == (True, [4, 4])
 
 
 def test_folder_that_is_no_suite(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import field, replace
 from difflib import get_close_matches
@@ -289,13 +289,15 @@ def listed(path: str, target: str, found: Diagnostics) -> Iterator[str]:
         yield f"{kernel.name}({params}){f'  on {cores} cores' if cores else ''}"
 
 
-def replayed(folder: str, target: str, names: Sequence[str], sanitize: bool) -> SuiteReport:
+def replayed(
+    folder: str, target: str, names: Sequence[str], sanitize: bool, progress: Callable[[int, int], None]
+) -> SuiteReport:
     """A suite of device tests replayed, as `ptokit.cpp.replay.replay`: its code is executed."""
     from ptokit.cpp.replay import replay
 
     chosen = find_target(target)
     assert chosen is not None
-    return replay(folder, chosen, include=stated.include, names=names, sanitize=sanitize)
+    return replay(folder, chosen, include=stated.include, names=names, sanitize=sanitize, progress=progress)
 
 
 def cpp(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
 import typer
@@ -243,6 +244,7 @@ REPLAY_EPILOG = """Examples:
   ptokit replay tests/npu/a5/src/st/testcase/tadd -t a5
   ptokit replay tests/npu/a2a3/src/st/testcase/t* -t a2a3 --sanitize
   ptokit replay suites/tmatmul -t a5 --test TMATMULTest.case1 -I include
+  ptokit replay suites/* -t a5 --format json | jq '.[] | select(.ok | not).name'
 
 \b
 A suite is a folder with main.cpp, kernels beside it and, mostly, gen_data.py.
@@ -295,24 +297,31 @@ def replay(
         typer.Option("--test", metavar="NAME", help="Only this test; repeatable.", show_default=False),
     ] = None,
     sanitize: Annotated[
-        bool, typer.Option("--sanitize", help="Launch every kernel under observation, too; name the rules.")
+        bool, typer.Option("--sanitize", help="Launch every kernel under observation, too; show the findings.")
     ] = False,
     include: Include = None,
+    format: Annotated[ReportFormat, typer.Option(help="How to print the report.")] = ReportFormat.TEXT,
 ) -> None:
     """Replay device tests: their own host program, data and comparison judge kernels that run here."""
     from ptokit.api.files import replayed
 
-    from .console import say
+    from .console import Progress, say, show_diagnostics
 
-    good = True
+    reports = []
     for folder in folders:
-        report = replayed(folder, target, test or [], sanitize)
+        with Progress(f"replay {folder}", "tests", waits=True) as progress:
+            report = replayed(folder, target, test or [], sanitize, progress)
+        reports.append(report)
+        if format is ReportFormat.JSON:
+            continue
         for outcome in report.tests:
             rules = f"  ({', '.join(outcome.rules)})" if outcome.rules else ""
             if outcome.outcome != "passed" or rules:
                 say(f"{outcome.name}: {outcome.outcome}{': ' if outcome.reason else ''}{outcome.reason}{rules}")
         failure = f": {report.failure}" if report.failure else ""
         say(f"{report.name} on {report.target}: {report.passed} of {len(report.tests)} tests passed{failure}")
-        good &= report.ok
-    if not good:
+        show_diagnostics(report.findings)
+    if format is ReportFormat.JSON:
+        say(json.dumps([report.as_json() for report in reports], indent=2))
+    if not all(report.ok for report in reports):
         raise typer.Exit(EXIT_ERRORS)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import DiagnosticError, Diagnostics, Location
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location
 from ptokit.records import dataclass
 from ptokit.run import Program, compile_program
 from ptokit.run.program import Param
@@ -51,12 +51,20 @@ _ASSEMBLY = re.compile(
 
 @dataclass
 class TestOutcome:
-    """How a test ended: ``passed``, ``failed`` or ``crashed`` as its suite says, or ``refused`` by ptokit, and why."""
+    """How a test ended: ``passed``, ``failed`` or ``crashed`` as its suite says, or ``refused`` by ptokit, and why.
+
+    ``findings``: errors that the sanitizer reports of its launches.
+    """
 
     name: str
     outcome: str
     reason: str = ""
-    rules: list[str] = field(default_factory=list)  # of the sanitizer
+    findings: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules of its findings."""
+        return sorted({finding.rule for finding in self.findings})
 
 
 @dataclass
@@ -75,9 +83,24 @@ class SuiteReport:
         return sum(test.outcome == "passed" for test in self.tests)
 
     @property
+    def findings(self) -> list[Diagnostic]:
+        """What the sanitizer reports, of each rule and place the first."""
+        found = {(each.rule, each.location): each for test in reversed(self.tests) for each in reversed(test.findings)}
+        return list(reversed(found.values()))
+
+    @property
     def ok(self) -> bool:
         """True if at least one test ran and all passed."""
         return bool(self.tests) and self.passed == len(self.tests) and not self.failure
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as data (docs/formats.md, JSON of a replay)."""
+        tests = [
+            {"name": t.name, "outcome": t.outcome, "reason": t.reason, "findings": [d.as_json() for d in t.findings]}
+            for t in self.tests
+        ]
+        failure = self.failure or None
+        return {"suite": self.name, "target": self.target, "ok": self.ok, "failure": failure, "tests": tests}
 
 
 def replay(
@@ -87,13 +110,14 @@ def replay(
     include: Sequence[str] = (),
     names: Sequence[str] = (),
     sanitize: bool = False,
-    told: Callable[[TestOutcome], None] = lambda outcome: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> SuiteReport:
     """Replay the suite in a folder: ``main.cpp``, ``*kernel*.cpp`` and, if there is one, ``gen_data.py``.
 
     ``include``: folders of further headers; those of the checkout around the folder are found. ``names``: only these
-    tests. ``sanitize``: launch each kernel under observation, too. ``told`` hears of each test as it ends. Executes the
-    suite's code. Raises `DiagnosticError` (CPP-REPLAY) for a folder that is no suite.
+    tests. ``sanitize``: launch each kernel under observation, too. ``progress`` is told how many tests have ended, and
+    how many the suite states. Executes the suite's code. Raises `DiagnosticError` (CPP-REPLAY) for a folder that is no
+    suite.
     """
     suite = Path(folder).absolute()  # compilers and scripts run in folders of their own
     main, kernels = suite / "main.cpp", sorted(p for p in suite.glob("*.cpp") if p.name != "main.cpp")
@@ -107,7 +131,7 @@ def replay(
         (work / "build").mkdir()
         try:
             _make_data(suite, work)
-            _Suite(suite, work, kernels, target, [*include, *_around(suite)], report).run(names, sanitize, told)
+            _Suite(suite, work, kernels, target, [*include, *_around(suite)], report).run(names, sanitize, progress)
         except DiagnosticError as error:
             first = error.diagnostics[0]
             report.failure = f"{first.rule} {first.location}: {first.message}"
@@ -165,7 +189,7 @@ class _Suite:
         self.files: list[CppFile] | None = None
         self.programs: dict[tuple[str, frozenset[int]], Program] = {}  # null pointers among its arguments
 
-    def run(self, names: Sequence[str], sanitize: bool, told: Callable[[TestOutcome], None]) -> None:
+    def run(self, names: Sequence[str], sanitize: bool, progress: Callable[[int, int], None]) -> None:
         """Build the host program, and run its tests."""
         host = self._host()
         with self.memory_file.open("wb") as file:
@@ -186,7 +210,8 @@ class _Suite:
                 elif word in ("@passed", "@failed", "@crashed"):
                     test.outcome = "refused" if test.reason else word[1:]
                     self.report.tests.append(test)
-                    told(test)
+                    done = len(self.report.tests)
+                    progress(done, max(done, len(names) or self.report.stated))
         if process.returncode:
             self.report.failure = f"the host program ended with {process.returncode}"
 
@@ -279,7 +304,7 @@ class _Suite:
 
         copies = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
         report = sanitize(program.module, self.target, copies, blocks)
-        test.rules += sorted({d.rule for d in report.diagnostics.errors})
+        test.findings += report.diagnostics.errors
 
     def _program(self, symbol: str, null: frozenset[int]) -> Program:
         found = self.programs.get((symbol, null))

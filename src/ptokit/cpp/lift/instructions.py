@@ -365,6 +365,7 @@ class Told:
             raise Unliftable(OPTION, "how many blocks are copied, and from where, only the run knows")
         columns, pitch, row = (BLOCK * n for n in (length, length + gaps[0], length + gaps[1]))
         tile = Tile(TileType.Mat, to.dtype, rows, pitch, valid_col=columns, addr=place)
+        tile.value.called = f"{rows} x {columns} bytes of L1"
         intrinsic("TSTORE")(
             GlobalTensor(to, (1, 1, 1, rows, columns), (rows * row, rows * row, rows * row, row, 1)), tile
         )
