@@ -10,7 +10,14 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from ptokit.cpp.lift.library import OF_LANGUAGE, PIPES, enumerations, instruction_names, tags
+from ptokit.cpp.lift.library import (
+    OF_LANGUAGE,
+    PIPES,
+    enumerations,
+    instruction_names,
+    register_instructions,
+    tags,
+)
 
 HEADERS = Path(__file__).parents[1] / "src" / "ptokit" / "cpp" / "headers"
 MADE = "// Made by tools/headers.py.\n#pragma once\n"
@@ -75,7 +82,8 @@ def enumerations_header() -> str:
 def instructions_header() -> str:
     """A function for every instruction."""
     lines = [f"PTOKIT_INSTRUCTION({name})" for name in instruction_names()]
-    return "\n".join([MADE + "#include <ptokit/transfers.hpp>\n\nnamespace pto {", *lines, "}  // namespace pto\n"])
+    lines = [MADE + "#include <ptokit/transfers.hpp>\n", *register_instructions(), "\nnamespace pto {", *lines]
+    return "\n".join([*lines, "}  // namespace pto\n"])
 
 
 def texts() -> dict[Path, str]:

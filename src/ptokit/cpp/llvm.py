@@ -79,6 +79,22 @@ class Function:
     blocks: dict[str, list[Instruction]] = field(default_factory=dict)
     debug: int | None = None
 
+    def order(self) -> list[str]:
+        """The labels of the blocks that can be reached, each before those that it leads to but for loops."""
+        first = next(iter(self.blocks))
+        seen, out = {first}, []
+        pending = [(first, iter(self.blocks[first][-1].labels))]
+        while pending:
+            label, following = pending[-1]
+            new = next((each for each in following if each not in seen), None)
+            if new is None:
+                out.append(label)
+                pending.pop()
+            else:
+                seen.add(new)
+                pending.append((new, iter(self.blocks[new][-1].labels)))
+        return out[::-1]
+
 
 def split(text: str) -> list[str]:
     """The parts of a text between its outermost commas."""

@@ -11,7 +11,7 @@ from ptokit.isa.vector.dma.rules import loop_counts
 from ptokit.targets import Target
 from ptokit.types.values import Align, Mask, VReg
 
-from .control import is_loop, is_scope, reached, takers
+from .control import is_loop, is_scope, passed, reached, takers
 from .core import Block, Op, Value
 from .facts import Facts, instr_of, shown_op
 from .structure_checks import Survey
@@ -104,6 +104,10 @@ def _outside(region: Block, found: Diagnostics, *, inside: bool) -> None:
 # ---------------------------------------------------------- streams of stores
 
 
+Path = tuple[tuple[Op, Block], ...]
+"""The regions around an operation, from outside, each with the operation that has it."""
+
+
 def _stores(survey: Survey) -> Iterator[Value]:
     """States of streams of stores: those that instructions hand on, and what loops carry of them."""
     handed = takers(survey.ops)
@@ -134,16 +138,29 @@ def _linear(value: Value, body: Block, found: Diagnostics) -> None:
         if loops:
             _report(found, "VEC-A5-13", f"{name} is taken anew in every iteration of {loops[0]}", op, "carry the state")
             return
+    if body.more and not any(apart):
+        uses = _one_after_another(value, body)
     if len(uses) > 1 and not _exclusive(list(apart), len(uses)):
         note = Note(f"{name} is taken here first", uses[0][0].location)
         _report(found, "VEC-A5-13", f"{name} is taken a second time", uses[1][0], None, note)
 
 
+def _one_after_another(value: Value, body: Block) -> list[tuple[Op, Path]]:
+    """Two uses in a body of several blocks that happen with one value: a path between them does not make it anew."""
+    uses = {block: [op for op in block.ops if value in op.values] for block in body.blocks}
+    made = next(b for b in body.blocks if value in b.args or any(value in op.results for op in b.ops))
+    for block, (first, *more) in ((block, ops) for block, ops in uses.items() if ops):
+        ends = first.successors or block.ops[-1].successors
+        handed = [to for k, to in enumerate(ends) if not first.successors or value in passed(first, k)]
+        after = reached(handed, lambda b: [] if b is made else b.ops[-1].successors)
+        second = next((op for op in (*more, *(op for b in after if b is not made for op in uses[b]))), None)
+        if second is not None:
+            return [(first, ()), (second, ())]
+    return []
+
+
 def _argument(value: Value, region: Block) -> bool:
     return any(value in block.args for block in region.blocks)
-
-
-Path = tuple[tuple[Op, Block], ...]
 
 
 def _paths(region: Block, path: Path) -> Iterator[tuple[Op, Path]]:

@@ -22,7 +22,7 @@ from ..llvm import Instruction, Module, Operand
 from ..rules import ASSEMBLY, CALL, OPERANDS, POINTER, Unliftable, refusal
 from .instructions import Told
 from .library import call, refuse_homeless
-from .memory import NULL, Memory, Pointer, Root, accessed, root_refused
+from .memory import NULL, Memory, Pointer, Root, accessed, constant_offset, root_refused
 from .numbers import BINARY, CASTS, FLOATS, Lifting, Numbers, scalar_type
 
 _LABEL = re.compile(r"\W")
@@ -56,7 +56,8 @@ class _FunctionLift:
         self.params: list[Value] = []
         self.memory = Memory(module, self.trace, self.numbers, self.params)
         self.told = Told(module, self.trace, self.numbers, self.memory)
-        self.order = _order(function)
+        self.registers = self.told.registers
+        self.order = function.order()
         self.roots = _Roots(function, self.order)
         self.blocks: dict[str, Block] = {}
         self.ends: dict[str, dict[tuple[Root, int], Value]] = {}  # what variables are at the ends of blocks
@@ -153,7 +154,8 @@ class _FunctionLift:
         return met | viewed | {k: dtype(type) for k, type in named.items()}
 
     def _survey(self) -> None:
-        """Find out how memory is used: with which types, and where it is written."""
+        """Find out how memory is used: with which types, and where it is written; and what registers are."""
+        self.registers.survey([i for label in self.order for i in self.function.blocks[label]], self.module)
         memory, first = self.memory, self.order[0]
         writes: dict[Root, set[str]] = {}
         reads: dict[Root, set[str]] = {}
@@ -187,13 +189,14 @@ class _FunctionLift:
     def _phi(self, label: str, instruction: Instruction) -> None:
         block, text = self.blocks[label], instruction.result
         if instruction.type == "ptr":
-            roots = self.roots.of(text)
+            roots = self.roots.of(text) or {Root("tile")}  # address 0
             if len(roots) != 1:
                 raise root_refused(roots)
             argument = Value(INDEX, "", block, self.trace.at)
             self.memory.pointers[text] = Pointer(next(iter(roots)), 0, ((argument, 1),))
         else:
-            argument = self.numbers.values[text] = Value(scalar_type(instruction.type), "", block, self.trace.at)
+            type = self.registers.types.get(text) or scalar_type(instruction.type)
+            argument = self.numbers.values[text] = Value(type, "", block, self.trace.at)
         block.args.append(argument)
 
     # --- variables that blocks hand on
@@ -301,7 +304,9 @@ class _FunctionLift:
         condition, a, b = i.operands
         chosen = self.numbers.value(condition)
         if i.type != "ptr":
-            self.numbers.values[i.result] = self.numbers.select(chosen, self.numbers.value(a), self.numbers.value(b))
+            self.numbers.values[i.result] = self.numbers.select(
+                chosen, self._known_as(i.result, a), self._known_as(i.result, b)
+            )
             return
         p, q = self.memory.pointer(a.text), self.memory.pointer(b.text)
         roots = {p.root, q.root} - {NULL} or {NULL}
@@ -313,6 +318,12 @@ class _FunctionLift:
             return
         places = (self.memory.at(self.memory.offset(each, 1)) for each in (p, q))
         self.memory.pointers[i.result] = Pointer(roots.pop(), 0, ((self.numbers.select(chosen, *places), 1),))
+
+    def _known_as(self, name: str, operand: Operand) -> Value:
+        """What is called by a name from here on; a register in the type that it has there."""
+        value = self.numbers.value(operand)
+        type = self.registers.types.get(name)
+        return value if type is None else self.registers.seen_as(value, type)
 
     # --- branches
 
@@ -326,7 +337,7 @@ class _FunctionLift:
             if instruction.type == "ptr":
                 out.append(self.memory.at(self.memory.offset(self.memory.pointer(given.text), 1)))
             else:
-                out.append(self.numbers.value(given))
+                out.append(self._known_as(instruction.result, given))
         return [*out, *(self.ends[source][variable] for variable in self.handed[label])]
 
     def _end(self, label: str, i: Instruction) -> None:
@@ -367,23 +378,6 @@ def _drop_unused(root: Block) -> None:
 def _rule(id: str) -> str:
     """The rule for C++ where the words of Python refuse a call."""
     return OPERANDS.id if id.startswith("LANG-") else id
-
-
-def _order(function: llvm.Function) -> list[str]:
-    """The labels of the blocks that can be reached, each before those that it leads to but for loops."""
-    first = next(iter(function.blocks))
-    seen, out = {first}, []
-    pending = [(first, iter(function.blocks[first][-1].labels))]
-    while pending:
-        label, following = pending[-1]
-        new = next((each for each in following if each not in seen), None)
-        if new is None:
-            out.append(label)
-            pending.pop()
-        else:
-            seen.add(new)
-            pending.append((new, iter(function.blocks[new][-1].labels)))
-    return out[::-1]
 
 
 class _Roots:
@@ -447,7 +441,7 @@ class _Roots:
                     if "@" not in operand.text:
                         continue
                     root = next(iter(self.of(operand.text)))
-                    offset = _constant_offset(operand.text)
+                    offset = constant_offset(operand.text)
                     if operand.text in pointed and operand.type == "ptr" and offset is not None:
                         types, offsets = found.setdefault(root, (set(), set()))
                         types.add(i.type)
@@ -484,11 +478,3 @@ class _Roots:
                     inside.add(each)
                     pending.append(each)
         return inside
-
-
-def _constant_offset(text: str) -> int | None:
-    """How many bytes an operand is after a global: nothing, or as ``getelementptr`` of bytes counts."""
-    if text.startswith("@"):
-        return 0
-    counted = re.fullmatch(r"getelementptr (?:(?:inbounds|nuw|nusw) )*\(i8, ptr @[^,]*, i64 (\d+)\)", text)
-    return int(counted[1]) if counted else None

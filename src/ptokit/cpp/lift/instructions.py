@@ -12,7 +12,7 @@ from ptokit.diagnostics import DiagnosticError
 from ptokit.ir import Block, Op, Value
 from ptokit.isa.table import TABLE, Instr, Kind, Role
 from ptokit.lang.functions import ConvTile
-from ptokit.lang.intrinsics import castptr, handle, intrinsic, takes_dtype
+from ptokit.lang.intrinsics import castptr, handle, intrinsic
 from ptokit.lang.operands import bind, scalar_type_of
 from ptokit.lang.scalar import Scalar, number
 from ptokit.lang.tensors import GlobalTensor, Pointer, TPipe
@@ -29,7 +29,7 @@ from ..llvm import Instruction, Module, Operand
 from ..rules import CALL, OPERANDS, OPTION, POINTER, Unliftable
 from .library import OF_LANGUAGE, as_in_table, meant
 from .memory import NULL, Memory
-from .numbers import Lifting, Numbers, conv_state, converted
+from .numbers import COMPARISONS, Lifting, Numbers, Registers, conv_state, converted, on_registers, register_type
 
 Options = list[tuple[str, Any]]
 """Options of an instruction with their enumerations; "" for a number in the template arguments."""
@@ -50,7 +50,8 @@ class Told:
         self.result: Value | None = None
         self._tiles: dict[Any, Tile] = {}
         self._unplaced: dict[Any, str] = {}  # the type with which a tile without an address is told first
-        self._results: list[Value] = []  # of the last instruction on registers
+        self.registers = Registers(trace, numbers)
+        self._results: list[Value] = []  # registers that the last instruction has made
         self._pipes: dict[Value, TPipe] = {}  # by the numbers that C++ has for them
         self._opened_in: dict[Value, Block] = {}
         self._slots: dict[Any, GlobalTensor] = {}  # of pipes
@@ -74,9 +75,7 @@ class Told:
         elif what in ("integer_result", "real_result"):
             self.numbers.values[i.result] = self._read(I64 if what == "integer_result" else ScalarType("f64"))
         elif what == "register":
-            found = self._results[self.numbers.number(i.operands[0]) or 0]
-            scalar = isinstance(found.type, ScalarType)
-            self.numbers.values[i.result] = self.numbers.cast("extui", found, I64) if scalar else found
+            self.numbers.values[i.result] = self._results[self.numbers.number(i.operands[1]) or 0]
         elif what == "new_tile":
             self.numbers.values[i.result] = self.trace.emit("ptokit.new_tile", results=[I64]).result
         else:
@@ -105,10 +104,13 @@ class Told:
         options: Options = []
         names = arguments_at(self.trace.at)
         for k, (kind, text, operands) in enumerate(self.given):
-            if kind == "option":
+            of_register = register_type(text)
+            if kind == "option" and (of_register is not None or text == "merging"):
+                options.append((text, self.numbers.number(operands[0])))
+            elif kind == "option":
                 option = self._option(text, operands[0])
                 options.append((text, option))
-                if text not in _SAID and not text.startswith("dtype ") and option is not None:
+                if text not in _SAID and option is not None:
                     args.append(option)
             elif kind == "tile":
                 args.append(self._tile(text, operands, names[k] if k < len(names) else ""))
@@ -125,8 +127,8 @@ class Told:
             elif kind == "pointer":
                 element = dtype("ui8" if text == "?" else text)
                 args.append(Pointer(self.memory.global_pointer(self.memory.pointer(operands[0].text), element)))
-            elif text == "register":
-                args.append(self._register(self.numbers.value(operands[0])))
+            elif of_register is not None:
+                args.append(handle(self.registers.seen_as(self.numbers.value(operands[0]), of_register)))
             elif text == "pipe":
                 token = self.numbers.value(operands[0])
                 args.append(self._pipes.get(token, token))
@@ -136,8 +138,10 @@ class Told:
                 args.append(self._real(text, operands[0]))
         special = _SPECIAL.get(self.name)
         if special is not None:
-            special(self, args, options)
-            return None
+            return special(self, args, options)
+        compared = self.name.partition("_")[0]
+        if on_registers(TABLE.get(compared if compared in COMPARISONS else self.name)):
+            return self.on_registers(args, options)
         return self._called(args, options)
 
     def _called(self, args: list[Any], options: Options) -> Value | None:
@@ -370,25 +374,13 @@ class Told:
             GlobalTensor(to, (1, 1, 1, rows, columns), (rows * row, rows * row, rows * row, row, 1)), tile
         )
 
-    def on_registers(self, args: list[Any], options: Options) -> None:
-        """An instruction on vector registers, in the order of the table; lanes that take no part are zero."""
-        instr = TABLE[self.name]
-        named: dict[str, Any] = {}
-        for text, option in options:
-            if text == "reg_mode_t" and OF_LANGUAGE[text][option] != "MODE_ZEROING":
-                raise Unliftable(OPERANDS, "lanes that take no part keep what was there", "vsel chooses between both")
-            if text.startswith("dtype ") and takes_dtype(instr):
-                named["dtype"] = dtype(text.removeprefix("dtype "))
-            elif text in ("dist_t", "mem_bar_t"):
-                named["dist" if text == "dist_t" else "kind"] = OF_LANGUAGE[text][option]
-        made = intrinsic(self.name)(*args, **named)
-        results = made if isinstance(made, tuple) else (made,)
-        self._results = [result.value for result in results if hasattr(result, "value")]
-
-    def _register(self, value: Value) -> Any:
-        if isinstance(value.type, ScalarType):
-            raise Unliftable(OPERANDS, "a vector register is read, and which was set last only the run knows")
-        return handle(value)
+    def on_registers(self, args: list[Any], options: Options) -> Value | None:
+        """An instruction on vector registers; a number that it gives."""
+        told = [type for text, _ in options if (type := register_type(text)) is not None]
+        words = [OF_LANGUAGE[text][option] for text, option in options if text in OF_LANGUAGE]
+        made = self.registers.record(self.name, args, words, told, ("merging", 1) in options)
+        self._results = [result.value for result in made if not isinstance(result, Scalar)]
+        return next((result.value for result in made if isinstance(result, Scalar)), None)
 
     def opened(self, args: list[Any], options: Options) -> None:
         """A pipe between cores; of the places of its slots those are stated that its direction has."""
@@ -466,6 +458,14 @@ class Told:
         mode = {"mode": f"CAST_{options[0][1].name.removeprefix('CAST_')}"} if enable else {}
         intrinsic("SETTF32MODE" if self.trace.target.is_a(A5) else "SETHF32MODE")(enable=enable, **mode)
 
+    def barred(self, args: list[Any], options: Options) -> None:
+        """A barrier between accesses of the vector and the scalar unit."""
+        intrinsic("mem_bar")(kind=OF_LANGUAGE[options[0][0]][options[0][1]])
+
+    def cleared(self, args: list[Any], options: Options) -> None:
+        """A special register is zero from here on."""
+        intrinsic("sprclr")(register="AR")
+
     def halted(self, args: list[Any], options: Options) -> None:
         """The end of everything."""
         intrinsic("TRAP")()
@@ -473,20 +473,17 @@ class Told:
 
 _OF_PIPES = ("TALLOC", "TPUSH", "TPOP", "TFREE")
 
-_SAID = ("TFillPadMode", "bool", "dist_t", "mem_bar_t", "reg_mode_t")
+_OPERANDS = ("event_t", "dcci_t", "dcci_to_t", "mem_dsb_t")
+_SAID = ("TFillPadMode", "bool", *(name for name in OF_LANGUAGE if name not in _OPERANDS))
 """Options that are no operands by their place."""
 
-_SPECIAL: dict[str, Callable[[Told, list[Any], Options], None]] = {
+_SPECIAL: dict[str, Callable[[Told, list[Any], Options], Value | None]] = {
     **dict.fromkeys(
         ("ffts_cross_core_sync", "wait_flag_dev", "set_intra_block", "wait_intra_block"), Told.between_cores
     ),
     "TPipe": Told.opened,
-    **dict.fromkeys(
-        "vdup vlds vldsx2 vldas vldus vsts vstsx2 vintlv vdintlv "
-        "mem_bar plt_b8 plt_b16 plt_b32 vabs vneg vexp vln vsqrt vrelu vadds vmuls "
-        "vmaxs vmins vadd vsub vmul vdiv vmax vmin".split(),
-        Told.on_registers,
-    ),
+    "mem_bar": Told.barred,
+    "sprclr": Told.cleared,
     "TPOP": Told.popped,
     "TQUANT": Told.quantised,
     "copy_cbuf_to_gm": Told.stored_blocks,

@@ -12,7 +12,7 @@ from typing import Any
 from ptokit.ir import Function, Value
 from ptokit.ir.facts import Facts
 from ptokit.isa.order.sync_rules import TAG_PIPE, tag_pipe
-from ptokit.isa.table import TABLE
+from ptokit.isa.table import TABLE, Kind
 from ptokit.lang.tiles import Tile
 from ptokit.targets import Target
 from ptokit.types import enums
@@ -22,7 +22,7 @@ from ptokit.types.values import Scalar as ScalarType
 from ..llvm import Instruction
 from ..rules import CALL, OPERANDS, Unliftable, refusal
 from .memory import Memory
-from .numbers import Numbers
+from .numbers import ADDED_TO, COMPARISONS, OF_REGISTERS, Numbers, on_registers
 
 # The enumerations of the C++ library: their names and numbers, and what each enumerator is here.
 
@@ -64,24 +64,29 @@ OF_LANGUAGE: dict[str, tuple[str, ...]] = {
     "dcci_t": ("SINGLE_CACHE_LINE", "ENTIRE_DATA_CACHE"),
     "dcci_to_t": ("CACHELINE_ALL", "CACHELINE_UB", "CACHELINE_OUT", "CACHELINE_ATOMIC"),
     "mem_dsb_t": ("DSB_ALL", "DSB_DDR", "DSB_UB", "DSB_SEQ"),
-    "dist_t": (
-        *(
-            "NORM",
-            *(
-                f"{how}_B{bits}"
-                for how in ("NORM", "BRC", "UNPK", "PK")
-                for bits in (8, 16, 32)
-                if how + str(bits) != "PK8"
-            ),
-        ),
-        *("BRC_BLK", "BLK", "US_B8", "US_B16", "DS_B8", "DS_B16", "E2B_B16", "E2B_B32", "PK_B64", "PK4_B32"),
-        *(f"{how}_B{bits}" for how in ("DINTLV", "INTLV") for bits in (8, 16, 32)),
-        "BDINTLV",
+    "dist_t": tuple(
+        """
+        NORM NORM_B8 NORM_B16 NORM_B32 BRC_B8 BRC_B16 BRC_B32 BRC_BLK BLK US US_B8 US_B16 DS DS_B8 DS_B16 UNPK_B8
+        UNPK_B16 UNPK_B32 UNPK4 UNPK4_B8 E2B_B16 E2B_B32 SPLT2CHN_B8 SPLT2CHN_B16 SPLT4CHN SPLT4CHN_B8 DINTLV_B8
+        DINTLV_B16 DINTLV_B32 BDINTLV INTLV_B8 INTLV_B16 INTLV_B32 PK PK_B16 PK_B32 PK_B64 PK4 PK4_B32 ONEPT_B8
+        ONEPT_B16 ONEPT_B32 MRG4CHN_B8 MRG2CHN_B8 MRG2CHN_B16
+        """.split()
     ),
     "mem_bar_t": tuple(
-        f"{a}_{b}" for a in ("VST", "VLD", "ST", "LD") for b in ("VST", "VLD", "ST", "LD") if a != "VLD" or b != "VLD"
+        """
+        VV_ALL VST_VLD VLD_VST VST_VST VS_ALL VST_LD VLD_ST VST_ST SV_ALL ST_VLD LD_VST ST_VST SS_ALL ST_LD LD_ST ST_ST
+        """.split()
     ),
-    "reg_mode_t": ("MODE_ZEROING", "MODE_MERGING"),
+    "pat_t": tuple(f"PAT_{which}" for which in "ALL ALLF VL1 VL2 VL3 VL4 VL8 VL16 VL32 VL64 VL128 H Q M3 M4".split()),
+    "part_t": tuple(f"PART_{which}" for which in "EVEN ODD P0 P1 P2 P3".split()),
+    "half_t": ("LOWER", "HIGHER"),
+    "round_t": tuple(f"ROUND_{which}" for which in "RAFCZO"),
+    "sat_t": ("RS_ENABLE", "RS_DISABLE"),
+    "order_t": ("INC_ORDER", "DEC_ORDER"),
+    "pos_t": ("POS_LOWEST", "POS_HIGHEST"),
+    "store_t": ("MODE_NO_STORED", "MODE_STORED"),
+    "post_t": ("POST_UPDATE",),
+    "spr_t": ("SPR_AR",),
 }
 """Enumerations of the device compiler, which are in no namespace."""
 
@@ -125,6 +130,32 @@ def instruction_names() -> list[str]:
     of_library = (name for name in names if name.isupper() and "." not in name and name not in OF_HEADERS)
     found = (name for name in of_library if not name.startswith(("PRINT", "MAKE_")))
     return sorted({*found, "TPAIRREDUCESUM"})
+
+
+_OTHERWISE = "vldsx2 vstsx2 vlds_post vsts_post vbitcast pbitcast init_align".split()
+"""What C++ says as another instruction, as a conversion of references, or not at all."""
+
+
+def register_instructions() -> list[str]:
+    """Declarations of those that work on vector registers, as they follow from the table (`registers.hpp`)."""
+    lines = []
+    for name, instr in sorted(TABLE.items()):
+        if "." in name or name in _OTHERWISE or not on_registers(instr):
+            continue
+        made = [result.kind for result in instr.returned]
+        taken = {operand.kind for operand in instr.operands}
+        if Kind.MASK in made and not taken - {Kind.SCALAR}:
+            lines.append(f"{'PTOKIT_COUNTS' if Kind.SCALAR in made else 'PTOKIT_MAKES_MASK'}({name})")
+            continue
+        goes_on = Kind.ALIGN in taken and Kind.ALIGN in made
+        results = -1 if name == "vlds" else sum(kind in OF_REGISTERS for kind in made) - goes_on
+        named = {operand.name for operand in instr.operands}
+        adds = not named.isdisjoint(ADDED_TO)
+        number = "PLACE" if "offset" in named else "STRIDES" if "block_stride" in named else "COUNT"
+        says = f"{results}, {str(adds).lower()}, {str(goes_on).lower()}, pto::{number}"
+        compared = [f"{name}_{how}" for how in "eq ne lt le gt ge".split()] if name in COMPARISONS else [name]
+        lines += [f"PTOKIT_ON_REGISTERS({each}, {says})" for each in compared]
+    return lines
 
 
 def tags() -> dict[str, Pipe | None]:

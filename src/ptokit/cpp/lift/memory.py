@@ -8,6 +8,7 @@ few is found by a chain of selections.
 
 from __future__ import annotations
 
+import re
 from math import gcd
 from typing import NamedTuple
 
@@ -467,3 +468,11 @@ def accessed(instruction: Instruction) -> list[tuple[str, str, bool]]:
     if instruction.op == "call" and instruction.word.startswith("@llvm.memset"):
         return [(instruction.operands[0].text, "", True)]
     return []
+
+
+def constant_offset(text: str) -> int | None:
+    """How many bytes an operand is after a global: nothing, or as ``getelementptr`` of bytes counts."""
+    if text.startswith("@"):
+        return 0
+    counted = re.fullmatch(r"getelementptr (?:(?:inbounds|nuw|nusw) )*\(i8, ptr @[^,]*, i64 (\d+)\)", text)
+    return int(counted[1]) if counted else None

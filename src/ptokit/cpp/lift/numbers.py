@@ -1,9 +1,11 @@
-"""Scalars: the trace that operations are recorded into, values of LLVM's types, and arithmetic on what is known."""
+"""Scalars and vector registers: the trace that operations are recorded into, values of LLVM's types, arithmetic on what
+is known, and registers, which C++ has as numbers."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from ptokit.diagnostics import Location
@@ -11,16 +13,21 @@ from ptokit.diagnostics.finding import Argument
 from ptokit.ir import Op, Value
 from ptokit.ir.facts import folded
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, FLOAT
+from ptokit.isa.table import TABLE, Instr, Kind
+from ptokit.lang.intrinsics import VREG_BYTES, handle, intrinsic, takes_dtype
+from ptokit.lang.operands import AlignState, Predicate, Register
 from ptokit.lang.scalar import Scalar, cast, number
+from ptokit.lang.tensors import Pointer
 from ptokit.lang.trace import Trace
 from ptokit.machine.arithmetic import function
 from ptokit.targets import Target
+from ptokit.types.dtypes import PACKED, DType, dtype
 from ptokit.types.tensor import ConvState
-from ptokit.types.values import I1, INDEX, Type
+from ptokit.types.values import I1, INDEX, Align, Mask, Type, VReg
 from ptokit.types.values import Scalar as ScalarType
 
-from ..llvm import NOTHING, Operand, float_of, is_integer
-from ..rules import CALL, POINTER, Unliftable
+from ..llvm import NOTHING, Instruction, Module, Operand, float_of, is_integer
+from ..rules import CALL, OPERANDS, POINTER, Unliftable
 
 FLOATS = {"half": "f16", "float": "f32", "double": "f64", "bfloat": "bf16"}
 BINARY = {
@@ -291,3 +298,173 @@ def converted(x: Any, wanted: ScalarType) -> Any:
     if isinstance(x, Scalar) and x.type != wanted and (x.type.is_float or wanted.is_float):
         return cast(x, wanted)
     return int(x) if isinstance(x, float) and wanted.is_integer else x
+
+
+# Vector registers.
+
+
+OF_REGISTERS = {Kind.VREG, Kind.MASK, Kind.ALIGN}
+COMPARISONS = ("vcmp", "vcmps")
+"""Instructions that C++ has once for each comparison: `vcmp_lt`."""
+ADDED_TO = ("acc", "y")
+"""Operands that are the first result, before the instruction."""
+_OTHER_WORDS = {"INC_ORDER": "ASC", "DEC_ORDER": "DESC"}
+_SAY_NOTHING = ("POST_UPDATE", "MODE_STORED", "MODE_NO_STORED")  # of what the headers do, or what is always done
+_SELECTING = ("mask", "seed", "carry_in")
+_KINDS = {Register: Kind.VREG, Predicate: Kind.MASK, AlignState: Kind.ALIGN, Pointer: Kind.PTR}
+
+
+def on_registers(instr: Instr | None) -> bool:
+    """Whether an instruction takes vector registers or gives some."""
+    if instr is None or not instr.typed:
+        return False
+    return any(operand.kind in OF_REGISTERS for operand in (*instr.operands, *instr.produces))
+
+
+def register_type(text: str) -> Type | None:
+    """The type of a register as the headers tell it: `vreg f32`, `mask`, `align`; None for what is none."""
+    if text in ("mask", "align"):
+        return Mask() if text == "mask" else Align()
+    if not text.startswith("vreg "):
+        return None
+    element = dtype(text.removeprefix("vreg "))
+    element = PACKED[f"{element.name}x2"] if element.bits < 8 else element
+    return VReg(VREG_BYTES // element.size, element)
+
+
+class Registers:
+    """The vector registers of a function among its numbers."""
+
+    def __init__(self, trace: Lifting, numbers: Numbers) -> None:
+        self.trace, self.numbers = trace, numbers
+        self.types: dict[str, Type] = {}  # by their names in LLVM IR
+
+    def survey(self, instructions: Sequence[Instruction], module: Module) -> None:
+        """Find the registers among the numbers: what instructions have made, and what branches and loops carry on."""
+        for i in instructions:
+            if i.op == "call" and i.word == "@ptokit_register":
+                made = register_type(module.text(i.operands[0].text[1:]))
+                assert made is not None
+                self.types[i.result] = made
+        carried = [i for i in instructions if i.op in ("phi", "select", "freeze") and i.type == "i64"]
+        known = -1
+        while self.types and known != len(self.types):
+            known = len(self.types)
+            for i in carried:
+                found = next((self.types[o.text] for o in i.operands if o.text in self.types), None)
+                if found is not None:
+                    self.types.setdefault(i.result, found)
+
+    def seen_as(self, value: Value, type: Type) -> Value:
+        """A register read as another type, whose bytes it has. What was never set is zero."""
+        if isinstance(value.type, ScalarType):
+            if self.numbers.known(value) is None:
+                raise Unliftable(OPERANDS, "a vector register is needed, and this number is none")
+            if isinstance(type, Align):
+                return intrinsic("init_align")().value  # type: ignore[no-any-return]
+            if isinstance(type, Mask):
+                return intrinsic("pset_b8")("PAT_ALLF").value  # type: ignore[no-any-return]
+            value = intrinsic("vbr")(0, dtype=dtype("i32")).value
+        if value.type == type or type == Mask():
+            return value
+        name = {VReg: "pto.vbitcast", Mask: "pto.pbitcast"}.get(type.__class__)
+        if name is None or not isinstance(value.type, type.__class__):
+            raise Unliftable(OPERANDS, f"a register of type {type} is needed, and this one is of type {value.type}")
+        return self.trace.emit(name, {"src": value}, results=[type]).result
+
+    def record(self, name: str, args: list[Any], words: list[str], told: list[Type], merges: bool) -> list[Any]:
+        """Record an instruction on registers; its results in the order of C++, numbers after registers.
+
+        ``args``: its operands in the order of C++; before them its first result as it was, where that is read.
+        ``words``: enumerators. ``told``: types of results. ``merges``: lanes that take no part keep what was there.
+        """
+        named: dict[str, Any] = {}
+        base, _, compared = name.partition("_")
+        if base in COMPARISONS:
+            name, named["cmp"] = base, compared
+        if name in ("vlds", "vsts") and sum(isinstance(arg, Register) for arg in args) + len(told) == 2:
+            name += "x2"
+        instr = TABLE[name]
+        adds = any(operand.name in ADDED_TO for operand in instr.operands)
+        old = args.pop(0) if adds or merges else None
+        self._bind(instr, args, old, named)
+        self._say(instr, words, named)
+        data = next((arg for arg in named.values() if isinstance(arg, Register)), None)
+        made_of = [type.dtype for type in told if isinstance(type, VReg)]
+        if takes_dtype(instr):
+            named["dtype"] = made_of[0] if made_of else None
+        packs = named.get("dist", "").startswith("PK")  # the mask is of what remains
+        for operand, lanes in product(instr.operands, [data.dtype] if data is not None else made_of[:1]):
+            arg = named.get(operand.name)
+            if operand.kind is Kind.SCALAR and not operand.number_type and not isinstance(arg, Register):
+                named[operand.name] = self._number(arg, lanes)
+            elif isinstance(arg, Predicate) and operand.name in _SELECTING and not packs:
+                wanted = Mask(max(8, min(32, lanes.bits)))
+                named[operand.name] = arg if arg.bits in (0, wanted.bits) else handle(self.seen_as(arg.value, wanted))
+        made = intrinsic(name)(**named)
+        waiting = list(made) if isinstance(made, tuple) else [] if made is None else [made]
+        results: list[Any] = []
+        for type in told:
+            result = next(each for each in waiting if isinstance(each.value.type, type.__class__))
+            waiting.remove(result)
+            results.append(handle(self.seen_as(result.value, type)))
+        if merges and not (isinstance(old, Register) and "mask" in named):
+            raise Unliftable(OPERANDS, f"{name} with MODE_MERGING has no lanes to keep", "it needs a mask")
+        if merges:
+            results[0] = intrinsic("vsel")(results[0], old, named["mask"])
+        return results + sorted(waiting, key=lambda each: not isinstance(each, AlignState | Register | Predicate))
+
+    def _bind(self, instr: Instr, args: list[Any], old: Any, named: dict[str, Any]) -> None:
+        """Give operands their arguments: of each kind in the order of both."""
+        waiting: dict[Kind, list[Any]] = {}
+        for arg in args:
+            waiting.setdefault(_KINDS.get(arg.__class__, Kind.SCALAR), []).append(arg)
+        for operand in instr.operands:
+            given = waiting.get(operand.kind)
+            if operand.name in ADDED_TO:
+                named[operand.name] = old
+            elif operand.name == "repeat_stride" and "block_stride" in named:
+                named.update(self._strides(named["block_stride"]))
+            elif given:
+                named[operand.name] = given.pop(0)
+            elif operand.kind is Kind.SCALAR and waiting.get(Kind.VREG):
+                named[operand.name] = waiting[Kind.VREG].pop(0)  # its first or last lane
+        missing = [o.name for o in instr.operands if not o.optional and named.get(o.name) is None]
+        if missing or any(waiting.values()):
+            raise Unliftable(OPERANDS, f"these are not the operands of {instr.name}", f"it is {instr.signature}")
+
+    def _strides(self, both: Any) -> dict[str, Any]:
+        """Strides of blocks and of repeats, which are the halves of one number."""
+        if not isinstance(both, int):
+            raise Unliftable(OPERANDS, "the strides of an access only the run knows")
+        return {"block_stride": both >> 16, "repeat_stride": both & 0xFFFF}
+
+    def _say(self, instr: Instr, words: list[str], named: dict[str, Any]) -> None:
+        """Give attributes their words."""
+        posts = [attr.name for attr in instr.attrs if attr.default == "POST_UPDATE"]
+        named.update(dict.fromkeys(posts, "POST_UPDATE" if "POST_UPDATE" in words else "NO_POST_UPDATE"))
+        for word in words:
+            spellings = (word, _OTHER_WORDS.get(word), word.partition("_")[2])
+            found = (
+                (attr.name, each)
+                for attr in instr.attrs
+                for each in spellings
+                if each in attr.words and attr.name not in named
+            )
+            name, each = next(found, ("", ""))
+            if name:
+                named[name] = each
+            elif word not in _SAY_NOTHING:
+                raise Unliftable(OPERANDS, f"{instr.name} has no {word}")
+
+    def _number(self, x: Any, lanes: DType) -> Any:
+        """A number that meets lanes in their type, as C++ converts it."""
+        if lanes.is_float:
+            return converted(x, ScalarType(lanes.text)) if isinstance(x, Scalar) else float(x)
+        if isinstance(x, Scalar):
+            to = ScalarType(f"i{lanes.bits}")
+            if x.type == INDEX:
+                return number(self.numbers.cast("index_cast", x.value, to))
+            return number(self.numbers.cast("fptosi" if x.type.is_float else "trunci", x.value, to))
+        half = 1 << (lanes.bits - 1)
+        return (int(x) + half) % (2 * half) - half

@@ -20,17 +20,47 @@ enum mem_dsb_t : int32_t {
     DSB_ALL = 0, DSB_DDR = 1, DSB_UB = 2, DSB_SEQ = 3,
 };
 enum dist_t : int32_t {
-    NORM = 0, NORM_B8 = 1, NORM_B16 = 2, NORM_B32 = 3, BRC_B8 = 4, BRC_B16 = 5, BRC_B32 = 6, UNPK_B8 = 7,
-    UNPK_B16 = 8, UNPK_B32 = 9, PK_B16 = 10, PK_B32 = 11, BRC_BLK = 12, BLK = 13, US_B8 = 14, US_B16 = 15,
-    DS_B8 = 16, DS_B16 = 17, E2B_B16 = 18, E2B_B32 = 19, PK_B64 = 20, PK4_B32 = 21, DINTLV_B8 = 22, DINTLV_B16 = 23,
-    DINTLV_B32 = 24, INTLV_B8 = 25, INTLV_B16 = 26, INTLV_B32 = 27, BDINTLV = 28,
+    NORM = 0, NORM_B8 = 1, NORM_B16 = 2, NORM_B32 = 3, BRC_B8 = 4, BRC_B16 = 5, BRC_B32 = 6, BRC_BLK = 7, BLK = 8,
+    US = 9, US_B8 = 10, US_B16 = 11, DS = 12, DS_B8 = 13, DS_B16 = 14, UNPK_B8 = 15, UNPK_B16 = 16, UNPK_B32 = 17,
+    UNPK4 = 18, UNPK4_B8 = 19, E2B_B16 = 20, E2B_B32 = 21, SPLT2CHN_B8 = 22, SPLT2CHN_B16 = 23, SPLT4CHN = 24,
+    SPLT4CHN_B8 = 25, DINTLV_B8 = 26, DINTLV_B16 = 27, DINTLV_B32 = 28, BDINTLV = 29, INTLV_B8 = 30, INTLV_B16 = 31,
+    INTLV_B32 = 32, PK = 33, PK_B16 = 34, PK_B32 = 35, PK_B64 = 36, PK4 = 37, PK4_B32 = 38, ONEPT_B8 = 39,
+    ONEPT_B16 = 40, ONEPT_B32 = 41, MRG4CHN_B8 = 42, MRG2CHN_B8 = 43, MRG2CHN_B16 = 44,
 };
 enum mem_bar_t : int32_t {
-    VST_VST = 0, VST_VLD = 1, VST_ST = 2, VST_LD = 3, VLD_VST = 4, VLD_ST = 5, VLD_LD = 6, ST_VST = 7, ST_VLD = 8,
-    ST_ST = 9, ST_LD = 10, LD_VST = 11, LD_VLD = 12, LD_ST = 13, LD_LD = 14,
+    VV_ALL = 0, VST_VLD = 1, VLD_VST = 2, VST_VST = 3, VS_ALL = 4, VST_LD = 5, VLD_ST = 6, VST_ST = 7, SV_ALL = 8,
+    ST_VLD = 9, LD_VST = 10, ST_VST = 11, SS_ALL = 12, ST_LD = 13, LD_ST = 14, ST_ST = 15,
 };
-enum reg_mode_t : int32_t {
-    MODE_ZEROING = 0, MODE_MERGING = 1,
+enum pat_t : int32_t {
+    PAT_ALL = 0, PAT_ALLF = 1, PAT_VL1 = 2, PAT_VL2 = 3, PAT_VL3 = 4, PAT_VL4 = 5, PAT_VL8 = 6, PAT_VL16 = 7,
+    PAT_VL32 = 8, PAT_VL64 = 9, PAT_VL128 = 10, PAT_H = 11, PAT_Q = 12, PAT_M3 = 13, PAT_M4 = 14,
+};
+enum part_t : int32_t {
+    PART_EVEN = 0, PART_ODD = 1, PART_P0 = 2, PART_P1 = 3, PART_P2 = 4, PART_P3 = 5,
+};
+enum half_t : int32_t {
+    LOWER = 0, HIGHER = 1,
+};
+enum round_t : int32_t {
+    ROUND_R = 0, ROUND_A = 1, ROUND_F = 2, ROUND_C = 3, ROUND_Z = 4, ROUND_O = 5,
+};
+enum sat_t : int32_t {
+    RS_ENABLE = 0, RS_DISABLE = 1,
+};
+enum order_t : int32_t {
+    INC_ORDER = 0, DEC_ORDER = 1,
+};
+enum pos_t : int32_t {
+    POS_LOWEST = 0, POS_HIGHEST = 1,
+};
+enum store_t : int32_t {
+    MODE_NO_STORED = 0, MODE_STORED = 1,
+};
+enum post_t : int32_t {
+    POST_UPDATE = 0,
+};
+enum spr_t : int32_t {
+    SPR_AR = 0,
 };
 
 namespace pto {
@@ -651,8 +681,44 @@ constexpr const char* enum_name<mem_bar_t>() {
     return "mem_bar_t";
 }
 template <>
-constexpr const char* enum_name<reg_mode_t>() {
-    return "reg_mode_t";
+constexpr const char* enum_name<pat_t>() {
+    return "pat_t";
+}
+template <>
+constexpr const char* enum_name<part_t>() {
+    return "part_t";
+}
+template <>
+constexpr const char* enum_name<half_t>() {
+    return "half_t";
+}
+template <>
+constexpr const char* enum_name<round_t>() {
+    return "round_t";
+}
+template <>
+constexpr const char* enum_name<sat_t>() {
+    return "sat_t";
+}
+template <>
+constexpr const char* enum_name<order_t>() {
+    return "order_t";
+}
+template <>
+constexpr const char* enum_name<pos_t>() {
+    return "pos_t";
+}
+template <>
+constexpr const char* enum_name<store_t>() {
+    return "store_t";
+}
+template <>
+constexpr const char* enum_name<post_t>() {
+    return "post_t";
+}
+template <>
+constexpr const char* enum_name<spr_t>() {
+    return "spr_t";
 }
 template <>
 constexpr const char* enum_name<pipe_t>() {

@@ -82,6 +82,6 @@ int64_t ptokit_integer_result() { return 0; }
 double ptokit_real_result() { return 0; }
 int64_t ptokit_query(const char*) { return 0; }
 int64_t ptokit_new_tile() { return 1; }
-int64_t ptokit_register(int64_t) { return 0; }
+int64_t ptokit_register(const char*, int64_t) { return 0; }
 }
 int main(int argc, char** argv) { return ::testing::run(argc, argv); }

@@ -56,14 +56,18 @@ struct Extent {
     static constexpr int64_t get() { return N; }
     PTO_INLINE void set(int64_t) {}
 };
-template <int Dimension>
-struct Extent<DYNAMIC, Dimension> {
-    int64_t count;
-    Extent() = default;
-    PTO_INLINE Extent(int64_t n) : count(n) {}
-    PTO_INLINE int64_t get() const { return count; }
-    PTO_INLINE void set(int64_t n) { count = n; }
-};
+#define PTOKIT_OPEN_EXTENT(DIMENSION, NAME) \
+    template <> \
+    struct Extent<DYNAMIC, DIMENSION> { \
+        int64_t NAME; \
+        Extent() = default; \
+        PTO_INLINE Extent(int64_t n) : NAME(n) {} \
+        PTO_INLINE int64_t get() const { return NAME; } \
+        PTO_INLINE void set(int64_t n) { NAME = n; } \
+    };
+PTOKIT_OPEN_EXTENT(0, RowMaskInternal)
+PTOKIT_OPEN_EXTENT(1, ColMaskInternal)
+#undef PTOKIT_OPEN_EXTENT
 struct AnyTile {};
 template <class T>
 struct is_conv : std::false_type {};

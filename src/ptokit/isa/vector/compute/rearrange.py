@@ -36,7 +36,7 @@ from ...site import ScalarInfo, Site, VregInfo, known
 from ...table import Instr
 from ..predicates import PRD_01
 from ..registers import VREG_BYTES
-from ..words import ANY, VEC_06, mask, micro, number, out_vreg, token, types, vreg
+from ..words import ANY, MOVED, VEC_06, mask, micro, number, out_vreg, token, types, vreg
 from . import materialise
 from .arithmetic import permutation
 from .words import MASKED, SAME, VEC_08, follows, number_of, worded
@@ -276,7 +276,7 @@ VBITCAST = micro(
     (out_vreg(),),
     None,
     meaning=_same_bits,
-    types=ANY,
+    types=MOVED,
     source="6.6",
 )
 
