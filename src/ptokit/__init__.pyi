@@ -2171,7 +2171,7 @@ def TREM(dst: Tile, src0: Tile, src1: Tile, *more: RecordEvent) -> RecordEvent:
     tmp: tile, scratch, optional
 
     Pipe: PIPE_V.
-    Rules: EW-01, EW-02, EW-03, EW-04, EW-05, EW-06, EW-10, EW-1, EW-A3-06, EW-A5-01, EW-11, EW-AS-04.
+    Rules: EW-01, EW-02, EW-03, EW-04, EW-05, EW-06, EW-10, EW-1, EW-A3-06, EW-A5-11, EW-A5-01, EW-11, EW-AS-04.
     Source: compute-elementwise 3.
     """
 @overload
@@ -2189,7 +2189,7 @@ def TREMS(dst: Tile, src: Tile, scalar: _Number, *more: RecordEvent) -> RecordEv
     tmp: tile, scratch, optional
 
     Pipe: PIPE_V.
-    Rules: EW-01, EW-02, EW-03, EW-04, EW-05, EW-06, EW-10, EW-1, EW-07, EW-08, EW-A3-06, EW-A5-01, EW-11, EW-AS-04, EW-CPU-05.
+    Rules: EW-01, EW-02, EW-03, EW-04, EW-05, EW-06, EW-10, EW-1, EW-07, EW-08, EW-A3-06, EW-A5-11, EW-A5-01, EW-11, EW-AS-04, EW-CPU-05.
     Source: compute-elementwise 3.
     """
 @overload

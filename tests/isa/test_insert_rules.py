@@ -113,7 +113,7 @@ CASES = [
         ("a5",),
         MAT + "; row=0; col=0",
         "mat f16 48x48 ND <- vec f16 16x16 Nz; row=0; col=0",
-        "Nz into ND; vec to mat keeps ND, Nz and Zn, or puts ND into Nz",
+        "Nz into ND; vec to mat keeps ND, Nz, Zn and Zz, or puts ND into Nz",
     ),
     (
         "INS-CPU-02",

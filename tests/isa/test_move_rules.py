@@ -56,9 +56,9 @@ CASES = [
         "TMOV-COM-11",
         "TMOV_FP",
         ("a2a3", "a5"),
-        "mat i8 32x32[32x30] Nz <- acc i32 32x32[32x30] Nz; fp=scaling u64 1x32 ND",
-        "mat i8 32x32[32x30] Nz <- acc i32 32x32[32x30] Nz; fp=scaling u64 1x32[1x30] ND",
-        "32 are needed for 30 columns of i8",
+        "mat i8 32x32[32x14] Nz <- acc i32 32x32[32x14] Nz; fp=scaling u64 1x32[1x14] ND",
+        "mat i8 32x32[32x14] Nz <- acc i32 32x32[32x14] Nz; fp=scaling u64 1x16[1x14] ND",
+        "fp has 16 columns, 32 are needed for 14 columns of i8",
     ),
     ("TMOV-COM-12", "TMOV", ALL, f"{Q8}; quant={1 << 46}", f"{Q8}; quant=0x3f800000", "0x3f800000 has bit 46 clear"),
     (

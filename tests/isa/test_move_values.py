@@ -112,10 +112,11 @@ def test_accumulator_to_rows_columns_and_blocks():
         assert (rows == part).all(), on
         cols = run("TMOV", on, f"vec f32 32x32[20x30] DN <- {source}", src=src)["dst"].view(F32).reshape(32, 32)
         assert (cols == part.T).all(), on
+        whole = part if on == "cpu" else matrix  # a device moves all rows, and columns in whole boxes
         boxes = run("TMOV", on, f"vec f32 32x32[20x30] Nz <- {source}", src=src)["dst"].view(F32)
-        assert (boxes == nz(part, 8).reshape(-1)).all(), on
+        assert (boxes == nz(whole, 8).reshape(-1)).all(), on
         wide = run("TMOV", on, f"vec f32 32x32[20x30] Nz1024 <- {source}", src=src)["dst"].view(F32)
-        assert (wide == nz(part, 16).reshape(-1)).all(), on
+        assert (wide == nz(whole, 16).reshape(-1)).all(), on
 
 
 def test_wide_blocks_of_halves_on_a5():
@@ -144,6 +145,14 @@ def test_dual_modes_leave_the_part_of_sub_core_0(on):
     assert (moved("DualModeSplitN") == expect).all()
     assert (moved("SingleModeVec0") == matrix).all()
     assert (moved("SingleModeVec1") == matrix).all()
+
+
+def test_dual_modes_split_whole_boxes() -> None:
+    matrix = np.arange(32 * 64, dtype=F32).reshape(32, 64)
+    for mode, half in (("SplitM", matrix[:16]), ("SplitN", matrix[:, :32])):
+        text = f"vec f32 32x64 Nz <- acc f32 32x64[25x61] Nz; mode=DualMode{mode}"
+        got = run("TMOV", "a5", text, src=nz(matrix, 16))["dst"].view(F32).reshape(8, 32, 8)
+        assert (got[: half.shape[1] // 8, : len(half)] == nz(half, 8)).all(), mode
 
 
 def test_bias_takes_all_columns_on_devices():

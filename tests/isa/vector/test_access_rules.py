@@ -162,6 +162,14 @@ def test_a_load_that_is_meant_as_a_store_gets_a_hint() -> None:
     assert "vsst" in str(found[0].hint)
 
 
+def test_a_finer_predicate_of_a_store_only_warns() -> None:
+    for line, expected in (
+        (f'pto.vsts %v, %p[%c0], %n {{dist = "NORM_B32"}} : {V}, {P}, {N}', Severity.WARNING),
+        (f'pto.vsts %h, %p[%c0], %m {{dist = "NORM_B16"}} : {H}, {P}, {M}', Severity.ERROR),
+    ):
+        assert [d.severity for d in checked(program(line), "a5") if d.rule == "VEC-A5-05"] == [expected], line
+
+
 def test_removed_modes_exist_elsewhere() -> None:
     line = f'pto.vsts %q, %b[%c0] {{dist = "MRG4CHN_B8"}} : {Q}, !pto.ptr<i8, ub>'
     assert [d.rule for d in checked(program(line), "cpu")] == []

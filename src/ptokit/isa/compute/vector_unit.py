@@ -319,6 +319,22 @@ EW_A3_06 = rule(
     "i32 operands beyond 2^24 in magnitude are rounded on a2a3: the remainder is computed in f32",
 )
 
+EW_A5_11 = rule(
+    "EW-A5-11",
+    "t = Tile(Vec, {i32|i64}, 4, 32); TREM(t, t, t)",
+    source=f"{SOURCE} 4.3",
+    evidence="legal",
+)(
+    """Remainders of i64 leave the sign of the dividend on a5.
+
+    Decision: The executor takes the divisor's, as the manual and the known answers do.
+    """,
+    "dst.dtype.name != 'i64'",
+    "a5 gives remainders of i64 the sign of the dividend, the manual that of the divisor",
+)
+
+REMAINDERS = (EW_A3_06, EW_A5_11)
+
 EW_A3_09 = rule(
     "EW-A3-09", "t = Tile(Vec, i32, 16, 64); TSUBS(t, t, {1000|33554433})", source=f"{SOURCE} 2.2", evidence="legal"
 )(

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ptokit.records import dataclass
+from ptokit.targets import A5, Target
 from ptokit.types.codecs import decode, pack_nibbles, unpack_nibbles
 from ptokit.types.dtypes import DType
+from ptokit.types.enums import AccToVecMode
 
 from ..machine import Combine, Machine, Row
 
@@ -208,3 +210,36 @@ class Factor:
         """The values in a wider float dtype, exactly."""
         values = decode(self.spec.dtype, self.codes) if self.spec.dtype.value is None else self.codes
         return values.astype(dtype)
+
+
+# What the fix-pipe writes of an accumulator to a tile (move-gather-scatter 4.12).
+
+
+DUAL = (AccToVecMode.DualModeSplitM, AccToVecMode.DualModeSplitN)
+
+
+def first_part(mode: AccToVecMode | None, rows: Any, cols: Any) -> tuple[Any, Any]:
+    """Rows and columns that vector sub-core 0 receives of a result: half of it in the dual modes."""
+    if mode is AccToVecMode.DualModeSplitM:
+        return -(-rows // 2), cols
+    if mode is AccToVecMode.DualModeSplitN:
+        return rows, -(-cols // 2)
+    return rows, cols
+
+
+def column_block(tile: Any, target: Target) -> int:
+    """Columns of one block that the fix-pipe writes to an Nz tile (`tile` is a TileSpec or TileInfo; 4.12)."""
+    if target.is_a(A5) and tile.fractal == 1024:
+        return 16 if tile.dtype.bits == 32 else 2 * int(tile.c0)
+    return int(tile.c0)
+
+
+def drained_columns(tile: Any, target: Target, cols: Any, mode: AccToVecMode | None) -> Any:
+    """Columns that the fix-pipe writes when `cols` are asked for: in whole blocks where `tile` has boxes (4.12)."""
+    if not target.is_device or not tile.boxed:
+        return cols
+    if mode in DUAL:
+        block = 16 if mode is AccToVecMode.DualModeSplitM else 32
+    else:
+        block = 16 if tile.dtype.bits == 32 and tile.fractal == 1024 else int(tile.c0)
+    return -(-cols // block) * block

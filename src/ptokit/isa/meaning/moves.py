@@ -25,6 +25,7 @@ from ptokit.types.tile import TileSpec, offset_map
 from ..machine import Axis, Machine, TileOperand, ViewOperand, combining
 from ..numerics.quant import QuantMode, move_mode, quantize
 from .expressions import Const, Expr, Index, Place, Reinterpret, Scalar, equal, lane, leaves, less, select
+from .matrices import DUAL, column_block, drained_columns, first_part
 from .words import Lane
 
 # Elements of tiles by their place: what gathers, scatters and sorts have in common.
@@ -139,7 +140,7 @@ def lines(view: ViewOperand, tile: TileOperand, target: Target) -> tuple[ViewOpe
         return view.with_layout(Layout.NZ), tile.vr, tile.vc
     if by_blocks(tile.spec, layout, target) and tile.vr and tile.vc:
         rows, cols = view.extent(layout)
-        if rows != tile.vr and cols <= tile.spec.cols:
+        if (rows, cols) != (tile.vr, tile.vc) and cols <= tile.spec.cols:
             return view.with_rows(tile.vr), tile.vr, cols
     if not by_lines(tile.spec, layout, target) or 0 in (tile.vr, tile.vc):
         return view, tile.vr, tile.vc
@@ -173,7 +174,8 @@ def load(tile: TileOperand, view: ViewOperand, target: Target) -> None:
     Into the fractals of L1, and into a vector there, a2a3 moves the view, whatever is valid; the rest of the last
     block of a line becomes zero.
     """
-    view, _, _ = lines(view, tile, target)
+    view, *moved = lines(view, tile, target)
+    other = by_blocks(tile.spec, view.layout_for(tile.spec.takes_rows), target) and moved != [tile.vr, tile.vc]
     layout, spec = view.layout_for(tile.spec.takes_rows), tile.spec
     if target.is_a(A2A3) and spec.loc is TileType.Mat and layout in (Layout.ND, Layout.DN) and tile.vr and tile.vc:
         rows, cols = view.extent(layout)
@@ -186,7 +188,7 @@ def load(tile: TileOperand, view: ViewOperand, target: Target) -> None:
             else:
                 fill(tile, rows, min(spec.rows, -(-rows // c0) * c0), 0, cols, 0)
             return
-    tile.load(view, layout)
+    tile.load(view, layout, (moved[0], moved[1]) if other else None)
 
 
 def store(
@@ -386,25 +388,6 @@ def _describe(block: int, row: int, col: int) -> str:
 # NumPy forms of moves out of an accumulator through the fix-pipe (move-gather-scatter 4.12, 6).
 
 
-DUAL = (AccToVecMode.DualModeSplitM, AccToVecMode.DualModeSplitN)
-
-
-def first_part(mode: AccToVecMode | None, rows: Any, cols: Any) -> tuple[Any, Any]:
-    """Rows and columns that vector sub-core 0 receives of a result: half of it in the dual modes."""
-    if mode is AccToVecMode.DualModeSplitM:
-        return -(-rows // 2), cols
-    if mode is AccToVecMode.DualModeSplitN:
-        return rows, -(-cols // 2)
-    return rows, cols
-
-
-def column_block(tile: Any, target: Target) -> int:
-    """Columns of one block that the fix-pipe writes to an Nz tile (`tile` is a TileSpec or TileInfo; 4.12)."""
-    if target.is_a(A5) and tile.fractal == 1024:
-        return 16 if tile.dtype.bits == 32 else 2 * int(tile.c0)
-    return int(tile.c0)
-
-
 def drain(
     m: Machine,
     dst: TileOperand,
@@ -420,6 +403,9 @@ def drain(
     ``words``: a tile with one for each column, one for all, or None.
     """
     row, col, rows, cols = region
+    if m.target.is_device and dst.spec.layout_name == "Nz":
+        cols = min(drained_columns(dst.spec, m.target, cols, mode), src.spec.cols - col, dst.spec.cols - at[1])
+        rows = min(rows, dst.spec.rows - at[0])
     second = m.on_sub_core(dst, 1) if mode in (*DUAL, AccToVecMode.SingleModeVec1) else None
     if mode is AccToVecMode.SingleModeVec1 and second is not None:
         dst = second
@@ -450,7 +436,8 @@ def _put_blocks(dst: TileOperand, values: np.ndarray, block: int, at: tuple[int,
 def _words(tile: TileOperand, col: int, cols: int) -> np.ndarray:
     """The words of some columns; the bytes of a tile of other elements are words of 64 bits, too."""
     if tile.spec.dtype.size == 8:
-        return window(tile, 0, col, 1, cols)
+        found = window(tile, 0, col, 1, min(cols, tile.spec.cols - col))
+        return np.pad(found, ((0, 0), (0, 0), (0, cols - found.shape[2]))) if found.shape[2] < cols else found
     return tile.raw().view(np.uint64)[:, None, col : col + cols]
 
 

@@ -19,7 +19,9 @@ from ptokit.types.enums import CompactMode, Layout, ReluPreMode, TileType
 from ptokit.types.tensor import ConvSpec
 
 from ..machine import TileOperand
-from ..meaning.moves import DUAL, column_block, stored
+from ..meaning.expressions import Extent
+from ..meaning.matrices import DUAL, column_block, drained_columns
+from ..meaning.moves import stored
 from ..numerics.arith import as_values
 from ..site import ScalarInfo, Site, Size, TileInfo, known
 
@@ -130,13 +132,9 @@ def up(size: Size, step: int) -> Size:
     return -(-size // step) * step
 
 
-def moved_columns(o: Site, cols: Size) -> Size:
-    """Columns the fix-pipe processes when `cols` are asked for: rounded up where the destination is Nz (4.12)."""
-    if not o.target.is_device or not o.dst.boxed:
-        return cols
-    if o.dst.dtype.bits == 32 and o.dst.fractal == 1024:
-        return up(cols, 16)
-    return up(cols, o.dst.c0)
+def drained_rows(o: Site) -> Extent:
+    """Rows of the whole accumulator that arrive: where the destination is Nz on a device, all of them (4.12)."""
+    return Extent("src", "rows" if o.target.is_device and o.dst.layout_name == "Nz" else "vr")
 
 
 def nz_pitch(tile: Any, valid_rows: Size) -> Size:
@@ -217,12 +215,14 @@ def columns_of_words(o: Site, cols: Size, first: Size = 0) -> Message:
     fp = words(o)
     if fp is None:
         return None
-    need = first + moved_columns(o, cols)
+    need = first + drained_columns(o.dst, o.target, cols, optional(o, "mode"))
     if fp.dtype not in SIXTY_FOUR_BITS and known(need):  # its bytes are the words, two elements in each
         room = fp.spec.nbytes // 8
         return None if need <= room else f"{o:fp} holds {room} words, {need} are needed"
-    if fp.vc < need:
-        return f"{o:fp} has {fp.vc} valid columns, {need} are needed for {cols} columns of {o.dst.dtype}"
+    if fp.vc < first + cols:
+        return f"{o:fp} has {fp.vc} valid columns, {first + cols} are needed"
+    if fp.cols < need:
+        return f"{o:fp} has {fp.cols} columns, {need} are needed for {cols} columns of {o.dst.dtype}"
     return None
 
 
@@ -271,6 +271,8 @@ def _wanted(o: Site, bit: bool) -> str:
 
 
 PLAIN_LAYOUTS = ("ND", "Nz")
+IN_LINES = ("ND", "Zz")
+"""Layouts of UB whose rows TINSERT copies to L1 as they lie in memory."""
 
 
 def bad_index(o: Site, name: str) -> Message:

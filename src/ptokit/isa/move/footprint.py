@@ -13,10 +13,11 @@ from ptokit.targets import A2A3, A5
 from ptokit.types.enums import AccToVecMode, CompactMode, TileType
 from ptokit.types.tensor import ConvSpec
 
-from ..meaning.moves import DUAL, column_block, first_part
+from ..meaning.matrices import DUAL, column_block, drained_columns, first_part
 from ..site import UNKNOWN, ScalarInfo, Site, Size, TileInfo, known, least
 from ..table import Access
 from .checks import (
+    IN_LINES,
     MX_SCALES,
     Acc,
     Bias,
@@ -25,7 +26,6 @@ from .checks import (
     Vec,
     home,
     is_line,
-    moved_columns,
     nz_pitch,
     optional,
     pair,
@@ -52,7 +52,7 @@ def move_footprint(o: Site) -> Iterator[Access]:
     """TMOV and TMOV_FP: reads first."""
     source, target = o.src.loc, home(o.dst)
     if source is Acc:
-        yield from acc_footprint(o, o.src.vr, o.src.vc)
+        yield from acc_footprint(o, o.src.vr, o.src.vc, whole=True)
     elif scratch(o) is not None:
         yield from _zz(o)
     elif not o.target.is_device:
@@ -159,7 +159,7 @@ def line_footprint(d: TileInfo, first: Size, count: Size) -> Iterator[Access]:
 
 
 def _second_core(mode: AccToVecMode, rows: Size, cols: Size, to: tuple[Any, Any]) -> Iterator[Access]:
-    """What goes to vector sub-core 1; Vec tiles are not boxed, so these are whole rows and columns."""
+    """What goes to vector sub-core 1."""
     if mode in DUAL:
         r, c = first_part(mode, rows, cols)
         rows, cols = (rows - r, cols) if mode is AccToVecMode.DualModeSplitM else (rows, cols - c)
@@ -167,28 +167,27 @@ def _second_core(mode: AccToVecMode, rows: Size, cols: Size, to: tuple[Any, Any]
 
 
 def acc_footprint(
-    o: Site, rows: Size, cols: Size, at: tuple[Any, Any] = (0, 0), to: tuple[Any, Any] = (0, 0)
+    o: Site, rows: Size, cols: Size, at: tuple[Any, Any] = (0, 0), to: tuple[Any, Any] = (0, 0), *, whole: bool = False
 ) -> Iterator[Access]:
     """A region of an accumulator, from (row, col) `at` to `to`: an Nz destination receives whole column blocks, and of
-    a whole accumulator all its rows (4.12)."""
+    a `whole` accumulator all its rows (4.12)."""
     d: TileInfo = o.dst
     mode = optional(o, "mode")
     yield access("src", False, rows, cols, *at)
     fp = words(o)
     if fp is not None:
-        yield access("fp", False, 1, least(moved_columns(o, cols), fp.cols), 0, at[1])
+        yield access("fp", False, 1, least(drained_columns(d, o.target, cols, mode), fp.cols), 0, at[1])
+    boxed = o.target.is_device and d.layout_name == "Nz"
+    if boxed:
+        rows = least(o.src.rows if whole else rows, d.rows - to[0])
+        cols = least(drained_columns(d, o.target, cols, mode), d.cols - to[1])
     if mode in DUAL or mode is AccToVecMode.SingleModeVec1:
         yield from _second_core(mode, rows, cols, to)
     rows, cols = first_part(mode, rows, cols)
     if mode is AccToVecMode.SingleModeVec1:
         return
-    if o.target.is_device and d.layout_name == "Nz":
-        if column_block(d, o.target) != d.box.cols:  # blocks run across the boxes of the type
-            yield access("dst", True, d.rows, d.cols)
-            return
-        cols = least(moved_columns(o, cols), d.cols - to[1])
-        if mode not in DUAL and known(rows, o.src.vr) and rows == o.src.vr:
-            rows = least(o.src.rows, d.rows - to[0])
+    if boxed and column_block(d, o.target) != d.box.cols:  # blocks run across the boxes of the type
+        rows, cols, to = d.rows, d.cols, (0, 0)
     yield access("dst", True, rows, cols, *to)
 
 
@@ -241,11 +240,11 @@ def insert_footprint(o: Site) -> Iterator[Access]:
     s, d = o.src, o.dst
     to = position(o)
     if s.loc is Acc:
-        yield from acc_footprint(o, s.vr, s.vc, (0, 0), to)
+        yield from acc_footprint(o, s.vr, s.vc, (0, 0), to, whole=True)
         return
     rows, cols = s.vr, s.vc
     if o.target.is_a(A5) and pair(o) == (Vec, Mat):
-        if s.layout_name == "ND" and (d.boxed or is_line(s, d)):
+        if s.layout_name in IN_LINES and (d.boxed or is_line(s, d)):
             span = up(rows * cols, d.c0) if is_line(s, d) else (rows - 1) * d.cols + cols
             yield access("src", False, s.rows, s.cols)
             yield from line_footprint(d, to[0] * d.cols + to[1], span)

@@ -12,8 +12,9 @@ from ptokit.types.enums import Pipe, TileType, TInsertMode
 from ptokit.types.tensor import ConvSpec
 
 from ..machine import Machine, TileOperand
-from ..meaning.expressions import OWN, Axis, Element, Extent, Index
-from ..meaning.moves import DUAL, first_part, put, store_at, stored, window
+from ..meaning.expressions import OWN, Axis, Element, Extent, Index, Least, Up
+from ..meaning.matrices import DUAL, first_part
+from ..meaning.moves import put, store_at, stored, window
 from ..meaning.words import Drain, Move, Python, Word
 from ..site import Site, known, least
 from ..table import (
@@ -33,6 +34,7 @@ from ..table import (
     src,
 )
 from .checks import (
+    IN_LINES,
     PAIRS,  # noqa: F401
     Acc,
     Mat,
@@ -209,7 +211,7 @@ INSERTS = "compute-layout-irregular 1.4"
 A5_TYPES = types("f16 bf16 f32 i32 e4m3 e5m2 hif8 i8 e8m0 e2m1 e1m2 e2m1x2 e1m2x2")
 
 
-_TO_MAT = {("ND", "ND"), ("ND", "Nz"), ("Nz", "Nz"), ("Zn", "Zn")}
+_TO_MAT = {("ND", "ND"), ("ND", "Nz"), ("Nz", "Nz"), ("Zn", "Zn"), ("Zz", "Zz")}
 
 
 _rule = family(INSERTS, "INS-")
@@ -244,7 +246,7 @@ INS_COM_03 = _rule(
     The pair of buffers is one that the target inserts between; cpu inserts between all.
 
     Decision: ND rows go into an Nz tile of the matrix buffer as they lie in memory: the library copies them and
-    looks at no layout of dst, and the assembler takes no other dst.
+    looks at no layout of dst, and the assembler takes no other dst. Zz tiles are copied as rows of that memory, too.
     """,
     "if target.is_a(A2A3)",
     "pair(o) in ((Acc, Mat), (Vec, Vec))",
@@ -257,7 +259,7 @@ INS_COM_03 = _rule(
     "pair(o) in target.entry(PAIRS) and src.loc is not Mat",
     "a5 does not insert {arrow(o)}; it inserts acc to mat or vec and vec to vec or mat",
     "(src.layout_name, dst.layout_name) in _TO_MAT if pair(o) == (Vec, Mat)",
-    "{src.layout_name} into {dst.layout_name}; vec to mat keeps ND, Nz and Zn, or puts ND into Nz",
+    "{src.layout_name} into {dst.layout_name}; vec to mat keeps ND, Nz, Zn and Zz, or puts ND into Nz",
 )
 
 
@@ -269,7 +271,7 @@ INS_COM_03 = _rule(
 def INS_A5_06(o: Site) -> Message:
     """vec in ND to mat: rows of whole 32-byte blocks, unless tiles are equally wide or rows shorter than a block."""
     s, d = o.src, o.dst
-    if pair(o) != (Vec, Mat) or s.layout_name != "ND" or s.cols == d.cols == s.vc:
+    if pair(o) != (Vec, Mat) or s.layout_name not in IN_LINES or s.cols == d.cols == s.vc:
         return None
     bits = s.vc * s.dtype.bits
     if bits >= 256 and bits % 256 != 0:
@@ -401,17 +403,19 @@ PLACE = Index(Axis(i=1, plus=Extent("row", "value")), Axis(j=1, plus=Extent("col
 def _inserted(o: Site) -> Word | None:
     """``dst[row + r, col + c] = src[r, c]`` over src's valid region; the rest of dst is kept.
 
-    The split modes cut the same transfer into 2 or 4.
+    The split modes cut the transfer into 2 or 4, of whole boxes.
     """
     if o.src.loc is TileType.Acc:
         words = next((name for name in ("fp", "quant") if o.has(name)), "")
         return Drain(X, *size("src"), words, o.relu, o.mode, to=PLACE)
-    if o.target.is_a(A5) and (o.src.loc, o.dst.loc, o.src.layout_name) == (TileType.Vec, TileType.Mat, "ND"):
+    if o.target.is_a(A5) and (o.src.loc, o.dst.loc) == (Vec, Mat) and o.src.layout_name in IN_LINES:
         if not known(o.src.vc):
             return None
         if o.dst.layout_name != "ND" or is_line(o.src, o.dst):
             return Python(tinsert)
-    return Move(X, *size("src"), to=OWN if o.row.value == o.col.value == 0 else PLACE)
+    rows, cols = size("src")
+    whole = Least((Up(rows, 16), Extent("src", "rows"))) if o.split is not None else rows
+    return Move(X, whole, cols, to=OWN if o.row.value == o.col.value == 0 else PLACE)
 
 
 def tinsert(

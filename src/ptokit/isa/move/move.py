@@ -35,6 +35,7 @@ from .checks import (
     TypeTable,
     Vec,
     copies_bits,
+    drained_rows,
     home,
     nz_pitch,
     operand_layout,
@@ -239,7 +240,9 @@ def _meaning(o: Site) -> Word:
     plain = o.mode is None and o.relu is ReluPreMode.NoRelu and s.dtype is d.dtype
     if source is Acc:
         words = next((name for name in ("fp", "quant") if o.has(name)), "")
-        return Move(X, *size("src")) if plain and not words else Drain(X, *size("src"), words, o.relu, o.mode)
+        if plain and not words and drained_rows(o).what == "vr":
+            return Move(X, *size("src"))
+        return Drain(X, drained_rows(o), Extent("src", "vc"), words, o.relu, o.mode)
     if o.has("tmp") or o.has("fp") or isinstance(s, ConvSpec):
         return Python(tmov)
     if source is Mat and o.target.is_device:
@@ -338,7 +341,7 @@ TMOV_FP = instruction(
         (RELU, PHASE),
         pipe=Pipe.FIX,
         rules=FP_RULES,
-        meaning=lambda o: Drain(X, *size("src"), "fp", o.relu),
+        meaning=lambda o: Drain(X, drained_rows(o), Extent("src", "vc"), "fp", o.relu),
         footprint=move_footprint,
         value_rules=has_words,
         drained={target: by_words(types) for target, types in {"a2a3": A23_ACC_TYPES, **ACC_TYPES}.items()},

@@ -8,7 +8,7 @@ from ptokit.diagnostics.rules import need, shared
 from ptokit.targets import A5
 from ptokit.types.enums import BLayout, CompactMode, SLayout  # noqa: F401
 
-from ..meaning.moves import first_part
+from ..meaning.matrices import first_part
 from ..numerics.quant import QuantMode, move_mode  # noqa: F401
 from ..site import Site, TileInfo
 from .checks import (

@@ -358,9 +358,11 @@ A5_RULES = (
     )(
         """A dual mode splits an even extent; DualModeSplitN of 4-byte elements a multiple of 32 columns.
 
+        A destination in Nz receives whole boxes, which are even.
+
         Decision: The destination holds sub-core 0's part; what is valid in it may be the whole or that half.
         """,
-        "if dual(o) and src.loc is Acc",
+        "if dual(o) and src.loc is Acc and dst.layout_name != 'Nz'",
         "src.vr % 2 == 0 if mode is AccToVecMode.DualModeSplitM",
         "{src.vr} rows cannot be split in two",
         "src.vc % 2 == 0 if mode is AccToVecMode.DualModeSplitN",

@@ -146,7 +146,7 @@ def floor_mod(a: Array, b: Array, out: np.ndarray | None = None) -> Array:
     """Remainder with the sign of the divisor; ±0 keeps its sign, a finite value by inf is itself or inf (4.3).
 
     Decision: every type and target takes the divisor's sign, although the a5 kernels of i64 and of the float scalar
-    form leave the dividend's.
+    form leave the dividend's (EW-A5-11).
     """
     if is_integer(a):
         return np.remainder(a, b, out=out)
@@ -295,6 +295,8 @@ def power(a: Array, b: Array, out: np.ndarray | None = None, *, target: Target =
     if target.is_a(A2A3):  # its fix-up knows no signed zeros and does not see base 1 or base 0 in time
         v = np.where((base == 1) & ~np.isfinite(exp), np.nan, v)
         v = np.where((base == 0) & ((exp < 0) | np.isnan(exp)), np.inf, np.where((base == 0) & (exp > 0), 0.0, v))
+    if a.dtype.itemsize < 4:
+        v = v.astype(np.float32)  # the library computes f16 and bf16 in f32
     return give(v.astype(a.dtype), out)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.diagnostics import Rule, define
+from ptokit.diagnostics import Doubt, Rule, define
 from ptokit.diagnostics.finding import suggest
 from ptokit.records import dataclass
 from ptokit.types.dtypes import dtype, u16
@@ -21,7 +21,7 @@ from ...machine import Machine
 from ...meaning.expressions import ROW, Axis, Convert, Element, Expr, Index, Place, Stored, equal, lane, select
 from ...meaning.words import Advance, Lane, Python, Word, Write
 from ...operands import Passing
-from ...site import Site
+from ...site import MaskInfo, Site
 from ...table import Kind, Operand, Role
 from ..compute.words import VEC_08
 from ..registers import VREG_BYTES, Predicate, active
@@ -305,11 +305,18 @@ def _removed(o: Site) -> Message:
 
 
 def _mask_of_mode(o: Site) -> Message:
-    """A predicate of a packing store is one of what is packed; of single elements it does not matter."""
+    """A predicate of a packing store is one of what is packed; of single elements it does not matter.
+
+    The hardware asks the predicate for the first byte of each lane: a finer one decides, too.
+    """
     mode = STORE_MODES.get(o.dist)
     if mode is None:
         return None if o.dist != "NORM" else wrong_mask(o, min(32, o.value.dtype.bits))
-    return None if mode.single else wrong_mask(o, min(32, 8 * mode.width))
+    lanes, mask = min(32, 8 * mode.width), o.operands.get("mask")
+    wrong = None if mode.single else wrong_mask(o, lanes)
+    if isinstance(wrong, tuple) and isinstance(mask, MaskInfo) and mask.bits < lanes:
+        return Doubt(wrong[0]), wrong[1]
+    return wrong
 
 
 STORE_RULES = (
