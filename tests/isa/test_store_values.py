@@ -180,6 +180,18 @@ def test_wrong_words_stop_the_store_before_memory_changes() -> None:
     assert (out == 9).all()
 
 
+def test_words_of_zero_have_no_sign_to_get_wrong() -> None:
+    """As two device tests have them (a2a3, tstore_acc2gm, cases 31 and 33): every result is 0."""
+    machine = Single(target("a2a3"))
+    tile = machine.tile(acc("f32", 16, 16))
+    put(tile, np.full((16, 16), 5.0, np.float32))
+    fp = machine.tile(spec("Scaling", "u64", 1, 16), np.zeros(16, np.uint64).tobytes())
+    out = np.full(256, 9, np.int8)
+    g = machine.view(DTYPES["i8"], out, (1, 1, 1, 16, 16), (256, 256, 256, 16, 1), Layout.ND)
+    machine.execute(TSTORE_FP, {"dst": g, "src": tile, "fp": fp})
+    assert (out == 0).all()
+
+
 # convolution tiles ---------------------------------------------------------------------------------------------------
 
 

@@ -192,3 +192,27 @@ def test_columns_folded_onto_the_first_row() -> None:
     """The library copies row 0 to dst first, and folds the others into it."""
     assert extreme(0) == extreme(0, "TCOLMIN") == []
     assert extreme(1) == ["CMP-INP-01"]
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+def test_filling_a_mat_tile_where_it_lies_reads_and_writes_nothing_that_is_valid(loaded: bool) -> None:
+    """A device only sets what is not valid: no finding for the fill, and one for who reads what nobody loaded."""
+
+    @pto.kernel(target="a2a3")
+    def fill(x: pto.Ptr[pto.f16], y: pto.Ptr[pto.f16], loaded: pto.i32) -> None:
+        tile = pto.Tile(
+            pto.TileType.Mat, pto.f16, 16, 32, pto.BLayout.ColMajor, 12, 20, pto.SLayout.RowMajor, pad=pto.PadValue.Zero
+        )
+        left = pto.TileLeft(pto.f16, 16, 32)
+        pto.TASSIGN(tile, 0)
+        pto.TASSIGN(left, 0)
+        pto.TFILLPAD(tile, tile)
+        if loaded:
+            pto.TLOAD(tile, pto.GlobalTensor(x, (12, 20)))
+        pto.pipe_barrier(pto.PIPE_ALL)
+        pto.TMOV(left, tile)
+        pto.pipe_barrier(pto.PIPE_ALL)
+
+    x = np.ones((12, 20), np.float16)
+    found = fill[1].sanitize(x, x.copy(), int(loaded)).diagnostics.errors
+    assert [(each.rule, "TMOV" in each.message) for each in found] == ([] if loaded else [("UNINIT-READ", True)])

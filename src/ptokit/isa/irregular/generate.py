@@ -371,9 +371,14 @@ def _pipe(o: Site) -> Pipe:
 
 
 def _footprint(o: Site) -> Iterator[Access]:
+    d, in_l1 = o.dst, o.dst.loc is TileType.Mat
+    if in_l1 and o.target.is_device and known(o.src.origin, d.origin) and o.src.origin == d.origin:
+        filled = -(-d.vc // d.spec.c0) * d.spec.c0
+        yield Access("dst", True, d.rows - d.vr, filled, row=d.vr)  # what is valid, devices leave alone
+        yield Access("dst", True, d.rows, d.cols - filled, col=filled)
+        return
     yield Access("src", False, o.src.vr, o.src.vc)
-    whole = not o.target.is_device or o.dst.loc is TileType.Mat
-    yield Access("dst", True, o.dst.rows if whole else o.dst.vr, o.dst.cols)
+    yield Access("dst", True, d.rows if in_l1 or not o.target.is_device else d.vr, d.cols)
 
 
 def _fillpad(name: str, summary: str, rules: tuple[Rule, ...]) -> Instr:

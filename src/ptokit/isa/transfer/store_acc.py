@@ -305,7 +305,7 @@ fp_tile = shared(
 
 def wrong_words(o: Site) -> Message:
     """Bit 46 of every parameter word says whether an 8-bit destination is signed, and the parameters of TSTORE_FP
-    start at a multiple of 128 bytes.
+    start at a multiple of 128 bytes. With the word 0 every result is 0, of either sign.
     """
     if not is_acc(o):
         return None
@@ -317,11 +317,12 @@ def wrong_words(o: Site) -> Message:
     advice = f"{'set' if signed else 'clear'} bit 46 for a destination of {o.dst.dtype}"
     scalar = o.operands.get("quant")
     word = scalar.value if isinstance(scalar, ScalarInfo) else None
-    if isinstance(word, int) and bool(word & SIGN_BIT) != signed:
+    if isinstance(word, int) and word and bool(word & SIGN_BIT) != signed:
         return f"quantisation word {word & (1 << 64) - 1:#x} has the wrong sign bit", advice
     if o.has("fp") and o.fp.data is not None and o.fp.dtype.size == 8 and known(o.src.vc):
         words = o.fp.data.read(1, min(o.src.vc, o.fp.cols)).view(np.uint64)
-        wrong = np.flatnonzero(((words & np.uint64(SIGN_BIT)) != 0).any(axis=(0, 1)) != signed)
+        of_sign = ((words & np.uint64(SIGN_BIT)) != 0) != signed
+        wrong = np.flatnonzero((of_sign & (words != 0)).any(axis=(0, 1)))
         if wrong.size:
             c = int(wrong[0])
             return f"the parameter word of column {c}, {int(words[0, 0, c]):#x}, has the wrong sign bit", advice
