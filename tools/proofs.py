@@ -128,7 +128,7 @@ def proved(item: Item, blocks: int | None = None) -> Proof | str:
 def measured(item: Item, seconds: int) -> dict[str, Any]:
     """What a log says of a kernel."""
     start = time.process_time()
-    signal.alarm(seconds)
+    stop_after(seconds)
     try:
         proof: Proof | str = proved(item)
     except KeyboardInterrupt:
@@ -136,7 +136,7 @@ def measured(item: Item, seconds: int) -> dict[str, Any]:
     except Exception as error:  # one kernel must not end all others
         proof = f"crashed: {type(error).__name__}: {error}"
     finally:
-        signal.alarm(0)
+        stop_after(0)
     line: dict[str, Any] = {"key": item.key, "seconds": round(time.process_time() - start, 3)}
     if isinstance(proof, str):
         return {**line, "verdict": proof}
@@ -145,13 +145,13 @@ def measured(item: Item, seconds: int) -> dict[str, Any]:
         str(d.claim): [str(d.verdict), d.counterexample.rule if d.counterexample else (*d.because, "")[0]]
         for d in proof.claims
     }
-    signal.alarm(3 * seconds)
+    stop_after(3 * seconds)
     try:
         line["wrong"] = checked(item, proof, 2 if "any number" in proof.scope else 1)
     except KeyboardInterrupt:
         line["unchecked"] = True
     finally:
-        signal.alarm(0)
+        stop_after(0)
     return line
 
 
@@ -175,6 +175,11 @@ def read_log(log: str) -> dict[str, dict[str, Any]]:
     path = Path(log)
     texts = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return {line["key"]: line for line in map(json.loads, texts)}
+
+
+def stop_after(seconds: int) -> None:
+    """Stop what runs then, and each second after that: what is raised while z3 gives an object back is lost."""
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1)
 
 
 def _over(*_: Any) -> None:

@@ -103,6 +103,7 @@ from ptokit.lang.tensors import TileShape2D as TileShape2D
 from ptokit.types.enums import TileSplitAxis as TileSplitAxis
 from ptokit.types.enums import TileType as TileType
 from ptokit.types.enums import VecStoreMode as VecStoreMode
+from ptokit.lang.functions import assume as assume
 from ptokit.lang.scalar import cast as cast
 from ptokit.lang.intrinsics import castptr as castptr
 from ptokit.lang.functions import cdiv as cdiv

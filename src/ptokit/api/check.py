@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from ptokit.diagnostics import DiagnosticError, Diagnostics, Scope, UsageError, lookup
 from ptokit.diagnostics.diagnostic import html_of
 from ptokit.diagnostics.finding import edited, keep_text, lines_of, together
-from ptokit.ir.functions import readable_functions, stated_level
+from ptokit.ir.functions import assume, readable_functions, stated_level
 from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.choices import CheckKeywords, CheckOptions, TextForm
@@ -63,7 +63,8 @@ def origins(program: Program, name: str | None = None, entry: str | None = None)
     if isinstance(program, Origin):
         return [program]
     if isinstance(program, At):
-        return at_path(program.path, entry)
+        found = at_path(program.path, entry)
+        return [_Assuming(each, program.assume) for each in found] if program.assume else found
     if isinstance(program, str) and ("\n" in program or name is not None):
         keep_text(name or TEXT, program)
         return [Text(name or TEXT, program)]
@@ -82,9 +83,34 @@ def origins(program: Program, name: str | None = None, entry: str | None = None)
 
 @dataclass(frozen=True)
 class At:
-    """A path, whatever is in it."""
+    """A path, whatever is in it. ``assume``: by kernel, what a project assumes of its launches."""
 
     path: str
+    assume: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+class _Assuming(Origin):
+    """A program whose kernels carry assumptions that its text does not have."""
+
+    def __init__(self, origin: Origin, assumed: Mapping[str, Sequence[str]]) -> None:
+        self._origin, self._assumed = origin, assumed
+        self.file, self.called = origin.file, origin.called
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._origin, name)
+
+    def read(self, target: Target | None, args: Sequence[Any] = ()) -> Source:
+        source = self._origin.read(target, args)
+        for function in source.module.functions:
+            if function.name in self._assumed:
+                assume(function, self._assumed[function.name])
+        return source
+
+    def passed(self, args: Sequence[Any]) -> list[Any]:
+        return self._origin.passed(args)
+
+    def single(self) -> Origin:
+        return _Assuming(self._origin.single(), self._assumed)
 
 
 def at_path(path: str, entry: str | None = None) -> list[Any]:

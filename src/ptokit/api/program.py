@@ -6,7 +6,7 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
@@ -267,7 +267,8 @@ NAME = "pyproject.toml"
 class Settings:
     """What a project says about checks; None or empty where it says nothing.
 
-    ``target``: of programs that state none. The others are options of ``ptokit check`` and ``ptokit sanitize``.
+    ``target``: of programs that state none. ``assume``: by kernel, what is assumed of its launches. The others are
+    options of ``ptokit check`` and ``ptokit sanitize``.
     """
 
     target: tuple[str, ...] = ()
@@ -279,12 +280,18 @@ class Settings:
     extended: bool = False
     max_errors: int | None = None
     error_on_warning: bool = False
+    assume: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     file: str = ""
 
 
 def _words(value: Any) -> tuple[str, ...] | None:
     entries = value if isinstance(value, list) else [value]
     return tuple(entries) if all(isinstance(entry, str) for entry in entries) else None
+
+
+def _by_kernel(value: Any) -> dict[str, tuple[str, ...]] | None:
+    found = {name: _words(texts) for name, texts in value.items()} if isinstance(value, dict) else {}
+    return {name: texts for name, texts in found.items() if texts} if found and all(found.values()) else None
 
 
 def _targets(value: Any) -> tuple[str, ...] | None:
@@ -306,6 +313,7 @@ _KEYS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "extended": (_one_of(True, False), "true or false"),
     "max-errors": (lambda value: value if type(value) is int and value > 0 else None, "a number from 1"),
     "error-on-warning": (_one_of(True, False), "true or false"),
+    "assume": (_by_kernel, 'a table of kernels and conditions, as in {gemm = ["k % 64 == 0"]}'),
 }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from ptokit.arguments.derive import derive
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity, UsageError
 from ptokit.ir.core import Function, Module
+from ptokit.ir.functions import assumptions, named
 from ptokit.ir.launch import found_for, with_reached
 from ptokit.ir.verify import verify
 from ptokit.prove.report import (
@@ -58,12 +59,19 @@ _ARRAY_ENDS = ("PTR-A5-02", "GM-OOB")
 MOST_QUESTIONS = 2000
 """Questions of the solver up to which assumptions are looked for that suffice."""
 
+APART = "arrays do not overlap"
+
 NAMED = (
     "scalar arguments are from 0 to 2**31 - 1",
-    "arrays do not overlap",
+    APART,
     "index arithmetic stays within its types",
 )
 """What every proof by the solver assumes."""
+
+
+def _named(shared: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    pairs = " and ".join(f"{one} and {other}" for one, other in shared)
+    return tuple(f"{text} but for {pairs}" if shared and text == APART else text for text in NAMED)
 
 
 def prove(
@@ -146,8 +154,12 @@ class Proving:
         extended: bool = False,
         progress: Progress = lambda what: None,
     ) -> None:
-        self.module, self.target, self.assume, self.progress = module, target, assume, progress
+        self.module, self.target, self.progress = module, target, progress
         found = choose_entry(module, entry)
+        try:
+            self.assume = tuple(dict.fromkeys((*assumptions(found), *assume)))
+        except ValueError:  # which the check says, too
+            self.assume = assume
         self.name = found.name
         self.options = LaunchOptions(entry=entry, extended=extended)
         self.kernel, _ = filled_in(found, [None] * len(found.params))
@@ -160,7 +172,7 @@ class Proving:
         self.by_compiler = SyncMode(with_reached(module, found), mode).by_compiler or not target.is_device
         asks = any(s.word in _OF_BLOCKS for f in self.program.plan.functions.values() for s in f.walk())
         self.blocks = blocks if blocks is not None or asks else 1
-        self.results: list[tuple[list[str], int, Report]] = []
+        self.shared: list[tuple[str, str]] = []  # arrays that are one, the first of them before the other
 
     # --- the whole -----------------------------------------------------------------------------------------------
 
@@ -211,7 +223,7 @@ class Proving:
                 texts, report = larger, again
         for claim in Claim:
             proof.claims.append(self._by_run(claim, report, texts, blocks))
-        proof.assumptions = ("arrays do not overlap",)
+        proof.assumptions = (APART,)
         arrays = [(p, text) for p, text in zip(self.program.params, texts) if p.dtype is not None]
         proof.needs = tuple(f"{p.name} of {text.split(':')[2]} elements" for p, text in arrays)
 
@@ -258,8 +270,9 @@ class Proving:
             prover = Control(self.program, by_compiler=self.by_compiler, blocks=self.blocks, assume=self.assume)
         except ValueError as error:
             raise UsageError(str(error), "assume") from None
+        self.shared = [(prover.array(name), name) for name in prover.shared]
         prover.prove()
-        proof.needs, proof.assumptions = prover.needs(), (*self.assume, *prover.asserted.values(), *NAMED)
+        proof.needs, proof.assumptions = prover.needs(), (*self.assume, *prover.asserted.values(), *_named(self.shared))
         proof.stopped = bool(prover.undecided)
         confirmed: dict[Claim, Decided] = {}
         if not proof.stopped:
@@ -334,7 +347,7 @@ class Proving:
                 value = values.get(name, 1)
                 texts.append(str(value).lower() if isinstance(value, bool) else str(value))
             elif isinstance(kind, Ptr | MemRef | TensorView | PartitionView):
-                elements = prover.elements(name, kind.dtype.size, values, blocks)
+                elements = prover.elements(prover.array(name), kind.dtype.size, values, blocks)
                 if elements is None or elements > LARGEST:
                     return None
                 shape = (
@@ -348,6 +361,9 @@ class Proving:
     def launch(self, texts: Sequence[str], blocks: int) -> Report:
         """What the sanitizer says of a launch."""
         arguments = make(read_arguments(texts))
+        where = named(self.kernel)
+        for one, other in self.shared:
+            arguments[where.index(other)] = arguments[where.index(one)]
         values = as_parameters(arguments, [Param(p.name, p.type) for p in self._params()])
         options = replace(self.options, blocks=blocks)
         with redirect_stdout(StringIO()):

@@ -360,7 +360,7 @@ def prove(
     number = _blocks(blocks)
     with said_when_interrupted(lambda: "nothing was proved"):
         proof = proved(
-            At(file),
+            At(file, project.assume),
             target=target,
             default_target=usual,
             entry=entry,

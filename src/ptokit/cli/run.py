@@ -147,7 +147,7 @@ def run_file(
     if directory is not None:
         check_directory(directory)
     project = settings_for(file)
-    program, targets, usual = to_look_at(At(file), target, project.target, launch.entry)
+    program, targets, usual = to_look_at(At(file, project.assume), target, project.target, launch.entry)
     launch = replace(launch, extended=launch.extended or project.extended)
     kernels = for_each(targets, lambda each: prepare(program, arguments, launch, target=each, default_target=usual))
     _remarks({name: kernel.diagnostics for name, kernel in kernels.items()})
@@ -225,7 +225,8 @@ def time_file(
     timings = []
     for each in (file, other) if other is not None else (file,):
         wanted = [target] if target else []
-        program, _, usual = to_look_at(At(each), wanted, settings_for(each).target, launch.entry)
+        project = settings_for(each)
+        program, _, usual = to_look_at(At(each, project.assume), wanted, project.target, launch.entry)
         options = {**vars(launch), **vars(how), "default_target": usual}
         timings.append(time(program, arg_texts, target=target, **options))
     report = timings[0] if len(timings) == 1 else Comparison(*timings)

@@ -44,7 +44,7 @@ def sanitize_file(
     ``html``: a file to write the report to as a page, too. ``fix``: make the fixes first, or (False) print them.
     """
     project = settings_for(file)
-    program, targets, usual = to_look_at(At(file), target, project.target, launch.entry)
+    program, targets, usual = to_look_at(At(file, project.assume), target, project.target, launch.entry)
     launch = replace(launch, extended=launch.extended or project.extended)
     pages = {} if html is None else {each: _page(html, each, len(targets)) for each in targets}
     for page in pages.values():
@@ -55,10 +55,10 @@ def sanitize_file(
 
         def look(other: str) -> Repairs:
             with redirected(lambda text: len(text)):
-                return _seen(sanitize(At(other), arg_texts, **options))
+                return _seen(sanitize(At(other, project.assume), arg_texts, **options))
 
         mend(file, look, write=fix)
-        program, *_ = to_look_at(At(file), target, project.target, launch.entry)
+        program, *_ = to_look_at(At(file, project.assume), target, project.target, launch.entry)
     start = time.perf_counter()
     with (
         said_when_interrupted(lambda: "nothing was reported or written"),

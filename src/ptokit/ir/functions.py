@@ -9,18 +9,21 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import operator
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Doubt, Note
 from ptokit.isa.table import Attr, Kind, Operand
 from ptokit.targets import A2A3, A5, A5_TEMPLATES, Target, target
-from ptokit.types.values import Opaque, is_memref
+from ptokit.types.values import MemRef, Opaque, PartitionView, Ptr, Scalar, TensorView, is_memref
 
 from .control import section_of
-from .core import Function, Module, Op
+from .core import Function, Module, Op, RawAttr
 from .facts import instr_of, scalar_type, shown_op
 from .structure_checks import Survey, Surveys
 
@@ -49,6 +52,9 @@ def check_functions(module: Module, surveys: Surveys, found: Diagnostics) -> Non
             found.error(
                 "FN-4", f"pto.auto_sync_tail_hint is {hint}, not one of {', '.join(_TAIL_HINTS)}", function.location
             )
+        wrong = _wrong_assumption(function)
+        if wrong:
+            found.error("FN-6", f"pto.assume of @{function.name}: {wrong}", function.location)
         if function.body is not None:
             for op in surveys[function].calls:
                 _call(module, op, found)
@@ -326,3 +332,162 @@ def _operation(op: Op, found: Diagnostics) -> None:
                 op.location,
                 hint="ptokit runs tiles (!pto.tile_buf) and views of global memory",
             )
+
+
+# What a kernel assumes of its launches: Python comparisons over parameters and `blocks`, which are read and never
+# evaluated as Python, and ``x is y`` of arrays.
+
+
+ASSUMED = "pto.assume"
+"""The attribute of a function that holds its assumptions."""
+
+Words = Mapping[str, Callable[..., Any]]
+"""By the name of a node of Python's syntax, and "and", "or", "number" and "truth": what makes the condition of it.
+
+``truth`` is asked of a name: True if it is a condition.
+"""
+
+_ALIAS = re.compile(r"\s*(\w+)\s+is\s+(\w+)\s*")
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
+_COMPARED = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def assumptions(function: Function) -> tuple[str, ...]:
+    """The assumptions that a function carries. Raises `ValueError` if the attribute is no list of texts."""
+    kept = function.attrs.get(ASSUMED, "[]")
+    try:
+        found = json.loads(str(kept))
+    except ValueError:
+        found = None
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise ValueError(f'{kept!s:.80}: write a list of texts, as in ["n % 16 == 0"]')
+    return tuple(found)
+
+
+def assume(function: Function, texts: Sequence[str]) -> None:
+    """Let a function carry more assumptions."""
+    function.attrs[ASSUMED] = RawAttr(json.dumps(list(dict.fromkeys((*assumptions(function), *texts)))))
+
+
+def named(function: Function) -> list[str]:
+    """What assumptions call the parameters."""
+    return [param.name or f"argument {k}" for k, param in enumerate(function.params)]
+
+
+def alias(text: str, function: Function) -> tuple[str, str] | None:
+    """The two arrays of ``x is y``; None for what is a condition of numbers. Raises `ValueError` for no arrays."""
+    pair = _ALIAS.fullmatch(text)
+    if pair is None:
+        return None
+    arrays = [n for n, p in zip(named(function), function.params) if isinstance(p.type, _ARRAYS)]
+    for name in pair.groups():
+        if name not in arrays:
+            raise ValueError(f"there is no array {name!r:.40} in {text!r:.80}; there are {', '.join(arrays) or 'none'}")
+    return pair[1], pair[2]
+
+
+_ARRAYS = (Ptr, MemRef, TensorView, PartitionView)
+
+
+def condition(text: str, names: Mapping[str, Any], words: Words) -> Any:
+    """What an assumption says. Raises `ValueError`, which says how they are written."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ValueError(f"{text!r:.80} is no comparison, as in n % 16 == 0") from None
+    if not isinstance(tree, ast.Compare | ast.BoolOp | ast.UnaryOp | ast.Name):
+        raise ValueError(f"{text!r:.80} is no comparison, as in n % 16 == 0")
+    return _Reading(text, names, words).truth(tree)
+
+
+class _Reading:
+    def __init__(self, text: str, names: Mapping[str, Any], words: Words) -> None:
+        self.text, self.names, self.words = text, names, words
+
+    def truth(self, node: ast.expr) -> Any:
+        match node:
+            case ast.BoolOp(op=op, values=values):
+                return self.words["and" if isinstance(op, ast.And) else "or"](*map(self.truth, values))
+            case ast.UnaryOp(op=ast.Not(), operand=part):
+                return self.words["not"](self.truth(part))
+            case ast.Compare(left=left, ops=ops, comparators=others) if all(isinstance(op, _COMPARED) for op in ops):
+                sides = [self.number(left), *map(self.number, others)]
+                return self.words["and"](
+                    *(self.words[type(op).__name__](a, b) for op, a, b in zip(ops, sides, sides[1:]))
+                )
+            case ast.Name(id=name) if self.words["truth"](self.named(name)):
+                return self.names[name]
+        self.number(node)
+        raise ValueError(f"a number is no condition in {self.text!r:.80}: compare it")
+
+    def number(self, node: ast.expr) -> Any:
+        match node:
+            case ast.UnaryOp(op=ast.USub(), operand=part):
+                return self.words["Sub"](self.words["number"](0), self.number(part))
+            case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _ARITHMETIC):
+                divides = isinstance(op, ast.FloorDiv | ast.Mod)
+                if divides and not (isinstance(right, ast.Constant) and type(right.value) is int and right.value > 0):
+                    raise ValueError(f"numbers are divided by positive constants, in {self.text!r:.80}")
+                return self.words[type(op).__name__](self.number(left), self.number(right))
+            case ast.Constant(value=int(number)) if not isinstance(number, bool):
+                return self.words["number"](number)
+            case ast.Name(id=name) if not self.words["truth"](self.named(name)):
+                return self.names[name]
+            case ast.Name() | ast.BoolOp() | ast.Compare() | ast.UnaryOp(op=ast.Not()):
+                raise ValueError(
+                    f"arithmetic and comparisons are of numbers, and or and not join comparisons: {self.text!r:.80}"
+                )
+        raise ValueError(f"{self.text!r:.80} has more than numbers, + - * // %, comparisons, and, or, not")
+
+    def named(self, name: str) -> Any:
+        if name not in self.names:
+            known = ", ".join(self.names) or "none"
+            raise ValueError(f"there is no number {name!r:.40} in {self.text!r:.80}; there are {known}")
+        return self.names[name]
+
+
+_BY_PYTHON: Words = {
+    "and": lambda *parts: all(parts),
+    "or": lambda *parts: any(parts),
+    "not": operator.not_,
+    "number": int,
+    "truth": lambda value: isinstance(value, bool),
+    **{name: getattr(operator, name.lower()) for name in ("Add", "Sub", "Mod", "Eq", "Lt", "Gt")},
+    "Mult": operator.mul,
+    "FloorDiv": operator.floordiv,
+    "NotEq": operator.ne,
+    "LtE": operator.le,
+    "GtE": operator.ge,
+}
+
+
+def _wrong_assumption(function: Function) -> str:
+    """What is wrong with what a function assumes; "" if nothing is."""
+    try:
+        types = {name: p.type for name, p in zip(named(function), function.params)}
+        whole = {name: t.name for name, t in types.items() if isinstance(t, Scalar) and not t.is_float}
+        names = {"blocks": 1, **{name: False if kind == "i1" else 1 for name, kind in whole.items()}}
+        for text in assumptions(function):
+            if alias(text, function) is None:
+                condition(text, names, _BY_PYTHON)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def broken_assumption(function: Function, values: Sequence[Any], start: Callable[[Any], Any], blocks: int) -> str:
+    """The first assumption that the values of a launch break, and what its numbers are then; "" if they keep all.
+
+    ``start``: where an array begins, of a value that is one.
+    """
+    if ASSUMED not in function.attrs:
+        return ""
+    given = dict(zip(named(function), values))
+    numbers = {"blocks": blocks, **{name: v for name, v in given.items() if isinstance(v, int)}}
+    for text in assumptions(function):
+        pair = alias(text, function)
+        holds = condition(text, numbers, _BY_PYTHON) if pair is None else len({start(given[n]) for n in pair}) == 1
+        if not holds:
+            used = [f"{n} is {v}" for n, v in numbers.items() if re.search(rf"\b{re.escape(n)}\b", text)]
+            return f"{text}{', and ' if used else ''}{', '.join(used)}"
+    return ""

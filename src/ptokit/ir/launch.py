@@ -20,6 +20,7 @@ from ptokit.types.values import Scalar, Type
 from .control import call_of, is_call, reached, return_of, section_of
 from .core import Block, Function, Module, Op, Value
 from .facts import Facts, instr_of
+from .functions import ASSUMED, assume, assumptions
 from .pipe_ends import on_first_core, reserved_buffers
 
 # Which cores a launch needs: one for every block, or clusters of a cube core with its vector cores.
@@ -200,7 +201,10 @@ def pair(cube: Function, vector: Function) -> Function:
             params.setdefault((name, param.type), Value(param.type, name, location=param.location))
     calls = [call_of(f, [params[p.name or f"arg{i}", p.type] for i, p in enumerate(f.params)]) for f in functions]
     common = stem(functions[0]) if stem(functions[0]) == stem(functions[1]) else None
-    return _kernel(common or "+".join(f.name for f in functions), functions[0], list(params.values()), calls)
+    made = _kernel(common or "+".join(f.name for f in functions), functions[0], list(params.values()), calls)
+    if ASSUMED in functions[1].attrs:
+        assume(made, assumptions(functions[1]))
+    return made
 
 
 def supplied(kernel: Function, given: Mapping[int, Query]) -> Function:
@@ -228,7 +232,8 @@ def supplied(kernel: Function, given: Mapping[int, Query]) -> Function:
 
 def _kernel(name: str, like: Function, params: list[Value], ops: list[Op]) -> Function:
     body = Block(ops=[*ops, return_of(like.location)])
-    return Function(name, params, attrs={"pto.entry": True}, body=body, location=like.location)
+    kept = {key: value for key, value in like.attrs.items() if key == ASSUMED}
+    return Function(name, params, attrs={"pto.entry": True, **kept}, body=body, location=like.location)
 
 
 def with_function(module: Module, function: Function) -> Module:

@@ -318,6 +318,13 @@ _rule(
     'func.func @k(%n: index) attributes {pto.auto_sync_tail_hint = "{default|late}"} { return }',
     "14",
 )
+_rule(
+    "FN-6",
+    "pto.assume is a list of comparisons of a kernel's integers and of blocks, or x is y of two of its arrays.",
+    'func.func @k(%n: index) attributes {pto.assume = ["{n|m} % 16 == 0"]} { return }',
+    why="Launches are held to them, and a proof takes them for granted.",
+    evidence="ptokit",
+)
 define(
     "SYS-05",
     "A section in a function with a kernel kind is of that kind.",

@@ -92,6 +92,7 @@ from .functions import (
     TileLeftScale,
     TileRight,
     TileRightScale,
+    assume,
     cdiv,
     get_block_idx,
     get_block_num,

@@ -11,6 +11,7 @@ import numpy as np
 from ptokit.diagnostics import DiagnosticError, lookup
 from ptokit.ir import Op, Value
 from ptokit.ir.facts import instr_of
+from ptokit.ir.functions import assume as keep
 from ptokit.isa.numerics.quant import Word
 from ptokit.isa.order.sync_rules import between_cores, tag_pipe
 from ptokit.isa.site import Info, ScalarInfo, Site, TileInfo
@@ -146,6 +147,25 @@ def get_subblock_idx() -> Scalar:
 def get_subblock_num() -> Scalar:
     """Number of vector sub-cores in a cluster."""
     return _query("get_subblock_num")
+
+
+def assume(*conditions: str) -> None:
+    """What launches of the kernel keep: ``pto.assume("n % 16 == 0", "blocks <= 8", "x is y")``.
+
+    Comparisons of parameters and ``blocks``, and ``x is y`` of arrays that are one, as texts. A launch that breaks one
+    is refused before anything runs (RUN-ASSUME), a proof takes them for granted. They are about the caller's numbers
+    and cost nothing on a device; what the kernel computes is checked by ``assert``.
+    """
+    trace = current("assume")
+    for text in conditions:
+        if not isinstance(text, str):
+            raise refusal(
+                rules.KIND,
+                "pto.assume takes texts about the kernel's parameters",
+                hint='pto.assume("n % 16 == 0"); an assert checks what the kernel computes',
+            )
+    if trace.of_kernel and not trace.eager:
+        keep(trace.function, conditions)
 
 
 # Quantisation words of the fix-pipe, from what is in them.

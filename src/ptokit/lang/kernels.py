@@ -22,7 +22,7 @@ from ptokit.ir.pipe_ends import sections_of_first_core
 from ptokit.ir.verify import verify
 from ptokit.machine.chunk import Chunk
 from ptokit.machine.observer import Observer
-from ptokit.run import MATMUL_MODES, Program, compile_program
+from ptokit.run import MATMUL_MODES, Program, choose_entry, compile_program
 from ptokit.run.arguments import bind_arguments, bind_devices, divided, sample
 from ptokit.sanitize import Report, sanitize_launch
 from ptokit.targets import TARGETS, Target
@@ -98,8 +98,7 @@ class Kernel(Generic[P]):
         self.matmul = matmul
         self.extended = extended
         self.name = re.sub(r"\W", "_", name or function.__name__, flags=re.ASCII)
-        code = function.__code__
-        self.location = Location(code.co_filename, code.co_firstlineno, 1)
+        self.location = Location(function.__code__.co_filename, function.__code__.co_firstlineno, 1)
         frame = user_frame()
         self.parameters = Parameters(function, self.location, {} if frame is None else frame.f_locals)
         self._states = States(function)
@@ -212,12 +211,13 @@ class Kernel(Generic[P]):
     ) -> None:
         types = {name: entry for name, entry in zip(bound, signature) if not isinstance(entry, Constant)}
         params = [Value(t, name, location=self.parameters.place(name), called=name) for name, t in types.items()]
-        function = IrFunction(self.name, params, location=self.location)
-        devices = [values]
-        if ranks:
-            devices = bind_devices(function, divided(function, values, ranks), set(params), blocks, None)
-        else:
+        names = self.function.__code__.co_names
+        attrs = choose_entry(self._module(signature), self.name).attrs if "assume" in names else {}
+        function = IrFunction(self.name, params, attrs=attrs, location=self.location)
+        if not ranks:
             bind_arguments(function, values, set(), blocks)
+        ranked = divided(function, values, ranks) if ranks else []
+        devices = bind_devices(function, ranked, set(params), blocks, None) if ranks else [values]
 
         def machine(total: int) -> Chunk:
             chunk = Chunk(self.target, 1, total, self.matmul, extended=self.extended)

@@ -1,12 +1,11 @@
-"""What a proof comes to: a verdict for each claim, what is assumed, what callers owe; assumptions as they are written.
+"""What a proof comes to: a verdict for each claim, what is assumed, what callers owe; which kernels are closed.
 
 This module needs no solver: kernels that constants alone decide are proved without one.
 """
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from enum import StrEnum
 from typing import Any
@@ -208,52 +207,6 @@ class Proof:
             "not_covered": list(NOT_COVERED),
             "seconds": round(self.seconds, 3),
         }
-
-
-# Assumptions: Python comparisons over parameters and `blocks`, which are read and never evaluated.
-
-
-Words = Mapping[str, Callable[..., Any]]
-"""By the name of a node of Python's syntax, and "and", "or", "number" and "truth": what makes the condition of it."""
-
-_NODES = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-
-
-def condition(text: str, names: Mapping[str, Any], words: Words) -> Any:
-    """What an assumption says. Raises `ValueError`, which says how they are written."""
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ValueError(f"{text!r:.80} is no comparison, as in n % 16 == 0") from None
-    if not isinstance(tree, ast.Compare | ast.BoolOp) and not (isinstance(tree, ast.UnaryOp | ast.Name)):
-        raise ValueError(f"{text!r:.80} is no comparison, as in n % 16 == 0")
-    return _condition(tree, text, names, words)
-
-
-def _condition(node: ast.expr, text: str, names: Mapping[str, Any], words: Words) -> Any:
-    def inner(part: ast.expr) -> Any:
-        return _condition(part, text, names, words)
-
-    match node:
-        case ast.BoolOp(op=op, values=values):
-            return words["and" if isinstance(op, ast.And) else "or"](*map(inner, values))
-        case ast.UnaryOp(op=ast.Not(), operand=part):
-            return words["not"](inner(part))
-        case ast.UnaryOp(op=ast.USub(), operand=part):
-            return words["Sub"](words["number"](0), inner(part))
-        case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _NODES):
-            return words[type(op).__name__](inner(left), inner(right))
-        case ast.Compare(left=left, ops=ops, comparators=others) if all(isinstance(op, _NODES) for op in ops):
-            sides = [inner(left), *map(inner, others)]
-            return words["and"](*(words[type(op).__name__](a, b) for op, a, b in zip(ops, sides, sides[1:])))
-        case ast.Constant(value=int(number)) if not isinstance(number, bool):
-            return words["number"](number)
-        case ast.Name(id=name) if name in names:
-            return names[name]
-        case ast.Name(id=name):
-            known = ", ".join(names) or "none"
-            raise ValueError(f"there is no number {name!r:.40} in {text!r:.80}; there are {known}")
-    raise ValueError(f"{text!r:.80} has more than numbers, + - * // %, comparisons, and, or, not")
 
 
 def counted(n: int, noun: str) -> str:

@@ -203,50 +203,20 @@ def _met(a: State, b: State, unknown: Callable[[Any, Any], Number]) -> State:
     return made
 
 
-# What assumptions say.
-
-
-def _of_numbers(make: Any) -> Any:
-    def made(a: Any, b: Any) -> Any:
-        if not (isinstance(a, z3.ArithRef) and isinstance(b, z3.ArithRef)):
-            raise ValueError("arithmetic and comparisons are of numbers; and, or and not join comparisons")
-        return make(a, b)
-
-    return made
-
-
-def _of_truths(make: Any) -> Any:
-    return lambda *parts: make(*map(truth, parts))
-
-
-def truth(value: Any) -> Any:
-    """A condition as it is. Raises `ValueError` for a number."""
-    if not isinstance(value, z3.BoolRef | bool):
-        raise ValueError("a number is no condition: compare it")
-    return value
-
-
-def _divisor(value: Any) -> Any:
-    if not z3.is_int_value(value) or value.as_long() <= 0:
-        raise ValueError("numbers are divided by positive constants")
-    return value
+# What assumptions say, of numbers that may be unknown.
 
 
 WORDS: dict[str, Any] = {
-    "and": _of_truths(both),
-    "or": _of_truths(either),
-    "not": _of_truths(negated),
+    "and": both,
+    "or": either,
+    "not": negated,
     "number": z3.IntVal,
-    "Add": _of_numbers(operator.add),
-    "Sub": _of_numbers(operator.sub),
-    "Mult": _of_numbers(operator.mul),
-    "FloorDiv": _of_numbers(lambda a, b: a / _divisor(b)),
-    "Mod": _of_numbers(lambda a, b: a % _divisor(b)),
-    "Eq": _of_numbers(operator.eq),
-    "NotEq": _of_numbers(operator.ne),
-    "Lt": _of_numbers(operator.lt),
-    "LtE": _of_numbers(operator.le),
-    "Gt": _of_numbers(operator.gt),
-    "GtE": _of_numbers(operator.ge),
+    "truth": z3.is_bool,
+    "FloorDiv": operator.truediv,
+    **{name: getattr(operator, name.lower()) for name in ("Add", "Sub", "Mod", "Eq", "Lt", "Gt")},
+    "Mult": operator.mul,
+    "NotEq": operator.ne,
+    "LtE": operator.le,
+    "GtE": operator.ge,
 }
-"""What makes conditions of assumptions (`report.condition`)."""
+"""What makes conditions of assumptions (`condition`)."""

@@ -12,6 +12,7 @@ from typing import Any
 import z3
 
 from ptokit.ir.core import Value
+from ptokit.ir.functions import alias, condition, named
 from ptokit.isa.scalar.arithmetic import ARITHMETIC
 from ptokit.machine.local_memory import SPACES
 from ptokit.machine.words import slot_bytes
@@ -24,8 +25,8 @@ from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 from .claims import Claims, Fragment, Loop, line_of
 from .numbers import DATA, Number, both, computed, either, is_number, is_truth, lifted, simple
 from .places import Pointer, Space, Tile, Tiles, View, space_of
-from .report import Claim, condition
-from .state import WORDS, State, met, truth
+from .report import Claim
+from .state import WORDS, State, met
 
 GIVEN = "given"
 """In the values of a state: what the last yield or return hands on."""
@@ -58,9 +59,18 @@ class Walk(Claims):
         self._names: dict[Any, Any] = {}
         self._steps = 0
         self.stated: tuple[Any, ...] = ()
+        self.shared: dict[str, str] = {}  # by array, the one that it is
+        numbers = []
+        for text in assume:
+            pair = alias(text, program.entry)
+            if pair is None:
+                numbers.append(text)
+                continue
+            one, other = sorted((self.array(name) for name in pair), key=named(program.entry).index)
+            self.shared |= {name: one for name in named(program.entry) if self.array(name) == other}
         self.start()
         names = {"blocks": lifted(self.total), **self.params}
-        self.stated = tuple(lifted(truth(condition(text, names, WORDS))) for text in assume)
+        self.stated = tuple(lifted(condition(text, names, WORDS)) for text in numbers)
         if self.stated and self.solver.solve((*self.assumed, *self.stated), model=True).none:
             raise ValueError(f"there are no arguments for which {' and '.join(assume)}")
 
@@ -112,6 +122,10 @@ class Walk(Claims):
 
     # --- values --------------------------------------------------------------------------------------------------
 
+    def array(self, name: str) -> str:
+        """The first argument that is the same array."""
+        return self.shared.get(name, name)
+
     def value(self, state: State, operand: Any) -> Any:
         """What an operand is in a state."""
         operand = without_form(operand)
@@ -141,7 +155,7 @@ class Walk(Claims):
                 elif kind.name == "i1":
                     state.values[param] = self.params[name] = z3.Bool(name)
             elif isinstance(kind, Ptr):
-                space = ("argument", name) if (kind.space or "gm") == "gm" else None
+                space = ("argument", self.array(name)) if (kind.space or "gm") == "gm" else None
                 if space is not None:
                     state.values[param] = Pointer(space, 0, max(1, kind.dtype.size))
             elif isinstance(kind, MemRef | TensorView | PartitionView):
@@ -161,7 +175,7 @@ class Walk(Claims):
         if isinstance(kind, MemRef):
             strides = list(kind.strides_of(dims))
         size = max(1, kind.dtype.size)
-        view = View(("argument", name), 0, size, tuple(dims), tuple(strides), (0,) * len(dims), tuple(dims))
+        view = View(("argument", self.array(name)), 0, size, tuple(dims), tuple(strides), (0,) * len(dims), tuple(dims))
         self.need(None, view, ())
         return view
 

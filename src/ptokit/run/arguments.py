@@ -17,6 +17,7 @@ import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note, Severity
 from ptokit.ir.core import CPP_FILES, Function, Value
+from ptokit.ir.functions import broken_assumption
 from ptokit.ir.launch import MOST_RANKS, Each, Peer, RankQuery
 from ptokit.machine.buffers import Buffer, overlaps
 from ptokit.machine.chunk import Workspace
@@ -255,10 +256,19 @@ def _bound(
                     param.location,
                 )
     found.raise_if_errors()
+    broken = broken_assumption(function, values, _address, blocks)
+    if broken:
+        message = f"the launch breaks what kernel @{function.name} assumes: {broken}"
+        raise DiagnosticError(Diagnostic("RUN-ASSUME", Severity.ERROR, message, function.location))
     for buffer in buffers_of(values):
         buffer.launch_blocks = blocks
         buffer.workspace = workspace
     return values
+
+
+def _address(value: Pointer | Tensor) -> int:
+    buffer = value.buffer
+    return 0 if buffer is None else int(buffer.mem.ctypes.data)
 
 
 def buffers_of(values: Sequence[Argument]) -> list[Buffer]:

@@ -168,6 +168,12 @@ _rule(
     example='n: int = {4|3}; assert n % 2 == 0, "n is even"',
 )
 _rule(
+    "RUN-ASSUME",
+    "A launch keeps what its kernel assumes.",
+    why="A proof of the kernel holds for such launches only.",
+    example='n: int = {32|33}; assume("n % 16 == 0")',
+)
+_rule(
     "RUN-RANGE",
     "A number of type index fits 64 bits where it is used.",
     example="{1 << 40|the product of two indices of 1 << 40 as an offset that differs between blocks}",

@@ -1,0 +1,118 @@
+"""What kernels assume of their launches: stated in Python, text or the project, held to by launches, used by proofs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ptokit
+import ptokit as pto
+from ptokit.api.prove import prove
+from ptokit.prove.report import Claim, Verdict
+from tests.cli.conftest import Run
+from tests.cli.conftest import ptokit as command  # noqa: F401
+from tests.each import each
+
+from .kernels import BACK, HANDED, add, kernel, load, store
+
+pytest.importorskip("z3")
+
+
+@pto.kernel(target="a2a3")
+def copied(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int):
+    pto.assume("n % 16 == 0", "blocks <= 4")
+    tile = pto.Tile(pto.TileType.Vec, pto.f32, 16, 32)
+    for top in range(pto.get_block_idx() * 16, n, pto.get_block_num() * 16):
+        pto.TLOAD(tile, pto.GlobalTensor(x, (n, 32))[top : top + 16])
+        pto.TSTORE(pto.GlobalTensor(y, (n, 32))[top : top + 16], tile)
+
+
+def refused(run: Any) -> str:
+    with pytest.raises(ptokit.DiagnosticError) as raised:
+        run()
+    return "; ".join(f"{d.rule}: {d.message}" for d in raised.value.diagnostics)
+
+
+def test_a_kernel_carries_assumptions_that_proofs_take_and_launches_keep() -> None:
+    proof = copied.prove()
+    assert proof.proved
+    assert proof.assumptions[:2] == ("n % 16 == 0", "blocks <= 4")
+    assert 'pto.assume = ["n % 16 == 0", "blocks <= 4"]' in copied.to_pto()
+    x = np.ones((32, 32), np.float32)
+    y = np.zeros_like(x)
+    copied[4](x, y, 32)
+    assert (x == y).all()
+    odd = "RUN-ASSUME: the launch breaks what kernel @copied assumes: n % 16 == 0, and n is 31"
+    assert refused(lambda: copied(x, y, 31)) == odd
+    assert refused(lambda: copied.interpret(x, y, 31)) == odd
+    assert refused(lambda: copied.sanitize(x, y, 31)) == odd
+    assert "blocks <= 4, and blocks is 5" in refused(lambda: copied[5](x, y, 32))
+    text = copied.to_pto()
+    assert refused(lambda: ptokit.run(text, [x, y, 31])) == odd
+    assert refused(lambda: ptokit.sanitize(text, [x, y, 31])) == odd
+    assert ptokit.prove(text).proved
+    assert not ptokit.prove(text.replace("n % 16 == 0", "n % 8 == 0")).proved
+
+
+def test_what_the_kernel_computes_is_no_assumption() -> None:
+    @pto.kernel(target="a2a3")
+    def wrong(n: int):
+        pto.assume(n % 16 == 0)  # type: ignore[arg-type]
+
+    assert "LANG-KIND: pto.assume takes texts" in refused(lambda: wrong(3))
+
+
+@each(
+    "written, said",
+    [
+        ('["m > 3"]', "there is no number 'm' in 'm > 3'; there are blocks, n"),
+        ('["x is z"]', "there is no array 'z' in 'x is z'; there are x, y"),
+        ('["n"]', "a number is no condition in 'n': compare it"),
+        ('["n +"]', "'n +' is no comparison, as in n % 16 == 0"),
+        ('["n % n == 0"]', "numbers are divided by positive constants, in 'n % n == 0'"),
+        ('"n > 3"', 'n > 3: write a list of texts, as in ["n % 16 == 0"]'),
+    ],
+)
+def test_assumptions_in_text_that_say_nothing(written: str, said: str) -> None:
+    text = kernel(load("%t0", "%c0")).replace("attributes {", f"attributes {{pto.assume = {written}, ")
+    found = [d for d in ptokit.check(text, target="a2a3").diagnostics if d.rule == "FN-6"]
+    assert [(d.message, d.location.line) for d in found] == [(f"pto.assume of @k: {said}", 2)]
+
+
+def test_arrays_that_are_one() -> None:
+    """Blocks read rows 16 to 31 of x and write rows 0 to 15 of y: apart, unless two of them write or x is y."""
+    mine = "%b = pto.get_block_idx\n%bi = arith.index_cast %b : i64 to index"
+    rows = "%r = arith.muli %bi, %c16 : index\n%s = arith.addi %r, %c16 : index"
+    text = kernel(mine, rows, load("%t0", "%s"), *HANDED, add("%t1", "%t0"), *BACK, store("%t1", "%r"), rows="%c4096")
+    apart = prove(text, target="a2a3", blocks=3)
+    assert apart.proved
+    assert "arrays do not overlap" in apart.assumptions
+    one = prove(text, target="a2a3", blocks=3, assume=["y is x"])
+    assert one[Claim.BLOCKS].verdict is Verdict.REFUTED
+    assert "arrays do not overlap but for x and y" in one.assumptions
+    held = text.replace("attributes {", 'attributes {pto.assume = ["x is y"], ')
+    x = np.zeros((4096, 32), np.float32)
+    assert "x is y" in refused(lambda: ptokit.run(held, [x, x.copy(), 3], target="a2a3"))
+    ptokit.run(held, [x, x, 3], target="a2a3")
+
+
+def test_a_project_states_assumptions(tmp_path: Path, command: Run) -> None:  # noqa: F811
+    file = tmp_path / "k.pto"
+    file.write_text(kernel(load("%t0", "%n"), *HANDED, add("%t1", "%t0"), rows="%c4096"))
+    settings = tmp_path / "pyproject.toml"
+    launch = ["sanitize", str(file), "-t", "a2a3", "-a", "zeros:f32:4096x32", "-a", "zeros:f32:4096x32", "-a"]
+    settings.write_text('[tool.ptokit.assume]\nk = ["n <= 4080"]\n')
+    proved = command("prove", str(file), "-t", "a2a3")
+    assert (proved.status, "assumed: n <= 4080;" in proved.out) == (0, True)
+    assert command(*launch, "4080").status == 0
+    broken = command(*launch, "4081")
+    assert broken.status == 1
+    assert "[RUN-ASSUME]" in broken.err
+    settings.write_text("[tool.ptokit.assume]\nk = 4080\n")
+    wrong = command("prove", str(file), "-t", "a2a3")
+    assert wrong.status == 1
+    assert "pyproject.toml" in wrong.err
+    assert "[CLI-07]" in wrong.err
