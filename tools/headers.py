@@ -54,7 +54,8 @@ def enum(name: str, members: Iterable[tuple[str, int]], type: str = "int32_t", w
 
 def enumerations_header() -> str:
     """Enumerations of the language and of the library, their names as text, and the pipes of operations."""
-    out = [MADE, enum("pipe_t", ((p.text, k) for k, p in enumerate(PIPES)), word="enum")]
+    apart = ['#pragma push_macro("PIPE_FIX")', "#undef PIPE_FIX", '#pragma pop_macro("PIPE_FIX")']  # kernels define it
+    out = [MADE, *apart[:2], enum("pipe_t", ((p.text, k) for k, p in enumerate(PIPES)), word="enum"), apart[2]]
     out += [enum(name, zip(members, range(99)), word="enum") for name, members in OF_LANGUAGE.items()]
     out.append("\nnamespace pto {")
     for name, members in enumerations().items():
@@ -96,6 +97,8 @@ def texts() -> dict[Path, str]:
         made[HEADERS / "pto" / "common" / f"{name}.hpp"] = MADE + "#include <pto/pto-inst.hpp>\n"
     for name in ("common/debug.h", "npu/kernels/Pto_prefetch.hpp"):
         made[HEADERS / "pto" / name] = MADE + "#include <pto/pto-inst.hpp>\n"
+    for name in ("pto_comm_inst", "comm_types", "pto_comm_instr_impl"):
+        made[HEADERS / "pto" / "comm" / f"{name}.hpp"] = MADE + "#include <ptokit/comm.hpp>\n"
     for target, names in BY_TARGET.items():
         for name in names.split():
             made[HEADERS / "pto" / "npu" / target / f"{name}.hpp"] = MADE + "#include <pto/pto-inst.hpp>\n"

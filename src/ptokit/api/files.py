@@ -386,12 +386,18 @@ class CppLaunchable:
         return lambda *args, **how: self._launch(args, blocks, how)
 
     def __call__(self, *args: Any, **how: Any) -> None:
-        """Launch one block; ``how``: as for `Program.launch`."""
+        """Launch one block; ``how``: as for `Program.launch`, and on how many devices, ``ranks``."""
         self._launch(args, 1, how)
 
     def _launch(self, args: Sequence[Any], blocks: int, how: dict[str, Any]) -> None:
         program, given = self._bound(args)
-        program.launch(given, blocks, **how)
+        ranks = how.pop("ranks", None)
+        if ranks is None:
+            program.launch(given, blocks, **how)
+            return
+        from ptokit.run.arguments import divided
+
+        program.launch_ranks(divided(program.entry, given, ranks), blocks, **how)
 
     def _bound(self, args: Sequence[Any]) -> tuple[Compiled, list[Any]]:
         """The kernel for the null pointers among its arguments, and what it is launched with."""

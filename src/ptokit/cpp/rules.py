@@ -52,9 +52,10 @@ KERNEL = _rule(
 )
 POINTER = _rule(
     "CPP-POINTER",
-    "A pointer to global memory points into one argument of the kernel, which is known when it is compiled.",
-    "A view has its memory in its place in the program; sizes and offsets may change from run to run, the array not.",
-    "{GlobalTensor<...> in(i & 1 ? x + n : x);|GlobalTensor<...> in(i & 1 ? y : x);}",
+    "A pointer points into global memory, into memory of the core, or into one variable that the compiler knows.",
+    "Variables are numbers of the kernel, not bytes with an address. Which array of global memory is meant the run may "
+    "decide: the pointer is an address then.",
+    "{GlobalTensor<...> in(i & 1 ? y : x);|const int32_t* row = i & 1 ? odd : even;  // local arrays}",
 )
 MEMORY = _rule(
     "CPP-MEMORY",

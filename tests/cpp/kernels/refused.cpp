@@ -5,11 +5,14 @@ using namespace pto;
 using Row = Tile<TileType::Vec, float, 8, 64>;
 using Rows = GlobalTensor<float, Shape<1, 1, 1, 8, 64>, Stride<1, 1, 1, 64, 1>>;
 
-__global__ AICORE void chosen(__gm__ float* x, __gm__ float* y, int32_t n) {
-    Row t;
-    TASSIGN(t, 0);
-    Rows in(n & 1 ? x : y);  // chosen
-    TLOAD(t, in);
+__global__ AICORE void chosen(__gm__ int32_t* x, int32_t n) {
+    int32_t even[12], odd[12];
+    for (int32_t k = 0; k < 12; k++) {
+        even[k] = x[k];
+        odd[k] = x[12 + k];
+    }
+    const int32_t* row = n & 1 ? odd : even;  // chosen
+    x[0] = row[n % 12];
 }
 
 static AICORE void again(Row& t, int n) {

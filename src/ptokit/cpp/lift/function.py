@@ -22,7 +22,7 @@ from ..llvm import Instruction, Module, Operand
 from ..rules import ASSEMBLY, CALL, OPERANDS, POINTER, Unliftable, refusal
 from .instructions import Told
 from .library import call, refuse_homeless
-from .memory import NULL, Memory, Pointer, Root, accessed, constant_offset, root_refused
+from .memory import ADDRESS, NULL, Memory, Pointer, Root, accessed, one_of
 from .numbers import BINARY, CASTS, FLOATS, Lifting, Numbers, scalar_type
 
 _LABEL = re.compile(r"\W")
@@ -190,10 +190,10 @@ class _FunctionLift:
         block, text = self.blocks[label], instruction.result
         if instruction.type == "ptr":
             roots = self.roots.of(text) or {Root("tile")}  # address 0
-            if len(roots) != 1:
-                raise root_refused(roots)
+            if any(operand.text == "null" for operand in instruction.operands):
+                roots = ({root for root in roots if root.kind != "argument"} and roots) or {*roots, Root("tile")}
             argument = Value(INDEX, "", block, self.trace.at)
-            self.memory.pointers[text] = Pointer(next(iter(roots)), 0, ((argument, 1),))
+            self.memory.pointers[text] = Pointer(one_of(roots), 0, ((argument, 1),))
         else:
             type = self.registers.types.get(text) or scalar_type(instruction.type)
             argument = self.numbers.values[text] = Value(type, "", block, self.trace.at)
@@ -248,8 +248,11 @@ class _FunctionLift:
             memory.pointers[i.result] = memory.element(i.type, i.operands)
         elif i.op == "inttoptr":
             known = numbers.number(i.operands[0])
-            terms = () if known is not None else ((numbers.index(numbers.value(i.operands[0])), 1),)
-            memory.pointers[i.result] = Pointer(Root("tile"), known or 0, terms)
+            value = numbers.value(i.operands[0])
+            terms = () if known is not None else ((numbers.index(value), 1),)
+            memory.pointers[i.result] = Pointer(
+                ADDRESS if numbers.from_memory(value) else Root("tile"), known or 0, terms
+            )
         elif i.op == "ptrtoint":
             self._as_number(i)
         elif i.op == "freeze":
@@ -278,10 +281,10 @@ class _FunctionLift:
 
     def _as_number(self, i: Instruction) -> None:
         p = self.memory.pointer(i.operands[0].text)
-        if p.root.kind not in ("tile", "nothing"):
-            message = "the address of a variable or of global memory is used as a number"
+        if p.root.kind in ("local", "global"):
+            message = "the address of a variable is used as a number"
             raise Unliftable(POINTER, message, "keep it a pointer, and count from its beginning")
-        offset = self.memory.offset(p, 1)
+        offset = self.memory.address(p) if p.root.kind == "argument" else self.memory.offset(p, 1)
         type = scalar_type(i.type)
         if isinstance(offset, int):
             self.numbers.values[i.result] = self.numbers.constant(offset, type)
@@ -293,8 +296,10 @@ class _FunctionLift:
         if a.type != "ptr":
             return self.numbers.compare(i.word, self.numbers.value(a), self.numbers.value(b))
         p, q = self.memory.pointer(a.text), self.memory.pointer(b.text)
-        if p.root == q.root:
-            places = (self.memory.at(self.memory.offset(each, 1)) for each in (p, q))
+        numbers = {p.root.kind, q.root.kind} - {"argument", "nothing", "local", "global"}
+        if p.root == q.root or numbers:
+            root = p.root if p.root == q.root else ADDRESS
+            places = (self.memory.place(each, root) for each in (p, q))
             return self.numbers.compare(i.word, *places)
         if i.word in ("eq", "ne"):
             return self.trace.constant(i.word == "ne", I1)
@@ -309,15 +314,13 @@ class _FunctionLift:
             )
             return
         p, q = self.memory.pointer(a.text), self.memory.pointer(b.text)
-        roots = {p.root, q.root} - {NULL} or {NULL}
-        if len(roots) > 1:
-            known = self.numbers.known(chosen)
-            if known is None:
-                raise root_refused(roots)
+        known = self.numbers.known(chosen)
+        if known is not None:
             self.memory.pointers[i.result] = p if known else q
             return
-        places = (self.memory.at(self.memory.offset(each, 1)) for each in (p, q))
-        self.memory.pointers[i.result] = Pointer(roots.pop(), 0, ((self.numbers.select(chosen, *places), 1),))
+        root = one_of({p.root, q.root})
+        places = (self.memory.place(each, root) for each in (p, q))
+        self.memory.pointers[i.result] = Pointer(root, 0, ((self.numbers.select(chosen, *places), 1),))
 
     def _known_as(self, name: str, operand: Operand) -> Value:
         """What is called by a name from here on; a register in the type that it has there."""
@@ -335,7 +338,8 @@ class _FunctionLift:
                 break
             given = instruction.operands[instruction.labels.index(source)]
             if instruction.type == "ptr":
-                out.append(self.memory.at(self.memory.offset(self.memory.pointer(given.text), 1)))
+                root = self.memory.pointers[instruction.result].root
+                out.append(self.memory.place(self.memory.pointer(given.text), root))
             else:
                 out.append(self._known_as(instruction.result, given))
         return [*out, *(self.ends[source][variable] for variable in self.handed[label])]
@@ -441,7 +445,7 @@ class _Roots:
                     if "@" not in operand.text:
                         continue
                     root = next(iter(self.of(operand.text)))
-                    offset = constant_offset(operand.text)
+                    offset = _constant_offset(operand.text)
                     if operand.text in pointed and operand.type == "ptr" and offset is not None:
                         types, offsets = found.setdefault(root, (set(), set()))
                         types.add(i.type)
@@ -478,3 +482,11 @@ class _Roots:
                     inside.add(each)
                     pending.append(each)
         return inside
+
+
+def _constant_offset(text: str) -> int | None:
+    """How many bytes an operand is after a global: nothing, or as ``getelementptr`` of bytes counts."""
+    if text.startswith("@"):
+        return 0
+    counted = re.fullmatch(r"getelementptr (?:(?:inbounds|nuw|nusw) )*\(i8, ptr @[^,]*, i64 (\d+)\)", text)
+    return int(counted[1]) if counted else None

@@ -296,7 +296,7 @@ class Told:
         """A pointer into a memory of the core: its element type and the memory are said."""
         element, space = text.split()
         p = self.memory.pointer(operand.text)
-        if p.root.kind not in ("tile", "nothing"):
+        if p.root.kind not in ("tile", "address", "nothing"):
             raise Unliftable(POINTER, f"an address in {space} is needed, and this is none", "take a tile's data()")
         offset = self.memory.offset(p, 1)
         return castptr(offset if isinstance(offset, int) else number(offset), dtype(element), space)

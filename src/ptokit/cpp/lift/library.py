@@ -48,6 +48,7 @@ OF_CPP: dict[str, Enumerators] = {
         **{op.name: (op.value, op) for op in enums.ScatterAtomicOp if op.value},
     },
     "AccPhase": {"Unspecified": (0, None), "Unknown": (0, None), "Partial": (2, None), "Final": (3, None)},
+    "WaitCmp": {name: (k, enums.CmpMode[name]) for k, name in enumerate("EQ NE GT GE LT LE".split())},
     "GatherAxis": {"GATHER_ROW": (0, MaskAxis.Row), "GATHER_COL": (1, MaskAxis.Col)},
     "ScatterAxis": {"SCATTER_ROW": (0, MaskAxis.Row), "SCATTER_COL": (1, MaskAxis.Col)},
     "HistByte": _BYTES,
@@ -90,8 +91,9 @@ OF_LANGUAGE: dict[str, tuple[str, ...]] = {
 }
 """Enumerations of the device compiler, which are in no namespace."""
 
-PIPES = tuple(Pipe)
-"""Pipes by the number that ptokit's headers give them."""
+_SWAPPED = {Pipe.FIX: Pipe.V2, Pipe.V2: Pipe.FIX}
+PIPES = tuple(_SWAPPED.get(pipe, pipe) for pipe in Pipe)
+"""Pipes by the number that ptokit's headers give them: the fix-pipe's is 10, which kernels define themselves."""
 
 
 @cache

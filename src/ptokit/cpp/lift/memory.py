@@ -8,14 +8,13 @@ few is found by a chain of selections.
 
 from __future__ import annotations
 
-import re
 from math import gcd
 from typing import NamedTuple
 
 from ptokit.ir import Block, Op, Value
 from ptokit.ir.core import Operands
 from ptokit.types.dtypes import DType, dtype
-from ptokit.types.values import INDEX, LocalArray, Ptr
+from ptokit.types.values import I64, INDEX, LocalArray, Ptr
 from ptokit.types.values import Scalar as ScalarType
 
 from ..llvm import Instruction, Module, Operand, operand, split
@@ -29,14 +28,17 @@ _CHOSEN = "write the instruction once for each, in the branches of an if, or pas
 
 
 class Root(NamedTuple):
-    """What a pointer points into: an ``argument``, a ``local`` or ``global`` variable, a ``tile``'s memory, nothing."""
+    """What a pointer points into: an ``argument``, a ``local`` or ``global`` variable, a ``tile``'s memory, nothing.
+
+    Of an ``address`` only the run knows into which argument it points.
+    """
 
     kind: str
     name: str = ""
     position: int = -1
 
 
-NULL = Root("nothing")
+NULL, ADDRESS = Root("nothing"), Root("address")
 
 
 class Pointer(NamedTuple):
@@ -130,8 +132,24 @@ class Memory:
 
     # --- global memory
 
+    def address(self, p: Pointer) -> Value:
+        """The address of a place as a number: of bytes in global memory, or in one of the core."""
+        one_of({p.root, ADDRESS})
+        offset = self.at(self.offset(p, 1))
+        if p.root.kind != "argument":
+            return offset
+        base = self.trace.emit("pto.ptrtoint", {"ptr": self.params[p.root.position]}, results=[I64]).result
+        return self.numbers.binary("addi", self.numbers.index(base), offset)
+
+    def place(self, p: Pointer, root: Root) -> Value:
+        """How many bytes a place is from the beginning of a root; of addresses, its own."""
+        return self.address(p) if root == ADDRESS else self.at(self.offset(p, 1))
+
     def global_pointer(self, p: Pointer, element: DType) -> Value:
         """A pointer of the program to elements of a type."""
+        if p.root == ADDRESS or (p.root.kind == "tile" and p.terms):  # where a tensor begins, is global memory
+            number = self.numbers.cast("index_cast", self.address(p), I64)
+            return self.trace.emit("pto.inttoptr", {"addr": number}, results=[Ptr(element)]).result
         if p.root.kind != "argument":
             where = {"nothing": "a null pointer", "tile": "the memory of a tile"}.get(p.root.kind, "a local variable")
             raise Unliftable(POINTER, f"global memory is needed, and the address is that of {where}", _CHOSEN)
@@ -151,22 +169,24 @@ class Memory:
             value = self.trace.emit("pto.castptr", {"value": value}, results=[Ptr(element)]).result
         return value
 
-    def _element_of(self, root: Root, type: ScalarType) -> DType:
-        """The element type with which a number of that type is read from an argument."""
-        own = self.params[root.position].type
-        assert isinstance(own, Ptr)
+    def _element(self, p: Pointer, type: ScalarType) -> tuple[DType, dict[str, Value]]:
+        """The element type with which a number of that type is read from global memory, and its pointer and index."""
         asked = dtype("i8" if type.name == "i1" else type.name)
+        if p.root == ADDRESS:
+            return asked, {"ptr": self.global_pointer(p, asked), "index": self.at(0)}
+        own = self.params[p.root.position].type
+        assert isinstance(own, Ptr)
         same = own.dtype.size == asked.size and own.dtype.is_float == asked.is_float and own.dtype.bits >= 8
-        return own.dtype if same and own.dtype.is_integer == asked.is_integer else asked
+        element = own.dtype if same and own.dtype.is_integer == asked.is_integer else asked
+        return element, {"ptr": self._argument(p.root, element), "index": self.at(self.offset(p, element.size))}
 
     # --- reading and writing
 
     def load(self, p: Pointer, type: str, *, whole: bool = False) -> Value:
         """The number at a place; ``whole``: all of a variable is read, whatever is in it."""
         wanted = scalar_type(type)
-        if p.root.kind == "argument":
-            element = self._element_of(p.root, wanted)
-            operands = {"ptr": self._argument(p.root, element), "index": self.at(self.offset(p, element.size))}
+        if p.root.kind in _IN_GM:
+            element, operands = self._element(p, wanted)
             value = self.trace.emit("pto.load_scalar", operands, results=[ScalarType(element.text)]).result
             return self._as(value, wanted)
         if p.root.kind not in ("local", "global"):
@@ -191,10 +211,9 @@ class Memory:
     def store(self, p: Pointer, value: Value, *, whole: bool = False) -> None:
         """Put a number down at a place; ``whole``: all of a variable is written, whatever is in it."""
         assert isinstance(value.type, ScalarType)
-        if p.root.kind == "argument":
-            element = self._element_of(p.root, value.type)
-            operands = {"value": self._as(value, ScalarType(element.text)), "ptr": self._argument(p.root, element)}
-            self.trace.emit("pto.store_scalar", {**operands, "index": self.at(self.offset(p, element.size))})
+        if p.root.kind in _IN_GM:
+            element, operands = self._element(p, value.type)
+            self.trace.emit("pto.store_scalar", {"value": self._as(value, ScalarType(element.text)), **operands})
             return
         if p.root.kind not in ("local", "global"):
             raise Unliftable(MEMORY, "a number is stored through a pointer to no variable", "use SetValue of the tile")
@@ -442,6 +461,7 @@ def _first(p: Pointer) -> int:
 
 _APART = "keep numbers of different sizes in arrays of their own"
 _FLOATS = ("half", "float", "double", "bfloat")
+_IN_GM = ("argument", "address")
 _LLVM = {"f16": "half", "f32": "float", "f64": "double", "bf16": "bfloat"}
 
 
@@ -449,12 +469,16 @@ def _inner(text: str) -> str:
     return text[text.index("(") + 1 : text.rindex(")")]
 
 
-def root_refused(roots: set[Root]) -> Unliftable:
-    """Why a pointer that may point into several things cannot be lifted."""
-    if {root.kind for root in roots} == {"argument"}:
-        names = " or ".join(sorted(root.name for root in roots))
-        return Unliftable(POINTER, f"a pointer points into {names}, and which only the run knows", _CHOSEN)
-    return Unliftable(POINTER, "a pointer points into one of several variables, and which only the run knows", _CHOSEN)
+def one_of(roots: set[Root]) -> Root:
+    """What a pointer points into that may point into several things, which are all global memory, or one."""
+    others = roots - {NULL}
+    if others != roots:  # address 0
+        roots = others if any(root.kind in ("local", "global") for root in others) else {*others, Root("tile")}
+    if len(roots) == 1:
+        return next(iter(roots))
+    if roots and all(root.kind in (*_IN_GM, "tile") for root in roots):
+        return ADDRESS
+    raise Unliftable(POINTER, "a pointer points into one of several variables, and which only the run knows", _CHOSEN)
 
 
 def accessed(instruction: Instruction) -> list[tuple[str, str, bool]]:
@@ -468,11 +492,3 @@ def accessed(instruction: Instruction) -> list[tuple[str, str, bool]]:
     if instruction.op == "call" and instruction.word.startswith("@llvm.memset"):
         return [(instruction.operands[0].text, "", True)]
     return []
-
-
-def constant_offset(text: str) -> int | None:
-    """How many bytes an operand is after a global: nothing, or as ``getelementptr`` of bytes counts."""
-    if text.startswith("@"):
-        return 0
-    counted = re.fullmatch(r"getelementptr (?:(?:inbounds|nuw|nusw) )*\(i8, ptr @[^,]*, i64 (\d+)\)", text)
-    return int(counted[1]) if counted else None

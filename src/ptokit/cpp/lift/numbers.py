@@ -6,11 +6,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, TypeGuard
 
 from ptokit.diagnostics import Location
 from ptokit.diagnostics.finding import Argument
 from ptokit.ir import Op, Value
+from ptokit.ir.control import reached
 from ptokit.ir.facts import folded
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, FLOAT
 from ptokit.isa.table import TABLE, Instr, Kind
@@ -119,6 +120,14 @@ class Lifting(Trace):
         return list(self._constants.values())
 
 
+_WIDE = (ScalarType("i64"), ScalarType("ui64"))
+
+
+def is_arithmetic(owner: object) -> TypeGuard[Op]:
+    """Whether a value is computed by an operation of `arith`."""
+    return isinstance(owner, Op) and owner.name.startswith("arith.")
+
+
 def scalar_type(type: str) -> ScalarType:
     """The type of a number of LLVM."""
     if type == "i1":
@@ -195,6 +204,12 @@ class Numbers:
         if a is None or b is None:
             return 0 if 0 in (a, b) and owner.name in ("arith.andi", "arith.muli") else None
         return _LOW_OF_LOW[owner.name](a, b) & mask
+
+    def from_memory(self, value: Value) -> bool:
+        """Whether a number is an address in global memory: computed of one, or of what global memory holds."""
+        owners = reached([value], lambda v: v.owner.values if is_arithmetic(v.owner) else ())
+        sources = ("pto.ptrtoint", "pto.load_scalar")
+        return any(isinstance(v.owner, Op) and v.owner.name in sources and v.type in _WIDE for v in owners)
 
     def plain(self, operand: Operand) -> Any:
         """An integer operand as the words of `lang` take it: Python's where it is known, else one of type index."""

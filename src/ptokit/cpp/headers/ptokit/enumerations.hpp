@@ -1,11 +1,14 @@
 // Made by tools/headers.py.
 #pragma once
 
+#pragma push_macro("PIPE_FIX")
+#undef PIPE_FIX
 enum pipe_t : int32_t {
-    PIPE_S = 0, PIPE_V = 1, PIPE_M = 2, PIPE_MTE1 = 3, PIPE_MTE2 = 4, PIPE_MTE3 = 5, PIPE_FIX = 6, PIPE_ALL = 7,
-    PIPE_MTE4 = 8, PIPE_MTE5 = 9, PIPE_V2 = 10, VIRTUAL_PIPE_MTE2_L1A = 11, VIRTUAL_PIPE_MTE2_L1B = 12,
+    PIPE_S = 0, PIPE_V = 1, PIPE_M = 2, PIPE_MTE1 = 3, PIPE_MTE2 = 4, PIPE_MTE3 = 5, PIPE_V2 = 6, PIPE_ALL = 7,
+    PIPE_MTE4 = 8, PIPE_MTE5 = 9, PIPE_FIX = 10, VIRTUAL_PIPE_MTE2_L1A = 11, VIRTUAL_PIPE_MTE2_L1B = 12,
     PIPE_NUM = 13, PIPE_UNASSIGNED = 14,
 };
+#pragma pop_macro("PIPE_FIX")
 enum event_t : int32_t {
     EVENT_ID0 = 0, EVENT_ID1 = 1, EVENT_ID2 = 2, EVENT_ID3 = 3, EVENT_ID4 = 4, EVENT_ID5 = 5, EVENT_ID6 = 6,
     EVENT_ID7 = 7, EVENT_ID_MAX = 8,
@@ -173,6 +176,9 @@ enum Direction : int32_t {
 };
 enum class AccPhase : int32_t {
     Unspecified = 0, Unknown = 0, Partial = 2, Final = 3,
+};
+enum class WaitCmp : int32_t {
+    EQ = 0, NE = 1, GT = 2, GE = 3, LT = 4, LE = 5,
 };
 enum class GatherAxis : int32_t {
     GATHER_ROW = 0, GATHER_COL = 1,
@@ -587,6 +593,10 @@ constexpr const char* enum_name<Direction>() {
 template <>
 constexpr const char* enum_name<AccPhase>() {
     return "AccPhase";
+}
+template <>
+constexpr const char* enum_name<WaitCmp>() {
+    return "WaitCmp";
 }
 template <>
 constexpr const char* enum_name<GatherAxis>() {

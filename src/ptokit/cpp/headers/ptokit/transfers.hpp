@@ -165,6 +165,7 @@ struct MrgSortExecutedNumList : RecordEvent {
     };
     Count mrgSortList0, mrgSortList1, mrgSortList2, mrgSortList3;
 };
+constexpr int32_t SYNCALL_SOFT_WORKSPACE_INT32 = 16;
 using TRandomKey = uint32_t[2];
 using TRandomCounter = uint32_t[4];
 

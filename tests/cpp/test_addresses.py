@@ -1,0 +1,110 @@
+"""Pointers into global memory that the run chooses: they are addresses, also of other devices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ptokit
+import ptokit as pto
+
+pytestmark = pytest.mark.usefixtures("compiler")
+HEAD = """
+#include <pto/pto-inst.hpp>
+#include <pto/comm/pto_comm_inst.hpp>
+using namespace pto;
+using Row = Tile<TileType::Vec, float, 8, 64>;
+using Rows = GlobalTensor<float, Shape<1, 1, 1, 8, 64>, Stride<1, 1, 1, 64, 1>>;
+"""
+CHOSEN = """
+static AICORE void copy(__gm__ float* to, __gm__ float* from) {
+    Row t;
+    TASSIGN(t, 0);
+    Rows in(from), out(to);
+    TLOAD(t, in);
+    PtoSetWaitFlag<PIPE_MTE2, PIPE_MTE3>();
+    TSTORE(out, t);
+    PtoSetWaitFlag<PIPE_MTE3, PIPE_MTE2>();
+}
+__global__ AICORE void chosen(__gm__ float* x, __gm__ float* y, __gm__ float* z, int32_t n) {
+    copy(z, n & 1 ? x + 512 : y);
+}
+__global__ AICORE void swapped(__gm__ float* x, __gm__ float* y, __gm__ float* z, int32_t n) {
+    __gm__ float* from = x;
+    __gm__ float* other = y;
+    for (int32_t k = 0; k < n; k++) {
+        copy(z + k * 512, from);
+        __gm__ float* next = other;
+        other = from;
+        from = next;
+    }
+}
+__global__ AICORE void perhaps(__gm__ float* x, __gm__ float* y, __gm__ float* z, int32_t n) {
+    __gm__ float* from = n > 0 ? y : nullptr;
+    if (from != nullptr) copy(z, from);
+    else copy(z, x);
+}
+__global__ AICORE void number(__gm__ float* x, __gm__ float* y, __gm__ float* z, int32_t n) {
+    __gm__ float* from = n > 0 ? x : y;
+    from[1] += float(n);
+    const uint64_t address = reinterpret_cast<uint64_t>(from) + 4;
+    *z = *reinterpret_cast<__gm__ float*>(address);
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+def test_the_run_chooses_between_arrays(tmp_path: Path, backend: str) -> None:
+    path = tmp_path / "chosen.cpp"
+    path.write_text(HEAD + CHOSEN)
+    kernels = ptokit.cpp(path, target="a2a3")
+    x, y = np.arange(1024, dtype=np.float32), -np.arange(1024, dtype=np.float32)
+
+    def made(name: str, n: int) -> np.ndarray:
+        z = np.zeros(2048, np.float32)
+        assert not kernels[name].check()
+        kernels[name](x, y, z, n, backend=backend)
+        assert not kernels[name].sanitize(x.copy(), y, z.copy(), n).diagnostics
+        return z
+
+    for n in (0, 1):
+        assert (made("chosen", n)[:512] == (x[512:] if n else y[:512])).all()
+        assert (made("perhaps", n)[:512] == (y[:512] if n else x[:512])).all()
+    assert (made("swapped", 3)[:1536].reshape(3, 512) == [x[:512], y[:512], x[:512]]).all()
+    assert made("number", 3)[0] == 4
+    assert x[1] == 4
+
+
+def test_windows_of_other_devices(tmp_path: Path) -> None:
+    """As the library's kernels find them: by the difference of two windows of the context."""
+    path = tmp_path / "remote.cpp"
+    path.write_text(
+        HEAD
+        + """
+struct Context { uint64_t queue, flags; uint32_t rank, ranks; uint64_t size; uint64_t windows[64]; };
+template <class T>
+static AICORE __gm__ T* remote(__gm__ Context* c, __gm__ T* p, int rank) {
+    return (__gm__ T*)(c->windows[rank] + ((uint64_t)p - c->windows[c->rank]));
+}
+__global__ AICORE void ring(__gm__ Context* c, __gm__ float* x, __gm__ float* y, __gm__ int32_t* signal) {
+    const int next = (c->rank + 1) % c->ranks;
+    Row t;
+    TASSIGN(t, 0);
+    Rows mine(x), theirs(remote(c, y, next));
+    comm::TPUT(theirs, mine, t);
+    pipe_barrier(PIPE_ALL);
+    comm::Signal to(remote(c, signal, next)), from(signal);
+    comm::TNOTIFY(to, 1, comm::NotifyOp::AtomicAdd);
+    comm::TWAIT(from, 1, comm::WaitCmp::GE);
+}
+"""
+    )
+    kernel = ptokit.cpp(path, target="a2a3")["ring"]
+    assert not kernel.check()
+    x, y = np.arange(3 * 512, dtype=np.float32).reshape(3, 512), np.zeros((3, 512), np.float32)
+    kernel(pto.COMM, x, y, np.zeros((3, 16), np.int32), ranks=3)
+    assert (y == x[[2, 0, 1]]).all()
+    found = kernel.sanitize(pto.COMM, x, y, np.zeros((3, 16), np.int32), ranks=3)
+    assert not found.diagnostics.errors, found.diagnostics
