@@ -216,3 +216,30 @@ def test_filling_a_mat_tile_where_it_lies_reads_and_writes_nothing_that_is_valid
     x = np.ones((12, 20), np.float16)
     found = fill[1].sanitize(x, x.copy(), int(loaded)).diagnostics.errors
     assert [(each.rule, "TMOV" in each.message) for each in found] == ([] if loaded else [("UNINIT-READ", True)])
+
+
+@pytest.mark.parametrize(("to", "through", "wrong"), [(0, 4096, None), (2048, 256, "tmp"), (256, 4096, None)])
+def test_lists_are_merged_before_their_places_are_written(to: int, through: int, wrong: str | None) -> None:
+    """They are merged into the scratch tile, and moved from there: that one must not lie over a list."""
+
+    @pto.kernel(target="a2a3")
+    def merge(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], to: pto.Static[int], through: pto.Static[int]) -> None:
+        lists = pto.Tile(pto.TileType.Vec, pto.f32, 1, 256)
+        first = pto.Tile(pto.TileType.Vec, pto.f32, 1, 128)
+        second = pto.Tile(pto.TileType.Vec, pto.f32, 1, 128)
+        merged = pto.Tile(pto.TileType.Vec, pto.f32, 1, 256)
+        tmp = pto.Tile(pto.TileType.Vec, pto.f32, 1, 256)
+        for tile, place in ((lists, 0), (first, 0), (second, 512), (merged, to), (tmp, through)):
+            pto.TASSIGN(tile, place)
+        pto.TLOAD(lists, pto.GlobalTensor(x, (1, 256)))
+        pto.pipe_barrier(pto.PIPE_ALL)
+        pto.TMRGSORT(merged, None, tmp, first, second)
+        pto.pipe_barrier(pto.PIPE_ALL)
+        pto.TSTORE(pto.GlobalTensor(y, (1, 256)), merged)
+        pto.pipe_barrier(pto.PIPE_ALL)
+
+    x = np.zeros((1, 256), np.float32)
+    found = merge[1].sanitize(x, x.copy(), to, through).diagnostics.errors
+    told = [each.message for each in found if each.rule == "RACE-SELF"]
+    assert bool(told) == (wrong is not None)
+    assert all("writes tmp" in message for message in told)

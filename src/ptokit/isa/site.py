@@ -347,6 +347,7 @@ class Access:
     sub: int = 0  # vector sub-core whose buffer it is, where a cube core writes one
     results: tuple[int, int] | None = None  # rows and columns written with results, where the rest becomes padding
     kept: bool = False  # some of the elements may stay as they are
+    last: bool = False  # written when all sources have been read
 
 
 Footprint = Callable[[Site], Iterator[Access]]

@@ -411,7 +411,8 @@ def _merge_footprint(o: Site) -> Iterator[Access]:
         info = o.operands[name]
         if isinstance(info, TileInfo):
             yield Access(name, False, 1, info.vc)  # type: ignore[arg-type]
-    yield Access("dst", True, 1, o.dst.vc, kept=True)  # what is left of lists and blocks
+    # What is left of lists and blocks is kept. Lists are merged into the scratch tile, and moved from there.
+    yield Access("dst", True, 1, o.dst.vc, kept=True, last=o.has("tmp"))
     if o.has("tmp"):
         yield Access("tmp", True, 1, o.tmp.vc)
 

@@ -184,7 +184,7 @@ def in_place(write: Touch, read: Touch) -> bool:
 
 def allowed(write: Touch, read: Touch) -> bool:
     """True if an instruction may write these bytes and read those: no element lands where a later one is read."""
-    if in_place(write, read):
+    if write.last or in_place(write, read):
         return True
     a, b = write.region, read.region
     if a is None or b is None or (a.rows, a.cols) != (b.rows, b.cols) or write.origin != read.origin:

@@ -328,7 +328,7 @@ def tile_touch(site: Site, access: Access, info: TileInfo, space: Space) -> Touc
     where = footprint(region)
     if not len(where):
         return None
-    touch = Touch(space, access.write, where, info.name, access.operand, region, origin=origin(tile))
+    touch = Touch(space, access.write, where, info.name, access.operand, region, last=access.last, origin=origin(tile))
     if not access.write or site.instr.operand(access.operand).role is not Role.SCRATCH:
         touch.padding = _padding(tile, access, rows, cols)
     return touch

@@ -337,6 +337,7 @@ class Touch:
     region: Region | None = None
     atomic: Any = None  # kind of atomic update: equal kinds do not race
     initial: Any = None  # footprint that becomes or has to be initialised, where that is less than all
+    last: bool = False  # written when the instruction has read all its sources
     padding: Any = None  # the part beyond the valid region
     origin: tuple[int, int] = (0, 0)  # element (0, 0) of the tile in `region.spec`
     owner: Any = None  # the tile with its aliases, a `Group`
