@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from _thread import interrupt_main
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
+from html import escape
 from io import StringIO
+from threading import Timer
 from typing import Any
 
+from ptokit import __version__
 from ptokit.arguments.derive import derive
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity, UsageError
 from ptokit.ir.core import Function, Module
@@ -16,7 +21,9 @@ from ptokit.ir.functions import assumptions, named
 from ptokit.ir.launch import found_for, with_reached
 from ptokit.ir.verify import verify
 from ptokit.prove.report import (
+    NOT_COVERED,
     OF_PIPES,
+    SENTENCES,
     Claim,
     Counterexample,
     Decided,
@@ -32,6 +39,7 @@ from ptokit.run import Program as Compiled
 from ptokit.run.program import filled_in
 from ptokit.sanitize import Report, sanitize_launch
 from ptokit.sanitize.outcome import SyncMode
+from ptokit.sanitize.page.document import STYLE, source
 from ptokit.targets import Target
 from ptokit.types.choices import LaunchOptions, SanitizeOptions
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
@@ -85,6 +93,7 @@ def prove(
     mode: str | None = None,
     extended: bool = False,
     default_target: str | Target | None = None,
+    limit: int | None = None,
     progress: Progress = lambda what: None,
 ) -> Proof:
     """Prove for all arguments that flags balance, that pipes and blocks do not race, and that accesses stay in bounds.
@@ -93,10 +102,11 @@ def prove(
     kernel in Python, where its annotations do not say which types it has; only those count. ``assume``: Python
     comparisons over the parameters and ``blocks``, "n % 16 == 0", which are read and not evaluated. ``blocks``: of how
     many blocks; None for any number of them, if the kernel asks for its block. ``mode``: who places tiles and orders
-    pipes, as for `ptokit.sanitize`. What cannot be decided is open, with its
-    reason; what is refuted has arguments for which `ptokit.sanitize` agrees. Raises `DiagnosticError` for a program
-    with errors, `UsageError` for assumptions that say nothing, or hold for no arguments, and where the solver is
-    missing (``pip install 'ptokit[prove]'``) and the kernel needs it.
+    pipes, as for `ptokit.sanitize`. ``limit``: how many questions the solver may be asked. ``progress`` is called with
+    what is done next. What cannot be decided is open, with its reason; so is everything where the solver is missing
+    (``pip install 'ptokit[prove]'``) and constants alone do not decide the kernel. What is refuted has arguments for
+    which `ptokit.sanitize` agrees. Raises `DiagnosticError` for a program with errors, `UsageError` for assumptions
+    that say nothing, or hold for no arguments.
     """
     wanted, usual = find_target(target), find_target(default_target)
     found = origin(program, entry=entry)
@@ -107,9 +117,8 @@ def prove(
     chosen = source.target_or(wanted, usual)
     source.diagnostics.raise_if_errors()
     named = None if source.own_target else entry
-    return prove_module(
-        source.module, chosen, named, assume=assume, blocks=blocks, mode=mode, extended=extended, progress=progress
-    )
+    options: dict[str, Any] = {"assume": assume, "blocks": blocks, "mode": mode, "extended": extended, "limit": limit}
+    return prove_module(source.module, chosen, named, progress=progress, **options)
 
 
 def prove_module(
@@ -121,11 +130,13 @@ def prove_module(
     blocks: int | None = None,
     mode: str | None = None,
     extended: bool = False,
+    limit: int | None = None,
     progress: Progress = lambda what: None,
 ) -> Proof:
     """`prove`, of a module that has been read."""
     start = time.perf_counter()
-    proof = Proving(module, target, entry, tuple(assume), blocks, mode, extended, progress).proof()
+    with _heard():
+        proof = Proving(module, target, entry, tuple(assume), blocks, mode, extended, progress, limit).proof()
     proof.seconds = time.perf_counter() - start
     return proof
 
@@ -135,9 +146,70 @@ def refuted(proof: Proof, file: str | None) -> Iterator[Diagnostic]:
     for decided in proof.claims:
         shown = decided.counterexample
         if shown is not None:
-            given = " ".join(f"-a {text}" for text in shown.arguments)
-            hint = f"ptokit sanitize shows it with --blocks {shown.blocks} {given}".rstrip()
+            hint = f"shown by {shown.command}"
             yield Diagnostic(shown.rule, Severity.ERROR, shown.message, Location(file, shown.line, 1), hint)
+
+
+@contextmanager
+def _heard() -> Iterator[None]:
+    """Hear Ctrl-C where it is lost: Python drops what is raised while z3 gives an object back."""
+    before = sys.unraisablehook
+
+    def again(dropped: Any) -> None:
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            timer = Timer(0.01, interrupt_main)
+            timer.daemon = True
+            timer.start()
+        else:
+            before(dropped)
+
+    sys.unraisablehook = again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
+def page(proof: Proof) -> str:
+    """One HTML file: the claims, what is shown against them or why they are open, and the lines that this is about."""
+    title = f"{proof.name} on {proof.target}"
+    kind = {Verdict.PROVED: "clean", Verdict.REFUTED: "error"}.get(proof.verdict, "warning")
+    facts = {
+        "target": proof.target,
+        "assumed": "; ".join(proof.assumptions) or "nothing",
+        "needs": "; ".join(proof.needs) or "nothing",
+        "suffices": " and ".join(proof.sufficient),
+        "not covered": ", ".join(NOT_COVERED),
+    }
+    shown = "".join(f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in facts.items() if text)
+    return "".join(
+        (
+            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}: {proof.verdict}</title><style>{STYLE}</style></head><body><main>",
+            f"<header><p class='kicker'>ptokit prove</p><h1>{escape(proof.name)}</h1>",
+            f"<p class='verdict {kind}'>{proof.verdict} {escape(proof.scope)}</p>",
+            f"<dl class='launch'>{shown}</dl></header>",
+            *(_section(proof, decided) for decided in proof.claims),
+            f"<footer>ptokit {__version__}</footer></main></body></html>\n",
+        )
+    )
+
+
+def _section(proof: Proof, decided: Decided) -> str:
+    """A claim of a page."""
+    kind = {Verdict.REFUTED: "error", Verdict.OPEN: "warning"}.get(decided.verdict, "clean")
+    told = [f"line {n}: {text}" if n else text for text, n in zip(decided.because, decided.lines)]
+    lines, out = decided.lines, ""
+    if decided.counterexample is not None:
+        case = decided.counterexample
+        lines = (case.line,)
+        out = f"<p>{escape(case.message)} [{case.rule}]</p><p class='hint'>{escape(case.command)}</p>"
+    elif told:
+        out = f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in told)}</ul>"
+    marks = {Location(proof.file, line, 1): "●" for line in dict.fromkeys(lines) if line}
+    head = f"<h2>{decided.claim}: <span class='{kind}'>{decided.verdict}</span></h2>"
+    return f"<section>{head}<p class='why'>{SENTENCES[decided.claim]}</p>{out}{source(marks, ())}</section>"
 
 
 class Proving:
@@ -153,7 +225,9 @@ class Proving:
         mode: str | None = None,
         extended: bool = False,
         progress: Progress = lambda what: None,
+        limit: int | None = None,
     ) -> None:
+        self.limit = limit
         self.module, self.target, self.progress = module, target, progress
         found = choose_entry(module, entry)
         try:
@@ -181,7 +255,8 @@ class Proving:
         if self.assume:
             scope += " with the assumptions"
         scope += " and any number of blocks" if self.blocks is None else f" and {counted(self.blocks, 'block')}"
-        proof = Proof(self.name, self.target.name, scope, assumptions=self.assume)
+        file = self.kernel.location.file or self.module.file or ""
+        proof = Proof(self.name, self.target.name, scope, file, assumptions=self.assume)
         decides = what_decides(self.program, self.blocks)
         if self.errors:
             proof.claims = self._refused()
@@ -271,9 +346,11 @@ class Proving:
         except ValueError as error:
             raise UsageError(str(error), "assume") from None
         self.shared = [(prover.array(name), name) for name in prover.shared]
+        prover.solver.most = self.limit
         prover.prove()
+        prover.solver.most = None
         proof.needs, proof.assumptions = prover.needs(), (*self.assume, *prover.asserted.values(), *_named(self.shared))
-        proof.stopped = bool(prover.undecided)
+        proof.stopped = bool(prover.undecided) and not prover.exhausted
         confirmed: dict[Claim, Decided] = {}
         if not proof.stopped:
             try:
@@ -288,7 +365,7 @@ class Proving:
             else:
                 why = prover.reasons(claim)
                 proof.claims.append(Decided(claim, Verdict.OPEN if why else Verdict.PROVED, **reasons(why)))
-        if not (proof.proved or proof.stopped) and prover.solver.asked <= MOST_QUESTIONS:
+        if not (proof.proved or proof.stopped or prover.exhausted) and prover.solver.asked <= MOST_QUESTIONS:
             try:
                 proof.sufficient = self._sufficient(prover)
             except STOPS:
@@ -321,7 +398,14 @@ class Proving:
     # --- runs that show something ---------------------------------------------------------------------------------
 
     def _confirmed(self, prover: Any, found: dict[Claim, Decided]) -> None:
-        """Find the claims that a run speaks against."""
+        """Find the claims that a run speaks against, each by the run for its own suspicion if that shows it."""
+        beside: dict[Claim, Decided] = {}
+        try:
+            self._shown(prover, found, beside)
+        finally:
+            found |= {claim: decided for claim, decided in beside.items() if claim not in found}
+
+    def _shown(self, prover: Any, found: dict[Claim, Decided], beside: dict[Claim, Decided]) -> None:
         tried: dict[Any, None] = {}
         for suspect in prover.suspects():
             if suspect.claim in found or len(tried) >= MOST_RUNS:
@@ -335,8 +419,9 @@ class Proving:
                 report = self.launch(texts, blocks)
                 for d in report.errors:
                     claim = claim_of(d.rule)
-                    if claim is not None and claim not in found:
-                        found[claim] = self._refuted(claim, d, texts, blocks)
+                    if claim is not None:
+                        into = found if claim is suspect.claim else beside
+                        into.setdefault(claim, self._refuted(claim, d, texts, blocks))
 
     def _texts(self, prover: Any, values: dict[str, Any], blocks: int) -> list[str] | None:
         """Arguments, as after ``--arg``: numbers as they are given, arrays as large as they have to be."""

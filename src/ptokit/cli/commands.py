@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -335,7 +336,13 @@ def prove(
     mode: Annotated[
         Mode | None, typer.Option(help="Who places tiles and orders pipes, where the program does not tell.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show N reasons of an open claim.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Ask the solver at most N questions; the rest is open.")
+    ] = None,
+    reasons: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show N reasons of an open claim.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the proof as a page with the lines that matter, too.")
+    ] = None,
     format: Annotated[ProofFormat, typer.Option(help="How to print the proof.")] = ProofFormat.TEXT,
     extended: Annotated[
         bool, typer.Option("--extended", help="Let the cpu target take element types that only devices have.")
@@ -348,17 +355,24 @@ def prove(
     from ptokit.api.check import At
     from ptokit.api.findings import sarif_text
     from ptokit.api.program import settings_for, split
+    from ptokit.api.prove import page, refuted
     from ptokit.api.prove import prove as proved
-    from ptokit.api.prove import refuted
     from ptokit.diagnostics import Diagnostics
+    from ptokit.diagnostics.render import visible_name
     from ptokit.prove.report import Verdict
 
-    from .console import said_when_interrupted, say
+    from .console import Progress, remark, said_when_interrupted, say
+    from .outputs import REPORT_FILE, check_writable, write_whole
 
     project = settings_for(file)
     usual = project.target[0] if len(project.target) == 1 else None
     number = _blocks(blocks)
-    with said_when_interrupted(lambda: "nothing was proved"):
+    if html is not None:
+        check_writable(html, "the page", REPORT_FILE)
+    with (
+        said_when_interrupted(lambda: "nothing was proved"),
+        Progress(f"prove {file}", waits=True) as bar,
+    ):
         proof = proved(
             At(file, project.assume),
             target=target,
@@ -368,14 +382,19 @@ def prove(
             blocks=number,
             mode=mode,
             extended=extended or project.extended,
+            limit=limit,
+            progress=bar.says,
         )
+    if html is not None:
+        write_whole(html, page(proof).encode(errors="replace"), "the page", REPORT_FILE)
+        remark(f"page written to {visible_name(str(html))}")
     if format is ProofFormat.JSON:
         say(json.dumps(proof.as_json(), indent=2))
     elif format is ProofFormat.SARIF:
         facts = {proof.target: {"proof": proof.as_json()}}
         say(sarif_text([{proof.target: Diagnostics(refuted(proof, split(str(file))[0]))}], facts))
     else:
-        for line in proof.lines(limit):
+        for line in proof.lines(reasons):
             say(line)
         say(f"in {proof.seconds:.2f} s")
     if proof.stopped:

@@ -266,6 +266,13 @@ class Progress:
             self._timer = Timer(_QUIET_SECONDS, self._start, (None,))
             self._timer.daemon = True
 
+    def says(self, what: str) -> None:
+        """What is done now, beside the bar."""
+        self._title = visible_name(what)
+        with self._lock:
+            if self._bar is not None:
+                self._bar.update(self._task, description=self._title)
+
     def __enter__(self) -> Progress:
         if self._timer is not None:
             self._timer.start()

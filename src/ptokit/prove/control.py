@@ -21,7 +21,7 @@ from ptokit.plan.steps import Data, Region, Step, constant, walk, without_form
 
 from .claims import RING, Fragment, Loop, last_of
 from .instructions import Instructions
-from .numbers import DATA, STOPS, Number, is_number, is_truth, lifted, negated, renamed, simple, symbols
+from .numbers import DATA, STOPS, Exhausted, Number, is_number, is_truth, lifted, negated, renamed, simple, symbols
 from .places import Pointer, Tile, identity, known, numbers_of
 from .report import STOPPED, Claim
 from .state import State, joined, met
@@ -46,12 +46,13 @@ class Control(Instructions):
     def prove(self) -> None:
         """Go through the kernel, and find out what may not hold. What is not followed leaves every claim open, and what
         has not been decided at Ctrl-C is open too."""
-        self.undecided = list(Claim)
+        self.undecided, self.exhausted = list(Claim), False
         try:
             self._run()
-        except STOPS:
+        except (*STOPS, Exhausted) as stop:
+            self.exhausted = isinstance(stop, Exhausted)
             for claim in self.undecided:
-                self.leave_open(claim, STOPPED)
+                self.leave_open(claim, str(stop) if self.exhausted else STOPPED)
         except Fragment as fragment:
             self.undecided = []
             for claim in Claim:

@@ -25,6 +25,11 @@ WORK = 3_000_000
 STOPS = KeyboardInterrupt, ArgumentError
 """What Ctrl-C raises: the second one while z3 hands on an operand."""
 
+
+class Exhausted(Exception):
+    """As many questions have been asked as a proof may ask."""
+
+
 Number = Any
 """An int, a bool, a z3 expression of integers or truths, or `DATA`."""
 
@@ -303,10 +308,11 @@ class Answer:
 
 
 class Solver:
-    """Answers questions about conditions, each once. ``asked``: how many have been solved."""
+    """Answers questions about conditions, each once. ``asked``: how many have been solved, at most ``most``."""
 
     def __init__(self) -> None:
         self.asked = 0
+        self.most: int | None = None
         self._known: dict[Any, Answer] = {}
         self._simplified: dict[int, tuple[Any, Any]] = {}  # by number, an expression and a simpler one
         self._plain: dict[int, tuple[Any, bool]] = {}
@@ -321,6 +327,8 @@ class Solver:
         return known
 
     def _solved(self, given: list[Any], model: bool) -> Answer:
+        if self.asked == self.most:
+            raise Exhausted(f"the limit of {self.most} questions was reached before this was decided")
         self.asked += 1
         linear = _Linear(self._plain)
         made = [linear.of(self._simpler(f)) for f in given]

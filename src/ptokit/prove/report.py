@@ -82,6 +82,12 @@ class Counterexample:
     arguments: tuple[str, ...]
     blocks: int
 
+    @property
+    def command(self) -> str:
+        """What shows it, after the program and its target."""
+        given = "".join(f" -a {text}" for text in self.arguments)
+        return f"ptokit sanitize ... --blocks {self.blocks}{given}"
+
 
 @dataclass(frozen=True)
 class Decided:
@@ -125,12 +131,13 @@ class Proof:
     ``scope``: for which arguments and numbers of blocks; ``closed``: constants alone decide its addresses, control and
     flags. ``needs``: what arrays have to hold. ``assumptions``: stated by the caller, then those of every proof.
     ``sufficient``: assumptions under which all claims are proved, where they are not and some are known. ``stopped``:
-    by Ctrl-C; what had been decided is kept.
+    by Ctrl-C; what had been decided is kept. ``file``: in which the kernel is written.
     """
 
     name: str
     target: str
     scope: str
+    file: str = ""
     claims: list[Decided] = field(default_factory=list)
     closed: bool = False
     needs: tuple[str, ...] = ()
@@ -165,11 +172,10 @@ class Proof:
         for decided in by[Verdict.REFUTED]:
             shown = decided.counterexample
             assert shown is not None
-            given = " ".join(f"-a {text}" for text in shown.arguments)
             out.append(f"  refuted: {SENTENCES[decided.claim]}")
             where = f"line {shown.line}: " if shown.line else ""
             out.append(f"    {where}{shown.message} [{shown.rule}]")
-            out.append(f"    shown by: ptokit sanitize ... --blocks {shown.blocks} {given}")
+            out.append(f"    shown by: {shown.command}")
         together: dict[tuple[str, ...], list[str]] = {}
         for decided in by[Verdict.OPEN]:
             why = tuple(f"line {n}: {text}" if n else text for text, n in zip(decided.because, decided.lines))
@@ -195,7 +201,9 @@ class Proof:
     def as_json(self) -> dict[str, Any]:
         """The JSON object of docs/formats.md."""
         return {
+            "schema_version": 1,
             "kernel": self.name,
+            "file": self.file,
             "target": self.target,
             "verdict": self.verdict.value,
             "scope": self.scope,
@@ -205,6 +213,7 @@ class Proof:
             "assumptions": list(self.assumptions),
             "sufficient": list(self.sufficient),
             "not_covered": list(NOT_COVERED),
+            "stopped": self.stopped,
             "seconds": round(self.seconds, 3),
         }
 

@@ -20,7 +20,7 @@ from .pictures import byte_maps, lanes
 # The page of a run: what was launched, the findings, and for each the source, the picture, the bytes and the fix.
 
 
-_STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
 _READ = (
     "Time runs to the right; every item stands as early as the order allows. An arrow leads from a set to the wait "
     "that it ends. Nothing leads from ① to ②: either may come first, or both may run at once."
@@ -50,7 +50,7 @@ def page(report: Outcome) -> str:
     parts = [
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(title)}: {escape(words)}</title><style>{_STYLE}</style></head><body><main>",
+        f"<title>{escape(title)}: {escape(words)}</title><style>{STYLE}</style></head><body><main>",
         f"<header><p class='kicker'>ptokit sanitize</p><h1>{escape(report.name)}</h1>",
         f"<p class='verdict {_worst(found)}'>{escape(words)}</p>",
         *(f"<p class='verdict warning'>{escape(str(gap))}</p>" for gap in report.coverage.gaps),
@@ -102,7 +102,7 @@ def _finding(number: int, d: Diagnostic, race: Race | None, fix: Fix | None, tar
             yield f"<p class='hint'>{escape(d.hint)}</p>"
         yield f"<ul>{''.join(map(_note, d.remarks))}</ul>"
         places = {d.location: "●", **{note.location: "○" for note in d.remarks if note.location != d.location}}
-        yield f"{_source(places, fix.edits if fix is not None else ())}</section>"
+        yield f"{source(places, fix.edits if fix is not None else ())}</section>"
         return
     yield _sentence(race)
     if race.timeline and race.first.work is not None and race.second.work is not None:
@@ -117,7 +117,7 @@ def _finding(number: int, d: Diagnostic, race: Race | None, fix: Fix | None, tar
     yield f"<p class='hint'>{escape(d.hint or '')}</p>"
     places = {race.first.location: "①"}
     places[race.second.location] = "①②" if race.second.location in places else "②"
-    yield _source(places, race.fix.edits if race.fix is not None else ())
+    yield source(places, race.fix.edits if race.fix is not None else ())
     if race.witness is not None:
         yield f"<h3>Seen happening</h3>{_witness(race.witness)}"
     why = lookup(d.rule).why
@@ -187,7 +187,7 @@ def _witness(witness: Witness) -> str:
 # --- the source ------------------------------------------------------------------------------------------------------
 
 
-def _source(places: dict[Location, str], edits: Sequence[Edit]) -> str:
+def source(places: dict[Location, str], edits: Sequence[Edit]) -> str:
     """The lines that matter, with the lines of a fix between them, one listing for each file."""
     files: dict[str, dict[int, str]] = {}
     for at, mark in places.items():
