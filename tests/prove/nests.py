@@ -103,7 +103,8 @@ class Nest:
         after = [ALL] if self.rng.random() < self.care else []
         if after:
             self.last.clear()
-        return [*before, f"scf.for {variable} = %c0 to {upper} step %c1 {{", *inside, "}", *after]
+        form = self.rng.choice((counted, counted, asked, turned, begun))
+        return [*before, *form(self, variable, upper, inside), *after]
 
     def branch(self, depth: int, variables: Sequence[str]) -> list[str]:
         condition = self.name("b")
@@ -147,6 +148,79 @@ class Nest:
             for k in range(len(pair) + 1):
                 self.last.setdefault(k, set()).update(("V", "MTE2"))
         return lines
+
+
+def counted(nest: Nest, variable: str, upper: str, body: Sequence[str]) -> list[str]:
+    """A loop from 0, by the operation that says so."""
+    return [f"scf.for {variable} = %c0 to {upper} step %c1 {{", *body, "}"]
+
+
+def _ends(nest: Nest, variable: str, upper: str) -> tuple[str, str, list[str]]:
+    """The names of the next number and of the condition that it is below the end, and the lines that make them."""
+    following, below = nest.name("j"), nest.name("l")
+    return (
+        following,
+        below,
+        [
+            f"{following} = arith.addi {variable}, %c1 : index",
+            f"{below} = arith.cmpi slt, {following}, {upper} : index",
+        ],
+    )
+
+
+def asked(nest: Nest, variable: str, upper: str, body: Sequence[str]) -> list[str]:
+    """The same as a while loop."""
+    following, below = nest.name("j"), nest.name("l")
+    inner, result = nest.name("k"), nest.name("z")
+    return [
+        f"{result} = scf.while ({inner} = %c0) : (index) -> index {{",
+        f"{below} = arith.cmpi slt, {inner}, {upper} : index",
+        f"scf.condition({below}) {inner} : index",
+        "} do {",
+        f"^bb0({variable}: index):",
+        *body,
+        f"{following} = arith.addi {variable}, %c1 : index",
+        f"scf.yield {following} : index",
+        "}",
+    ]
+
+
+def turned(nest: Nest, variable: str, upper: str, body: Sequence[str]) -> list[str]:
+    """The same in blocks, as compilers leave them: it asks before the loop, and at the end of each iteration."""
+    following, below, ends = _ends(nest, variable, upper)
+    some, number = nest.name("s"), nest.name("g")[1:]
+    return [
+        f"{some} = arith.cmpi slt, %c0, {upper} : index",
+        "scf.execute_region {",
+        f"cf.cond_br {some}, ^body{number}(%c0 : index), ^end{number}",
+        f"^body{number}({variable}: index):",
+        *body,
+        *ends,
+        f"cf.cond_br {below}, ^body{number}({following} : index), ^end{number}",
+        f"^end{number}:",
+        "scf.yield",
+        "}",
+    ]
+
+
+def begun(nest: Nest, variable: str, upper: str, body: Sequence[str]) -> list[str]:
+    """The same in blocks: it asks at the beginning of each iteration."""
+    following, below = nest.name("j"), nest.name("l")
+    number = nest.name("g")[1:]
+    return [
+        "scf.execute_region {",
+        f"cf.br ^head{number}(%c0 : index)",
+        f"^head{number}({variable}: index):",
+        f"{below} = arith.cmpi slt, {variable}, {upper} : index",
+        f"cf.cond_br {below}, ^body{number}, ^end{number}",
+        f"^body{number}:",
+        *body,
+        f"{following} = arith.addi {variable}, %c1 : index",
+        f"cf.br ^head{number}({following} : index)",
+        f"^end{number}:",
+        "scf.yield",
+        "}",
+    ]
 
 
 def program(seed: int) -> str:

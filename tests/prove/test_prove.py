@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import runpy
 import sys
 from pathlib import Path
@@ -19,8 +20,8 @@ from ptokit.prove.report import STOPPED, Claim, Proof, Verdict
 from ptokit.testing import assert_proved
 from tests.each import each
 
-from .kernels import BACK, COPY, DRAINED, HANDED, add, flag, kernel, load, loop, store
-from .nests import GRID, judged, program
+from .kernels import BACK, BODY, COPY, DRAINED, HANDED, PRIMED, add, flag, kernel, load, loop, store
+from .nests import GRID, Nest, asked, begun, judged, program, turned
 
 pytest.importorskip("z3")
 
@@ -78,6 +79,37 @@ def test_what_only_an_empty_loop_breaks_is_found() -> None:
     found = proof(wrong)
     assert refuted(found) == {Claim.FLAGS: "DEADLOCK"}
     assert "0" in found[Claim.FLAGS].counterexample.arguments  # type: ignore[union-attr]
+
+
+@each("form", [asked, turned, begun])
+def test_loops_that_conditions_end(form: Any) -> None:
+    """A while loop, and blocks that ask at their end or their beginning, run as often as a loop that is counted."""
+    inside = ("%r = arith.muli %i, %c16 : index", *BODY)
+    loop_ = "\n".join(form(Nest(random.Random(0)), "%i", "%n", inside))
+    found = proof(kernel(*PRIMED, loop_, *DRAINED))
+    assert found.proved
+    assert found.needs == ("x of 512*n elements", "y of 512*n elements")
+    less = [line for line in inside if line not in BACK]
+    wrong = "\n".join(form(Nest(random.Random(0)), "%i", "%n", less))
+    assert refuted(proof(kernel(*PRIMED, wrong, *DRAINED))) == {Claim.PIPES: "RACE-RAW"}
+    drained = kernel(*PRIMED, loop_, *DRAINED[1:])
+    assert refuted(proof(drained)) == {Claim.FLAGS: "FLAG-UNMATCHED"}
+
+
+def test_loops_that_data_ends() -> None:
+    """Nobody knows how often it runs: flags and pipes hold all the same, the end of what it reads does not."""
+    more = ("%v = pto.load_scalar %x[%i] : !pto.ptr<f32> -> f32", "%l = arith.cmpf olt, %v, %one : f32")
+    work = (load("%t0", "%c0"), *HANDED, add("%t1", "%t0"), flag("set", "V", "MTE2"), flag("wait", "V", "MTE2"))
+    ends = ("%j = arith.addi %i, %c1 : index", "scf.yield %j : index", "}")
+    begins = "%z = scf.while (%i = %c0) : (index) -> index {"
+    text = kernel(
+        begins, *more, "scf.condition(%l) %i : index", "} do {", "^bb0(%i: index):", *work, *ends, rows="%c16"
+    )
+    found = proof(text)
+    assert {d.claim for d in found.claims if d.verdict is Verdict.PROVED} == set(Claim) - {Claim.BOUNDS}
+    assert found[Claim.BOUNDS].verdict is Verdict.OPEN
+    found = proof(text.replace(work[-1] + "\n", "").replace(work[-2] + "\n", ""))
+    assert found[Claim.PIPES].verdict is not Verdict.PROVED
 
 
 def test_conditions_that_go_together_are_followed() -> None:

@@ -23,7 +23,6 @@ from .numbers import (
     Number,
     Solver,
     both,
-    in_words,
     is_long,
     key_of,
     lifted,
@@ -33,7 +32,7 @@ from .numbers import (
     simple,
     symbols,
 )
-from .places import Space, Touch, View, branches, certainly_apart, overlap
+from .places import Space, Touch, View, branches, certainly_apart, in_words, overlap
 from .report import Claim
 from .state import ANY, Ages, State
 
@@ -44,7 +43,6 @@ _MENDED = (Claim.BOUNDS, Claim.WRITTEN)
 
 MOST_SIZES, LARGEST_SIZE = 4, 4096
 """Constants of a text that sizes may be multiples of."""
-
 
 RING = "ring"
 """In the space, and among what commutes, of the slots of a pipe between cores: the pipe orders them itself."""
@@ -135,13 +133,14 @@ class Claims:
     program: Program
     core: str
     sub: Number  # of the vector core of a cluster
+    looks = True  # at what may not hold; False while it is found out how a loop goes on
 
     def __init__(self, target: Target) -> None:
         self.target, self.solver, self.found = target, Solver(), Found()
-        self.places: dict[int, tuple[int, ...]] = {}  # by access, where it stands in the text, calls in place
+        self.places: dict[int, tuple[float, ...]] = {}  # by access, where it stands in the text, calls in place
         self.levels: dict[int, tuple[int, ...]] = {}  # by access, the loops around it
         self._accesses: dict[Any, int] = {}
-        self._order: dict[int, int] = {}
+        self._order: dict[int, float] = {}
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -165,7 +164,7 @@ class Claims:
     def suspect(self, claim: Claim, rule: str, step: Step | None, facts: Sequence[Number], text: str) -> None:
         """`rule` is broken if the facts can hold."""
         key = claim, rule, line_of(step), text
-        if key in self.found.suspects or any(fact is False for fact in facts):
+        if not self.looks or key in self.found.suspects or any(fact is False for fact in facts):
             return
         answer = self.solver.solve(facts, model=True)
         if not answer.none:
@@ -183,10 +182,9 @@ class Claims:
 
     def need_bytes(self, step: Step | None, space: Space, lo: Number, hi: Number, facts: Sequence[Number]) -> None:
         """An argument has to hold the bytes before `hi`; none may lie before its first one."""
-        good = simple(lifted(lo) >= 0)
-        self.oblige(Claim.BOUNDS, "GM-OOB", step, facts, good, "an access may lie before its array")
+        self.oblige(Claim.BOUNDS, "GM-OOB", step, facts, simple(lifted(lo) >= 0), "an access may lie before its array")
         allowed = {s.get_id() for s in (*self.params.values(), self.total) if isinstance(s, z3.ExprRef)}
-        for most in self._furthest(hi):
+        for most in sorted(self._furthest(hi), key=is_long) if self.looks else ():
             if not symbols([most]).keys() - allowed and self.solver.implied(facts, lifted(hi) <= lifted(most)):
                 plain = self._plain(most, facts)
                 self.found.needs[space[1], key_of(plain)] = (space[1], plain, step)

@@ -1,39 +1,30 @@
-"""Control flow: branches, loops and calls, and what a whole kernel comes to.
+"""Loops, and what a whole kernel comes to.
 
 The first iteration of a loop is gone through apart from the later ones, and those by their number modulo the period of
-what rotates in the body. They are repeated until what is known at their beginning stays. A number that a loop carries
-follows it exactly where it takes few values, as ``first + k * step`` where it only grows by a constant, or not at all.
+what rotates in the body. They are repeated until what is known at their beginning stays. What a loop carries is
+followed exactly where it takes few values, as ``first + k * step`` where it only grows, or not at all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import z3
 
-from ptokit.ir.core import Value
-from ptokit.isa.meaning.words import Keep, Lane
-from ptokit.isa.scalar.arithmetic import ARITHMETIC
-from ptokit.plan.steps import Data, Region, Step, constant, walk, without_form
+from ptokit.plan.steps import Step, walk
 
 from .claims import RING, Fragment, Loop, last_of
-from .instructions import Instructions
-from .numbers import DATA, STOPS, Exhausted, Number, is_number, is_truth, lifted, negated, renamed, simple, symbols
-from .places import Pointer, Tile, identity, known, numbers_of
+from .instructions import DEEPEST, Instructions, keeps
+from .numbers import STOPS, Exhausted, Number, is_number, is_truth, key_of, lifted, negated, renamed, simple, symbols
+from .places import Pointer, Tile, identity, known, numbers_of, rewritten
 from .report import STOPPED, Claim
-from .state import State, joined, met
+from .state import MOST_CYCLE, Body, Ended, Follows, Growth, Lefts, State, growth, joined, limits, met, period_of
 from .walk import GIVEN
 
-MOST_ROUNDS = 400
-MOST_HEADS = 40
-MOST_CYCLE = 12
-"""The longest period of what rotates in a loop that is followed."""
-
-DEEPEST = 8
-"""Calls within calls."""
+MOST_ROUNDS, MOST_HEADS = 400, 40
 
 
 class _Again(Exception):
@@ -63,7 +54,7 @@ class Control(Instructions):
         self.number_steps(step for function in plan.functions.values() for step in function.walk())
         if self.program.cores.mixed and self.by_compiler:
             raise Fragment("cube and vector cores of a cluster without flags are not followed")
-        self.keeps_registers = any(_keeps(step) for function in plan.functions.values() for step in function.walk())
+        self.keeps_registers = any(keeps(step) for function in plan.functions.values() for step in function.walk())
         if self.program.cores.mixed and self.program.cores.whole:
             raise Fragment("what vector core 0 of a cluster runs alone is not followed")
         for core in dict.fromkeys(role.kind for role in self.program.cores.roles):
@@ -81,93 +72,66 @@ class Control(Instructions):
         self.block_races()
         self.undecided = []
 
-    def function(self, name: str, state: State) -> list[State]:
-        """The states after a function."""
-        function = self.program.plan.functions[name]
-        return self.region(function.body, self.steps(function.first, [state]))
+    # --- loops ---------------------------------------------------------------------------------------------------
 
-    def region(self, region: Region, states: list[State]) -> list[State]:
-        """The states at the end of a region."""
-        if len(region) != 1:
-            raise Fragment("branches between blocks are not followed", region[0].steps[-1] if region[0].steps else None)
-        return self.steps(region[0].steps, states)
+    def _repeated(self, step: Step, body: Body, state: State) -> Lefts:
+        """The states after a loop that its end decides about, with what they lead to."""
+        times = self.unknown((id(step), "times"))
+        k = self.unknown((id(step), "iteration"))
+        self.homes.pop(k.get_id(), None)
+        return Iterations(self, Loop(step, k, 0, times, 1), state, body, asks=True).ended()
 
-    def _inside(self, step: Step, region: Region, states: list[State]) -> list[State]:
-        """The states after a step that goes through one of its regions."""
-        ended = self.region(region, states)
-        for state in ended:
-            state.values.update(zip(step.results, state.values.pop(GIVEN, ())))
-        return ended
-
-    def on_region(self, step: Step, state: State) -> list[State]:
-        return self._inside(step, step.regions[0], [state])
-
-    def on_scope(self, step: Step, state: State) -> list[State]:
-        outside, self.in_scope = self.in_scope, True
+    @contextmanager
+    def _ahead(self, step: Step, begins: Step) -> Iterator[None]:
+        """What a loop does once before its first iteration: in the text it stands just before `begins`."""
+        ahead = self._aheads.setdefault(id(step), Step(step.op, "ahead"))
+        self._order[id(ahead)] = self._order[id(begins)] - 0.5
+        self.frames.append(ahead)
         try:
-            return self._inside(step, step.regions[0], [state])
+            yield
         finally:
-            self.in_scope = outside
+            self.frames.pop()
 
-    def on_yield(self, step: Step, state: State) -> None:
+    def on_condition(self, step: Step, state: State) -> None:
         state.values[GIVEN] = tuple(self.operands(state, step))
 
-    on_return = on_yield
+    def on_while(self, step: Step, state: State) -> list[State]:
+        """It asks before its first iteration, and at the end of each."""
+        (asking,), (repeated, *_) = step.regions
 
-    def on_call(self, step: Step, state: State) -> list[State]:
-        function = self.program.plan.functions.get(step.callee)
-        depth = sum(isinstance(frame, Step) for frame in self.frames)
-        if function is None or depth >= DEEPEST:
-            raise Fragment(f"the call of {step.callee} is not followed", step)
-        state.values.update(zip(function.function.params, self.operands(state, step)))
-        self.frames.append(step)
-        ended = self.function(step.callee, state)
-        self.frames.pop()
-        for each in ended:
-            each.values.update(zip(step.results, each.values.pop(GIVEN, ())))
-        return ended
+        def asked(states: list[State], values: Sequence[Any]) -> Iterator[tuple[State, tuple[Any, ...], bool]]:
+            for each in states:
+                each.values.update(zip(asking.args, values))
+            for each in self.steps(asking.steps, states):
+                condition, *given = each.values.pop(GIVEN)
+                condition = condition if is_truth(condition) else self.unknown((id(step), "condition"), True)
+                for goes_on in (True, False):
+                    way = self._way(each, condition if goes_on else negated(condition))
+                    if way is not None:
+                        yield way, tuple(given), goes_on
 
-    def on_if(self, step: Step, state: State) -> list[State]:
-        condition = self.value(state, step.operands[0])
-        if is_number(condition):
-            condition = simple(lifted(condition) != 0)
-        elif not is_truth(condition):
-            condition = self.unknown((id(step), "condition"), True)
+        def body(begun: State) -> Iterator[Ended]:
+            for each in self.region(step.regions[1], [begun]):
+                for way, given, goes_on in asked([each], each.values.pop(GIVEN)):
+                    yield way, given if goes_on else None, None, dict(zip(step.results, given))
+
+        inside = [inner for region in step.regions for inner in walk(region)]
         ended = []
-        for k, fact in enumerate((condition, negated(condition))):
-            way = self._way(state, fact)
-            if way is not None:
-                ended += self._inside(step, step.regions[k], [way]) if k < len(step.regions) else [way]
-        return ended
-
-    def _way(self, state: State, *facts: Number) -> State | None:
-        """The state in which more holds; None where it cannot."""
-        added = tuple(fact for fact in facts if fact is not True)
-        if any(fact is False for fact in added):
-            return None
-        way = state.copy()
-        way.facts = (*state.facts, *added)
-        return way if not added or self.solver.possible(way.facts) else None
-
-    def on_switch(self, step: Step, state: State) -> list[State]:
-        number = self.number(step, "number", self.value(state, step.operands[0]))
-        ended = []
-        for k, region in enumerate(step.regions):
-            facts = [number == step.cases[k - 1]] if k else [number != case for case in step.cases]
-            way = self._way(state, *map(simple, facts))
-            if way is not None:
-                ended += self._inside(step, region, [way])
-        return ended
-
-    # --- loops ---------------------------------------------------------------------------------------------------
+        with self._ahead(step, step):
+            found = list(asked([state], self.operands(state, step)))
+        for way, given, goes_on in found:
+            if goes_on:
+                ended += [x for _, x in self._repeated(step, Body(repeated.args, given, body, inside), way)]
+            else:
+                way.values.update(zip(step.results, given))
+                ended.append(way)
+        return met(ended, lambda key, like: self.unknown((id(step), "ended", key), like))
 
     def on_for(self, step: Step, state: State) -> list[State]:
         lower, upper, by, *first = self.operands(state, step)
         lower, upper, by = (self.number(step, k, n) for k, n in enumerate((lower, upper, by)))
         if not self.solver.implied(state.facts, lifted(by) > 0):
             raise Fragment("the step of a loop may not be positive", step)
-        if len(step.regions[0]) != 1:
-            raise Fragment("branches between blocks are not followed", step)
         ended = []
         none = self._way(state, simple(lifted(lower) >= lifted(upper)))
         if none is not None:
@@ -179,60 +143,93 @@ class Control(Instructions):
             self.homes.pop(k.get_id(), None)
             around = Loop(step, k, lower, upper, by)
             self.loops_seen.setdefault((self.core, self.context, id(step)), []).append(around)
-            ended += _Iterations(self, around, some, first).ended()
+            variable, *args = step.regions[0][0].args
+            more = simple(lifted(lower) + lifted(by) * (k + 1) < lifted(upper))
+
+            def body(begun: State) -> Iterator[Ended]:
+                begun.values[variable] = simple(lifted(lower) + lifted(by) * k)
+                for each in self.region(step.regions[0], [begun]):
+                    given = tuple(each.values.pop(GIVEN, ()))
+                    following, last = self._way(each, more), self._way(each, negated(more))
+                    if following is not None:
+                        yield following, given, None, {}
+                    if last is not None:
+                        yield last, None, None, dict(zip(step.results, given))
+
+            inside = list(walk(step.regions[0]))
+            ended += [x for _, x in Iterations(self, around, some, Body(tuple(args), first, body, inside)).ended()]
         return met(ended, lambda key, like: self.unknown((id(step), "ended", key), like))
 
-    def resizes(self, region: Region, depth: int = 0) -> bool:
-        """True if a region, or what it calls, changes the valid region of a tile."""
-        for step in walk(region):
+    def resizes(self, steps: Iterable[Step], depth: int = 0) -> bool:
+        """True if steps, or what they call, change the valid region of a tile."""
+        for step in steps:
             if step.word == "set_valid":
                 return True
             called = self.program.plan.functions.get(step.callee) if step.word == "call" else None
-            if called is not None and (depth > DEEPEST or self.resizes(called.body, depth + 1)):
+            if called is not None and (depth > DEEPEST or self.resizes(walk(called.body), depth + 1)):
                 return True
         return False
 
 
-class _Iterations:
+class Iterations:
     """A loop that runs at least once, from one state.
 
-    ``modes``, by what is carried: "value" follows the values that it takes, a number is how much it grows in each
-    iteration, None is not followed.
+    ``modes``, by what is carried: "value" follows the values that it takes, `Growth` and `Follows` say what it is,
+    "open" and "later" find out, None is not followed. ``asks``: the number of iterations is an unknown of its own; what
+    is known at the end of one is known when the next one begins. ``counts``: what is carried that decides how often the
+    loop runs, and what it stays below.
     """
 
-    def __init__(self, walk: Control, loop: Loop, state: State, first: list[Any]) -> None:
-        self.walk, self.loop, self.state, self.first = walk, loop, state, first
-        (block,) = loop.step.regions[0]
-        self.block, (self.variable, *self.carried) = block, block.args
-        self.modes: list[Any] = ["value" if known(x) else self._growth(j) for j, x in enumerate(first)]
-        self.period = _period(walk.program.plan.functions, loop.step)
+    def __init__(self, walk: Control, loop: Loop, state: State, body: Body, *, asks: bool = False) -> None:
+        self.walk, self.loop, self.state, self.body, self.asks = walk, loop, state, body, asks
+        self.asking = loop
+        self.carried, self.first, self.modes = body.args, list(body.first), list[Any]()
+        self.left: list[list[Any]] = []  # by what is carried, the modes that have not been tried
+        self._untried("open", "value", "later") if asks else self._untried("value", "open", "later")
+        self.counts: tuple[int, Number] | None = None
+        self.settled, self.countable = False, True
+        self.period = period_of(body.steps)
         self.cycled = False
-        self.havoc = walk.resizes(loop.step.regions[0])
+        self.havoc = walk.resizes(body.steps)
 
-    def ended(self) -> list[State]:
-        """The states after the loop."""
+    def ended(self) -> Lefts:
+        """The states after the loop, with what they lead to.
+
+        How the loop goes on is found out first, without a look at what may not hold.
+        """
+        walk = self.walk
+        outer, key = walk.looks, (walk.core, walk.context, id(self.loop.step))
         while True:
-            before = self.walk.found.copy()
-            self.walk.frames.append(self.loop)
+            before = walk.found.copy()
+            walk.frames.append(self.loop)
             try:
+                self._recall(walk.loops_known.pop(key, None))
+                decided = self.settled or not (self.asks or any(mode in ("open", "later") for mode in self.modes))
+                walk.looks = outer and decided
                 ended = self._fixpoint()
-                if not self._lengthened():
-                    return ended
+                if not (self._lengthened() or self._counted()):
+                    self.settled = True
+                    if decided or not outer:
+                        walk.loops_known[key] = self.modes, self.left, self.counts
+                        return ended
             except _Again:
                 pass
             finally:
-                self.walk.frames.pop()
-            self.walk.found = before
+                walk.frames.pop()
+                walk.looks = outer
+            walk.found = before
 
-    def _fixpoint(self) -> list[State]:
-        walk, loop = self.walk, self.loop
+    def _fixpoint(self) -> Lefts:
+        loop = self.loop
         self.after: dict[Any, set[Any]] = {}
         self.always: set[Any] | None = None  # ranges that every iteration has written at its end
         self.heads: dict[Any, tuple[State, bool, int, tuple[Any, ...]]] = {}
         self.todo: list[Any] = []
-        exits: dict[Any, State] = {}
+        self.ends: list[tuple[tuple[Number, ...], bool]] = []
+        exits: dict[Any, tuple[int | None, State]] = {}
         every: dict[Any, Any] = {}
         start = self.state.copy()
+        start.facts = ()
         self._arrive(start, True, 0, tuple(x if mode == "value" else None for x, mode in zip(self.first, self.modes)))
         for _ in range(MOST_ROUNDS):
             if not self.todo:
@@ -241,24 +238,24 @@ class _Iterations:
             begun = self._begin(state, is_first, rest, values)
             if begun is None:
                 continue
-            for each in walk.steps(self.block.steps, [begun]):
-                given = tuple(each.values.pop(GIVEN, ()))
+            for each, handed, to, results in self.body.run(begun):
+                if self.counts is not None and not self._decides(*self.counts, each.facts, handed is not None):
+                    self.loop, self.counts, self.asks, self.countable = self.asking, None, True, False
+                    raise _Again
                 ranges = {key for key, entry in each.filled.items() if len(entry) == 3}
                 self.always = ranges if self.always is None else self.always & ranges
-                handed = self._handed(given, values)
-                more = simple(lifted(loop.lower) + lifted(loop.by) * (loop.k + 1) < lifted(loop.upper))
-                following = walk._way(each, more)
-                if following is not None:
-                    following.values, following.facts = {}, ()
-                    following.filled = self._kept(each, ((loop.k, loop.k - 1),))
-                    self._arrive(following, False, (rest + 1) % self.period, handed)
-                last = walk._way(each, negated(more))
-                if last is not None:
-                    self._leave(last, given, exits)
+                self.ends.append((each.facts, handed is not None))
+                if handed is None:
+                    self._leave(each, to, results, exits)
                     every |= each.filled
+                    continue
+                given = self._handed(each, handed, values, is_first)
+                each.values, each.facts = {}, self._still(each) if self.asks else ()
+                each.filled = self._kept(each, ((loop.k, loop.k - 1),))
+                self._arrive(each, False, (rest + 1) % self.period, given)
         else:
             raise Fragment("the loop does not come to rest", loop.step)
-        for state in exits.values():
+        for _, state in exits.values():
             self._add_up(state, every)
         return list(exits.values())
 
@@ -268,7 +265,7 @@ class _Iterations:
         old = self.heads.get(key)
         if old is not None:
             new = joined(old[0], state)
-            if new.order == old[0].order:
+            if new.order == old[0].order and len(new.facts) == len(old[0].facts):
                 return
             state = new
         self.heads[key] = state, is_first, rest, values
@@ -282,27 +279,30 @@ class _Iterations:
         begun = state.copy()
         begun.values = dict(self.state.values)
         begun.cells = self._cells("begun")
-        number = simple(lifted(loop.lower) + lifted(loop.by) * loop.k)
         facts = [loop.k == 0] if is_first else [loop.k >= 1]
         if not is_first and self.period > 1:
             facts.append(loop.k % self.period == rest)
-        facts.append(lifted(number) < lifted(loop.upper))
-        begun.facts = (*self.state.facts, *facts)
-        begun.values[self.variable] = number
+        facts.append(lifted(simple(lifted(loop.lower) + lifted(loop.by) * loop.k)) < lifted(loop.upper))
+        begun.facts = (*self.state.facts, *facts, *state.facts)
         for j, (arg, value) in enumerate(zip(self.carried, values)):
             mode, first = self.modes[j], self.first[j]
             if mode == "value":
                 begun.values[arg] = value
+            elif isinstance(mode, Growth) or (isinstance(mode, Follows) and not is_first):
+                begun.values[arg] = mode.of(first, loop.k)
             elif is_first:
                 begun.values[arg] = first
-            elif mode is None:
-                begun.values[arg] = walk.unknown_like((id(loop.step), "carried", j), first)
             else:
-                begun.values[arg] = _grown(first, mode, loop.k)
-        levels = walk.levels
-        me = loop.k.get_id()
+                begun.values[arg] = walk.unknown_like((id(loop.step), "carried", j), first)
+        levels, me = walk.levels, loop.k.get_id()
         begun.begun(lambda access: levels[access].index(me) + 1 if me in levels[access] else None)
         return begun if walk.solver.possible(begun.facts) else None
+
+    def _still(self, state: State) -> tuple[Number, ...]:
+        """What is known at the end of an iteration as the next one says it."""
+        k, outer = self.loop.k, set(map(key_of, self.state.facts))
+        inner = [fact for fact in state.facts if key_of(fact) not in outer and self._from_outside(fact, True)]
+        return tuple(simple(renamed(fact, ((k, k - 1),))) for fact in inner)
 
     def _cells(self, when: str) -> dict[Any, Any]:
         """The valid regions that tiles have when an iteration begins, or after the loop."""
@@ -314,25 +314,65 @@ class _Iterations:
             made[cell] = (spec, *(self.walk.unknown((key, k)) for k in range(2)))
         return made
 
-    def _handed(self, given: tuple[Any, ...], before: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _handed(self, state: State, given: Sequence[Any], before: Sequence[Any], is_first: bool) -> tuple[Any, ...]:
         """What the next iteration gets."""
         handed = []
         for j, value in enumerate(given):
+            mode = self.modes[j]
             if isinstance(value, Tile) and value.space[0] == RING:
                 raise Fragment("a loop that carries an entry of a pipe is not followed", self.loop.step)
-            if self.modes[j] == "value":
-                if not known(value):
-                    self.modes[j] = self._growth(j)
-                    raise _Again
-                handed.append(value)
-            else:
-                handed.append(None)
+            wrong = mode == "value" and not known(value)
+            if wrong or (isinstance(mode, Growth | Follows) and not self._grows(state, j, mode, value)):
+                self._try(j)
+                raise _Again
+            if mode == "open" and not is_first:
+                unknown = self.walk.unknown_like((id(self.loop.step), "carried", j), self.first[j])
+                self._try(j, growth(unknown, value, self._from_outside))
+                raise _Again
+            if mode == "later" and not is_first and "open" not in self.modes:
+                self._try(j, self._said(state, j, value))
+                raise _Again
+            handed.append(value if mode == "value" else None)
         made = tuple(handed)
-        self.after.setdefault(identity(before), set()).add(identity(made))
+        self.after.setdefault(identity(tuple(before)), set()).add(identity(made))
         if len(self.after) > MOST_CYCLE:
-            self.modes = [self._growth(j) if mode == "value" else mode for j, mode in enumerate(self.modes)]
+            for j in (j for j, mode in enumerate(self.modes) if mode == "value"):
+                self._try(j)
             raise _Again
         return made
+
+    def _untried(self, *modes: str) -> None:
+        """Try modes from the first one on, wherever they fit."""
+        self.left = [[mode for mode in modes if mode != "value" or known(x)] for x in self.first]
+        self.modes = [left.pop(0) for left in self.left]
+
+    def _try(self, j: int, found: Growth | Follows | None = None) -> None:
+        """Follow what is carried in a mode that has been found, or in the next one."""
+        self.modes[j] = found or (self.left[j].pop(0) if self.left[j] else None)
+
+    def _said(self, state: State, j: int, value: Any) -> Growth | Follows | None:
+        """How what is carried goes on where each iteration says it anew."""
+        if not self._from_outside(value, True):
+            return None
+        k = self.loop.k
+        found = growth(rewritten(value, ((k, k - 1),)), value, self._from_outside)
+        return found if found and self._grows(state, j, found, value) else Follows(value, k)
+
+    def _grows(self, state: State, j: int, mode: Growth | Follows, value: Any) -> bool:
+        """True if what is carried is as its mode says in the next iteration, too, and in the first one."""
+        first = self.first[j]
+        then = mode.of(first, self.loop.k + 1)
+        pairs = [(then, value)]
+        if isinstance(value, Pointer) and isinstance(then, Pointer):
+            if (value.space, value.size) != (then.space, then.size):
+                return False
+            pairs = [(then.at, value.at)]
+        elif isinstance(mode, Growth):
+            pairs.append((mode.of(first, z3.IntVal(0)), first))
+        return all(
+            is_number(x) and is_number(y) and self.walk.solver.implied(state.facts, lifted(x) == lifted(y))
+            for x, y in pairs
+        )
 
     def _lengthened(self) -> bool:
         """True if the values that are carried form a cycle, with which the period of the loop has to agree."""
@@ -352,22 +392,65 @@ class _Iterations:
         self.period = period
         return True
 
-    def _leave(self, state: State, given: tuple[Any, ...], exits: dict[Any, State]) -> None:
+    def _recall(self, known_loop: tuple[Any, Any, Any] | None) -> None:
+        """Begin with what was found out about the loop when it was gone through from another state."""
+        if known_loop is not None:
+            modes, left, counts = known_loop
+            if all(mode != "value" or known(x) for mode, x in zip(modes, self.first)):
+                self.modes, self.left = list(modes), list(map(list, left))
+                self.settled = counts is None or self._count(*counts)
+
+    def _counted(self) -> bool:
+        """True if a number that grows decides how often the loop runs: it is known then, and the loop begins anew."""
+        for j, mode in enumerate(self.modes if self.asks and self.countable else ()):
+            if isinstance(mode, Growth):
+                after = mode.of(self.first[j], self.loop.k + 1)
+                for upper in limits(after, (fact for facts, _ in self.ends for fact in facts)):
+                    if all(self._decides(j, upper, *end) for end in self.ends) and self._count(j, upper):
+                        upper, first, by = self.loop.upper, self.loop.lower, self.loop.by
+                        if known((first, upper, by)) and upper - first <= MOST_CYCLE * by:
+                            self._untried("value", "open", "later")
+                            self.counts = None
+                        return True
+        return False
+
+    def _count(self, j: int, upper: Number) -> bool:
+        """Take what is carried for the number of the iteration, if it may be; `_decides` is to hold at all ends."""
+        mode, first, facts = self.modes[j], self.first[j], self.state.facts
+        if not (isinstance(mode, Growth) and not mode.floor and is_number(first) and self._from_outside(upper)):
+            return False
+        below = lifted(first) < lifted(upper)
+        if not all(self.walk.solver.implied(facts, goal) for goal in (lifted(mode.by) > 0, below)):
+            return False
+        self.loop = Loop(self.loop.step, self.loop.k, first, upper, mode.by)
+        self.counts, self.asks = (j, upper), False
+        return True
+
+    def _decides(self, j: int, upper: Number, facts: Sequence[Number], goes_on: bool) -> bool:
+        """True if the loop certainly goes on, or not, as what is carried says."""
+        after = lifted(self.modes[j].of(self.first[j], self.loop.k + 1)) if isinstance(self.modes[j], Growth) else None
+        return after is not None and self.walk.solver.implied(facts, (after < lifted(upper)) == goes_on)
+
+    def _leave(self, state: State, to: int | None, results: Mapping[Any, Any], exits: dict[Any, Any]) -> None:
         """The loop ends after an iteration."""
-        loop, walk = self.loop, self.walk
         left = state.copy()
         left.values, left.facts = dict(self.state.values), self.state.facts
         left.cells = self._cells("left")
         left.filled = self._kept(state, ())
-        for j, (result, value) in enumerate(zip(loop.step.results, given)):
-            mode = self.modes[j]
-            if isinstance(mode, int):
-                value = _grown(self.first[j], mode, lifted(last_of(loop)) + 1)
-            elif not known(value) and not self._from_outside(value):
-                value = walk.unknown_like((id(loop.step), "result", j), value)
-            left.values[result] = value
-        key = left.signature, tuple(identity(left.values[result]) for result in loop.step.results)
-        exits[key] = joined(exits[key], left) if key in exits else left
+        for value, result in results.items():
+            left.values[value] = self._at_end(value, result)
+        key = to, left.signature, tuple(identity(left.values[value]) for value in results)
+        exits[key] = to, joined(exits[key][1], left) if key in exits else left
+
+    def _at_end(self, key: Any, value: Any) -> Any:
+        """A value of the last iteration as it is known after the loop."""
+        if isinstance(value, tuple):
+            return tuple(self._at_end((key, k), part) for k, part in enumerate(value))
+        if known(value) or self._from_outside(value):
+            return value
+        if self._from_outside(value, True):
+            return rewritten(value, ((self.loop.k, lifted(last_of(self.loop))),))
+        return self.walk.unknown_like((id(self.loop.step), "result", key), value)
 
     def _from_outside(self, value: Any, counted: bool = False) -> bool:
         """True if a value has no unknown of the iteration in it; ``counted``: but its number."""
@@ -412,65 +495,6 @@ class _Iterations:
 
     @property
     def _outer(self) -> set[int]:
-        fixed = (*self.walk.params.values(), self.walk.block, self.walk.total, *(x.k for x in self.walk.loops[:-1]))
+        walk = self.walk
+        fixed = (*walk.params.values(), walk.block, walk.sub, walk.total, *(x.k for x in walk.loops[:-1]))
         return {s.get_id() for s in fixed if isinstance(s, z3.ExprRef)}
-
-    def _growth(self, j: int) -> int | None:
-        """By how much what is carried grows in each iteration, where that is a constant."""
-        last = next((step for step in self.block.steps if step.word == "yield"), None)
-        handed = None if last is None else without_form(last.operands[j])
-        mine = self.carried[j]
-        if handed is mine:
-            return 0
-        maker = next((step for step in self.block.steps if handed in step.results), None)
-        if not isinstance(handed, Value) or maker is None or len(maker.operands) != 2:
-            return None
-        one, other = map(without_form, maker.operands)
-        by = constant(other)
-        if one is not mine or not isinstance(by, int):
-            return None
-        does = "add" if maker.word == "advance" else _does(maker)
-        return by if does == "add" else -by if does == "sub" else None
-
-
-def _does(step: Step) -> str:
-    row = ARITHMETIC.get(step.op.name) if step.word == "compute" else None
-    return "" if row is None else row.does
-
-
-def _grown(first: Any, growth: int, times: Any) -> Any:
-    if growth == 0:
-        return first
-    if isinstance(first, Pointer):
-        return replace(first, at=simple(lifted(first.at) + growth * first.size * times))
-    return simple(lifted(first) + growth * times) if is_number(first) else DATA
-
-
-def _period(functions: Any, step: Step) -> int:
-    """What numbers of iterations are taken modulo in a loop: rotating event ids and tiles repeat with it."""
-    period = 1
-    for inner in walk(step.regions[0]):
-        for cycle in _cycles(inner):
-            longer = math.lcm(period, cycle)
-            period = longer if longer <= MOST_CYCLE else period
-    return period
-
-
-def _cycles(step: Step) -> Iterator[int]:
-    by = constant(without_form(step.operands[1])) if len(step.operands) > 1 else None
-    if step.word == "element" and isinstance(step["sizes"], Data) and len(step["sizes"].value) == 1:
-        yield step["sizes"].value[0]
-    elif isinstance(by, int) and not isinstance(by, bool) and 0 < by <= MOST_CYCLE:
-        does = _does(step)
-        if does == "fmod" and by > 1:
-            yield by
-        elif does == "and" and by & (by + 1) == 0:
-            yield by + 1
-
-
-def _keeps(step: Step) -> bool:
-    """True if an instruction sets a register of the machine, or may do so."""
-    if step.instr is None or step.site is None or step.instr.order.only:
-        return False
-    word = step.instr.meaning_at(step.site)
-    return isinstance(word, Keep) or (isinstance(word, Lane) and bool(word.keeps))

@@ -1,36 +1,42 @@
-"""Instructions: what they touch by their meanings and footprints, and what they order.
+"""Instructions: what they touch by their meanings and footprints, and what they order; branches and calls.
 
 No instruction is known by name. What the table says of it is enough, or what it touches counts as open: all of a space.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
 import z3
 
 from ptokit.isa.checks.tiles import pipe_on
+from ptokit.isa.meaning.words import Keep, Lane
 from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, flag_pipes, held_pipe
 from ptokit.isa.site import UNKNOWN, PtrInfo, ScalarInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Engine, Kind, Sync
-from ptokit.plan.steps import Step
+from ptokit.plan.steps import Region, Step, walk
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 from ptokit.types.values import Ptr, Scalar
 
 from .claims import Fragment
 from .cluster import PIPED, Cluster
-from .numbers import DATA, Number, lifted, simple
+from .numbers import DATA, Number, is_number, is_truth, lifted, negated, simple
 from .places import Pointer, Tile, Touch, View
 from .report import Claim
-from .state import FlagKey, State, older
+from .state import Body, Ended, FlagKey, Lefts, State, before, cycle_of, met, older
+from .walk import GIVEN
 
 _PLACES = {Kind.TILE: Tile, Kind.VIEW: View, Kind.PTR: Pointer}
 
+DEEPEST = 8
+"""Calls within calls."""
+
 
 class Instructions(Cluster):
-    """Goes through the steps that touch memory, or order pipes."""
+    """Goes through the steps that touch memory, order pipes or lead to others."""
 
     # --- single elements -----------------------------------------------------------------------------------------
 
@@ -230,6 +236,192 @@ class Instructions(Cluster):
         known[pipe] = dict(state.unknown[pipe])
         return state
 
+    # --- blocks that branches lead to --------------------------------------------------------------------------------
+
+    def region(self, region: Region, states: list[State]) -> list[State]:
+        if len(region) == 1:
+            return self.steps(region[0].steps, states)
+        left = self._blocks(region, range(len(region)), [(0, state) for state in states])
+        return [state for _, state in left]
+
+    def _blocks(self, region: Region, order: Sequence[int], arrived: Lefts, head: int | None = None) -> Lefts:
+        """States with the blocks that they lead to, none of `order` or its `head`, and None where the region ends.
+
+        ``order``: the blocks that are gone through, in which only loops lead back; ``arrived``: where they begin.
+        """
+        left: Lefts = []
+        waiting: dict[int | None, list[State]] = {}
+        for to, state in arrived:
+            waiting.setdefault(to, []).append(state)
+        for n in order:
+            for to, state in self._block(region, n, order, waiting.pop(n, []), repeats=n != head):
+                if to in order and to != head:
+                    waiting.setdefault(to, []).append(state)
+                else:
+                    left.append((to, state))
+        return left
+
+    def _block(self, region: Region, n: int, order: Sequence[int], states: list[State], *, repeats: bool) -> Lefts:
+        """The states after a block, or after the loop that begins with it."""
+        if not states:
+            return []
+        states = met(states, lambda key, like: self.unknown((id(region[n]), "met", key), like))
+        cycle = cycle_of(region, n, order) if repeats else ()
+        if cycle is None:
+            raise Fragment("branches that lead into the middle of a loop are not followed", region[n].steps[-1])
+        if cycle:
+            return self._cycled(region, n, list(cycle), states)
+        *steps, last = region[n].steps
+        if last.word != "branch":
+            return [(None, state) for state in self.steps(region[n].steps, states)]
+        return [left for state in self.steps(steps, states) for left in self._branched(region, last, state)]
+
+    def _branched(self, region: Region, step: Step, state: State) -> Iterator[tuple[int | None, State]]:
+        cases: list[Number] = []
+        if step.operands:
+            number = self.value(state, step.operands[0])
+            if step.cases == (1,) and not is_number(number):
+                cases = [number if is_truth(number) else self.unknown((id(step), "condition"), True)]
+            else:
+                number = self.number(step, "condition", number)
+                cases = [simple(lifted(number) == case) for case in step.cases]
+        facts = [tuple(map(negated, cases)), *((case,) for case in cases)]
+        for way, added in zip(step.ways, facts):
+            taken = self._way(state, *added)
+            if taken is not None:
+                handed = [self.value(state, operand) for operand in way.operands]
+                taken.values.update(zip(region[way.block].args, handed))
+                yield way.block, taken
+
+    def _cycled(self, region: Region, n: int, cycle: list[int], states: list[State]) -> Lefts:
+        """A loop of blocks that begins with block `n`.
+
+        One that asks at its beginning whether it goes on is gone through as if it asked before it and at each end.
+        """
+        asks = region[n].steps[-1]
+        first, args, left = n, region[n].args, []
+        ways = dict.fromkeys(way.block for way in asks.ways)
+        within = [to for to in ways if to in cycle]
+        if len(within) == 1 and within[0] != n and len(ways) > 1 and before(region, within[0]) == {n}:
+            (first,) = within
+            cycle = [*(k for k in cycle if k != n), n]
+            asked = {*region[n].args, *(value for step in walk((region[n],)) for value in step.results)}
+            later = dict.fromkeys(v for k in cycle[:-1] for step in walk((region[k],)) for v in step.values)
+            args = (*region[first].args, *(value for value in later if value in asked))
+            with self._ahead(asks, region[n].steps[0]):
+                found = self._block(region, n, cycle, states, repeats=False)
+            left = [(to, state) for to, state in found if to != first]
+            states = [state for to, state in found if to == first]
+            states = met(states, lambda key, like: self.unknown((id(asks), "asked", key), like))
+        inside = [step for k in cycle for step in walk((region[k],))]
+        made = {*(v for step in inside for v in step.results), *(v for k in cycle for v in region[k].args)}
+        outside = [step for k in range(len(region)) if k not in cycle for step in walk((region[k],))]
+        used = dict.fromkeys(value for step in outside for value in step.values if value in made)
+
+        def body(state: State) -> Iterator[Ended]:
+            for to, each in self._blocks(region, cycle, [(first, state)], first):
+                if to == first:
+                    yield each, tuple(each.values.get(arg, DATA) for arg in args), None, {}
+                else:
+                    given = each.values.get(GIVEN, ())
+                    kept = (*used, *(() if to is None else region[to].args))
+                    yield each, None, to, {GIVEN: given} | {v: each.values[v] for v in kept if v in each.values}
+
+        for state in states:
+            values = [state.values.get(arg, DATA) for arg in args]
+            left += self._repeated(asks, Body(args, values, body, inside), state)
+        return left
+
+    def function(self, name: str, state: State) -> list[State]:
+        """The states after a function."""
+        function = self.program.plan.functions[name]
+        return self.region(function.body, self.steps(function.first, [state]))
+
+    def _repeated(self, step: Step, body: Body, state: State) -> Lefts:
+        """The states after a loop that its end decides about, with what they lead to."""
+        raise NotImplementedError
+
+    def _ahead(self, step: Step, begins: Step) -> AbstractContextManager[None]:
+        """What a loop does once before its first iteration: in the text it stands just before `begins`."""
+        raise NotImplementedError
+
+    # --- branches and calls ------------------------------------------------------------------------------------------
+
+    def _inside(self, step: Step, region: Region, states: list[State]) -> list[State]:
+        """The states after a step that goes through one of its regions."""
+        ended = self.region(region, states)
+        for state in ended:
+            state.values.update(zip(step.results, state.values.pop(GIVEN, ())))
+        return ended
+
+    def on_region(self, step: Step, state: State) -> list[State]:
+        return self._inside(step, step.regions[0], [state])
+
+    def on_scope(self, step: Step, state: State) -> list[State]:
+        outside, self.in_scope = self.in_scope, True
+        try:
+            return self._inside(step, step.regions[0], [state])
+        finally:
+            self.in_scope = outside
+
+    def on_yield(self, step: Step, state: State) -> None:
+        state.values[GIVEN] = tuple(self.operands(state, step))
+
+    on_return = on_yield
+
+    def on_call(self, step: Step, state: State) -> list[State]:
+        function = self.program.plan.functions.get(step.callee)
+        depth = sum(isinstance(frame, Step) for frame in self.frames)
+        if function is None or depth >= DEEPEST:
+            raise Fragment(f"the call of {step.callee} is not followed", step)
+        state.values.update(zip(function.function.params, self.operands(state, step)))
+        self.frames.append(step)
+        ended = self.function(step.callee, state)
+        self.frames.pop()
+        for each in ended:
+            each.values.update(zip(step.results, each.values.pop(GIVEN, ())))
+        return ended
+
+    def on_if(self, step: Step, state: State) -> list[State]:
+        condition = self.value(state, step.operands[0])
+        if is_number(condition):
+            condition = simple(lifted(condition) != 0)
+        elif not is_truth(condition):
+            condition = self.unknown((id(step), "condition"), True)
+        ended = []
+        for k, fact in enumerate((condition, negated(condition))):
+            way = self._way(state, fact)
+            if way is not None:
+                ended += self._inside(step, step.regions[k], [way]) if k < len(step.regions) else [way]
+        return ended
+
+    def _way(self, state: State, *facts: Number) -> State | None:
+        """The state in which more holds; None where it cannot."""
+        added = tuple(fact for fact in facts if fact is not True)
+        if any(fact is False for fact in added):
+            return None
+        way = state.copy()
+        way.facts = (*state.facts, *added)
+        return way if not added or self.solver.possible(way.facts) else None
+
+    def on_switch(self, step: Step, state: State) -> list[State]:
+        number = self.number(step, "number", self.value(state, step.operands[0]))
+        ended = []
+        for k, region in enumerate(step.regions):
+            facts = [number == step.cases[k - 1]] if k else [number != case for case in step.cases]
+            way = self._way(state, *map(simple, facts))
+            if way is not None:
+                ended += self._inside(step, region, [way])
+        return ended
+
 
 def _five(sizes: tuple[Number, ...], fill: Any) -> Any:
     return (*(fill for _ in range(5 - len(sizes))), *(n if isinstance(n, int) else UNKNOWN for n in sizes))[-5:]
+
+
+def keeps(step: Step) -> bool:
+    """True if an instruction sets a register of the machine, or may do so."""
+    if step.instr is None or step.site is None or step.instr.order.only:
+        return False
+    word = step.instr.meaning_at(step.site)
+    return isinstance(word, Keep) or (isinstance(word, Lane) and bool(word.keeps))

@@ -156,27 +156,6 @@ def is_long(e: Number) -> bool:
     return z3.is_app_of(e, z3.Z3_OP_ITE) or z3.is_app_of(e, z3.Z3_OP_IDIV) or any(map(is_long, e.children()))
 
 
-def in_words(end: Any, size: int) -> str:
-    """So many elements as end in a byte."""
-    if isinstance(end, int):
-        return str(-(-end // size))
-    end = z3.simplify(end, som=True)
-    terms = []
-    for term in end.children() if z3.is_add(end) else [end]:
-        first, *rest = term.children() if z3.is_mul(term) else [term]
-        if not z3.is_int_value(first) or first.as_long() % size:
-            return f"({spaced(end)})/{size}" if size > 1 else spaced(end)
-        number = first.as_long() // size
-        factors = [spaced(f) for f in rest]
-        terms.append("*".join(factors if number == 1 and factors else [str(number), *factors]))
-    return " + ".join(terms).replace("+ -", "- ")
-
-
-def spaced(e: Any) -> str:
-    """An expression in one line, for people."""
-    return " ".join(str(e).replace("#", "").split())
-
-
 # Arithmetic of steps.
 
 
@@ -255,13 +234,30 @@ def _combined(does: str, a: Number, b: Number, implied: Implied) -> Number:
     match does:
         case "and" if b & (b + 1) == 0 and _whole(a, implied):
             return simple(lifted(a) % (b + 1))
+        case "or" | "xor" if isinstance(a, int) and a >= 0:
+            return a | b if does == "or" else a ^ b
+        case "or" if implied(lifted(a) % (1 << b.bit_length()) == 0):
+            return simple(lifted(a) + b)
         case "xor" if b == 1 and implied(both(lifted(a) >= 0, lifted(a) <= 1)):
             return simple(1 - lifted(a))
         case "shl" if b < 63:
             return simple(lifted(a) * (1 << b))
+        case "shr" if b < 63 and (exact := _quotient(a, 1 << b)) is not None:
+            return exact
         case "shr" if b < 63 and _whole(a, implied):
             return simple(lifted(a) / (1 << b))
     return DATA
+
+
+def _quotient(a: Number, by: int) -> Number | None:
+    """A sum of multiples of a number, divided by it: shifts to the left and back extend a sign."""
+    total, found = z3.simplify(lifted(a), som=True), []
+    for term in total.children() if z3.is_add(total) else [total]:
+        first, *rest = term.children() if z3.is_mul(term) else [term]
+        if not z3.is_int_value(first) or first.as_long() % by:
+            return None
+        found.append(z3.Product(z3.IntVal(first.as_long() // by), *rest))
+    return simple(z3.Sum(*found))
 
 
 def _divided(does: str, a: Number, b: Number, implied: Implied) -> Number:

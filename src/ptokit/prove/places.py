@@ -100,6 +100,15 @@ def numbers_of(value: Any) -> Iterator[Number]:
         yield value
 
 
+def rewritten(value: Any, pairs: Sequence[tuple[Any, Any]]) -> Any:
+    """A value with other unknowns in its numbers."""
+    if isinstance(value, Pointer | View | Tile | Tiles):
+        return replace(value, **{each.name: rewritten(getattr(value, each.name), pairs) for each in fields(value)})
+    if isinstance(value, tuple):
+        return tuple(rewritten(part, pairs) for part in value)
+    return simple(renamed(value, pairs))
+
+
 def branches(value: Number) -> Iterator[Number]:
     """What a number comes to as its first condition goes one way or the other; nothing if it has none."""
     todo = [value] if isinstance(value, z3.ExprRef) else []
@@ -392,3 +401,24 @@ def in_elements(view: View, sizes: Sequence[Number]) -> Number:
     """How many elements, from the first one of its argument on, a view of so many needs; its size in bytes divides."""
     end = view.end(sizes)
     return end // view.size if isinstance(end, int) else simple(lifted(end) / view.size)
+
+
+def in_words(end: Any, size: int) -> str:
+    """So many elements as end in a byte."""
+    if isinstance(end, int):
+        return str(-(-end // size))
+    end = z3.simplify(end, som=True)
+    terms = []
+    for term in end.children() if z3.is_add(end) else [end]:
+        first, *rest = term.children() if z3.is_mul(term) else [term]
+        if not z3.is_int_value(first) or first.as_long() % size:
+            return f"({spaced(end)})/{size}" if size > 1 else spaced(end)
+        number = first.as_long() // size
+        factors = [spaced(f) for f in rest]
+        terms.append("*".join(factors if number == 1 and factors else [str(number), *factors]))
+    return " + ".join(terms).replace("+ -", "- ")
+
+
+def spaced(e: Any) -> str:
+    """An expression in one line, for people."""
+    return " ".join(str(e).replace("#", "").split())

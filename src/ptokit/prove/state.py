@@ -8,18 +8,22 @@ They are finite (`ANY` above `OLDEST`) and only grow where states meet, so that 
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from typing import Any
 
 import z3
 
+from ptokit.ir.core import Value
+from ptokit.isa.scalar.arithmetic import ARITHMETIC
+from ptokit.plan.steps import Data, Region, Step, constant, without_form
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 
-from .numbers import Number, both, either, key_of, negated
-from .places import alike, merged
+from .numbers import FAR, Number, both, either, is_number, key_of, lifted, negated, renamed, simple
+from .places import Pointer, alike, merged, rewritten
 
 OLDEST, ANY = 5, 99
 """The greatest age that is counted, and what is more."""
@@ -142,7 +146,7 @@ def older(a: Unknown, b: Unknown) -> Unknown:
 
 
 def joined(a: State, b: State) -> State:
-    """What holds in both of two states with one signature; values and facts are those of `a`."""
+    """What holds in both of two states with one signature; values are those of `a`, facts those of both."""
     made = a.copy()
     made.unknown = {pipe: older(a.unknown[pipe], b.unknown[pipe]) for pipe in PIPES}
     made.flags = {key: older(ages, b.flags[key]) for key, ages in a.flags.items()}
@@ -153,6 +157,8 @@ def joined(a: State, b: State) -> State:
         }
         for token, known in a.tokens.items()
     }
+    theirs = set(map(key_of, b.facts))
+    made.facts = tuple(fact for fact in a.facts if key_of(fact) in theirs)
     made.written = {space: a.written[space] & b.written[space] for space in a.written.keys() & b.written.keys()}
     made.filled = {key: tile for key, tile in a.filled.items() if key in b.filled}
     return made
@@ -220,3 +226,140 @@ WORDS: dict[str, Any] = {
     "GtE": operator.ge,
 }
 """What makes conditions of assumptions (`condition`)."""
+
+
+# Loops and branches.
+
+
+Lefts = list[tuple[int | None, State]]
+"""States with the block that each leads to, None at the end of a region."""
+
+Ended = tuple[State, tuple[Any, ...] | None, int | None, Mapping[Any, Any]]
+"""The end of an iteration: a state, with what the next one gets, or None in the last one; what that leads to, and the
+values that are known after it."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Body:
+    """What a loop repeats. ``args``: what it carries, ``first`` at the beginning; ``steps``: all that is inside.
+
+    ``run`` goes through an iteration, and gives its ends.
+    """
+
+    args: tuple[Value, ...]
+    first: Sequence[Any]
+    run: Callable[[State], Iterator[Ended]]
+    steps: Sequence[Step]
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How what a loop carries grows: by a number in each iteration; with ``floor`` it never is less than 0."""
+
+    by: Number
+    floor: bool = False
+
+    def of(self, first: Any, times: Any) -> Any:
+        """What is carried after so many iterations."""
+        if isinstance(first, Pointer):
+            return replace(first, at=simple(lifted(first.at) + lifted(self.by) * times))
+        grown = lifted(first) + lifted(self.by) * times
+        return simple(z3.If(grown > 0, grown, z3.IntVal(0)) if self.floor else grown)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Follows:
+    """What a loop carries is what the iteration before, number ``k``, says."""
+
+    value: Any
+    k: Any
+
+    def of(self, first: Any, times: Any) -> Any:
+        """What is carried after so many iterations, at least one."""
+        return rewritten(self.value, ((self.k, simple(lifted(times) - 1)),))
+
+
+def growth(before: Any, after: Any, from_outside: Callable[[Any], bool]) -> Growth | None:
+    """How something may grow that is `before` at the beginning of an iteration, `after` at its end.
+
+    ``from_outside``: of a number, whether it is the same in all iterations.
+    """
+    if isinstance(before, Pointer) and isinstance(after, Pointer):
+        before, after = before.at, after.at
+    if not (is_number(before) and is_number(after)):
+        return None
+    by = lifted(z3.simplify(lifted(after) - before, som=True))
+    if from_outside(by):
+        return Growth(simple(by))
+    least = simple(renamed(after, ((before, z3.IntVal(FAR)),)))
+    return Growth(least - FAR, floor=True) if type(least) is int and least < FAR else None
+
+
+def limits(number: Any, facts: Iterable[Number]) -> Iterator[Number]:
+    """What comparisons in facts say that a number stays below."""
+    todo, seen = list(facts), set()
+    while todo:
+        fact = todo.pop()
+        if not isinstance(fact, z3.ExprRef) or fact.get_id() in seen:
+            continue
+        seen.add(fact.get_id())
+        if z3.is_le(fact) or z3.is_lt(fact) or z3.is_ge(fact) or z3.is_gt(fact) or _equates(fact):
+            a, b = fact.children()
+            for apart in (a - b, b - a):
+                for more in (0, 1):
+                    yield simple(z3.simplify(number + apart + more, som=True))
+        elif z3.is_bool(fact):
+            todo += fact.children()
+
+
+def _equates(fact: Any) -> bool:
+    return bool(z3.is_eq(fact)) and isinstance(fact.children()[0], z3.ArithRef)
+
+
+MOST_CYCLE = 12
+"""The longest period of what rotates in a loop that is followed."""
+
+
+def period_of(steps: Iterable[Step]) -> int:
+    """What numbers of iterations are taken modulo in a loop: rotating event ids and tiles repeat with it."""
+    period = 1
+    for step in steps:
+        for cycle in _cycles(step):
+            longer = math.lcm(period, cycle)
+            period = longer if longer <= MOST_CYCLE else period
+    return period
+
+
+def _cycles(step: Step) -> Iterator[int]:
+    by = constant(without_form(step.operands[1])) if len(step.operands) > 1 else None
+    if step.word == "element" and isinstance(step["sizes"], Data) and len(step["sizes"].value) == 1:
+        yield step["sizes"].value[0]
+    elif isinstance(by, int) and not isinstance(by, bool) and 0 < by <= MOST_CYCLE:
+        row = ARITHMETIC.get(step.op.name) if step.word == "compute" else None
+        if row is not None and row.does == "fmod" and by > 1:
+            yield by
+        elif row is not None and row.does == "and" and by & (by + 1) == 0:
+            yield by + 1
+
+
+def leads_to(region: Region, n: int) -> set[int]:
+    """The blocks that may come after block `n`."""
+    return {way.block for step in region[n].steps[-1:] for way in step.ways}
+
+
+def before(region: Region, n: int) -> set[int]:
+    """The blocks that lead to block `n`."""
+    return {k for k in range(len(region)) if n in leads_to(region, k)}
+
+
+def cycle_of(region: Region, n: int, order: Sequence[int]) -> frozenset[int] | None:
+    """The blocks of the loop that begins with block `n`, among those of `order`; None if others lead into it."""
+    at = {k: place for place, k in enumerate(order)}
+    todo = [k for k in before(region, n) if k in at and at[k] >= at[n]]
+    found = {n} if todo else set()
+    while todo:
+        k = todo.pop()
+        if k not in found:
+            found.add(k)
+            todo += [p for p in before(region, k) if p in at]
+    return frozenset(found) if all(before(region, k) <= found for k in found - {n}) else None

@@ -57,6 +57,8 @@ class Walk(Claims):
         self.asserted: dict[int, str] = {}  # what the kernel itself assumes
         self.kept: list[Any] = []
         self._names: dict[Any, Any] = {}
+        self.loops_known: dict[Any, Any] = {}  # by core, what is around and step: how a loop goes on
+        self._aheads: dict[int, Step] = {}  # by step of a loop, what it does before its first iteration
         self._steps = 0
         self.stated: tuple[Any, ...] = ()
         self.shared: dict[str, str] = {}  # by array, the one that it is
