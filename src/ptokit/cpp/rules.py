@@ -127,6 +127,19 @@ _OF_PTO = "did you mean 'pto::"
 _HEADER = "write #include <pto/pto-inst.hpp> at the top of the file"
 
 
+def short(instance: str) -> str:
+    """An instance of a template without the arguments of its arguments, which are long and tell little."""
+    shown, depth = "", 0
+    for piece in re.split(r"([<>])", instance):
+        depth -= piece == ">"
+        if depth < 2 and piece not in "<>":
+            shown += re.sub(r"(?:\w+::)+(?=\w+$)", "", piece) if depth else piece
+        elif depth < 1 or (depth == 1 and piece == ">"):
+            shown += piece if depth < 1 else "<…>"
+        depth += piece == "<"
+    return shown
+
+
 def findings(errors: str, path: str, file: str) -> list[Diagnostic]:
     """What clang said, as findings: of notes those that show where a template or a macro was used.
 

@@ -19,7 +19,7 @@ from ptokit.types.values import I1, INDEX, Ptr
 from .. import llvm
 from ..compiler import HEADERS, declared_pointers
 from ..llvm import Instruction, Module, Operand
-from ..rules import ASSEMBLY, CALL, OPERANDS, POINTER, Unliftable, refusal
+from ..rules import ASSEMBLY, CALL, OPERANDS, POINTER, Unliftable, refusal, short
 from .instructions import Told
 from .library import call, refuse_homeless
 from .memory import ADDRESS, NULL, Memory, Pointer, Root, accessed, one_of
@@ -107,7 +107,7 @@ class _FunctionLift:
         if not frames:
             return self.trace.at
         places = [Location(self._shown(f.file), f.line, max(1, f.column)) for f in frames]
-        calls = tuple((f"called from here, in {f.function}", place) for f, place in zip(frames[1:], places[1:]))
+        calls = tuple((f"called from here, in {short(f.function)}", at) for f, at in zip(frames[1:], places[1:]))
         return Called.at(places[0], calls)
 
     def _guarded(self, work: Callable[[str, Instruction], None], label: str, instruction: Instruction) -> None:
