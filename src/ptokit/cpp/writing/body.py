@@ -298,15 +298,16 @@ class Body:
 
     # --- what is used where
 
-    def _survey(self, ops: Sequence[Op], outer: int, block: int) -> None:
+    def _survey(self, ops: Sequence[Op], blocks: tuple[int, ...]) -> None:
+        """``blocks``: those around the operations, by identity, from the outside in."""
         for op in ops:
-            self._home[op] = block
+            self._home[op] = blocks[-1]
             for value in op.values:
                 self._uses[value] += 1
-                self._blocks.setdefault(value, set()).update((outer, block) if outer != block else (block,))
+                self._blocks.setdefault(value, set()).update(blocks)
             for region in op.regions:
                 for inner in region.blocks:
-                    self._survey(inner.ops, outer, id(inner))
+                    self._survey(inner.ops, (*blocks, id(inner)))
 
     def _find_escaping(self, body: Block) -> None:
         """Values of labelled blocks that others use: they are declared at the top."""
@@ -381,3 +382,46 @@ class Body:
         if ctype(value.type) is None:
             raise Unwritable(f"pointers of type {value.shown_type} are not written as C++ so far")
         return self.numbers.text(value, ATOM)
+
+    # --- variables that change
+
+    def _carried(self, values: Sequence[Value], texts: Sequence[str]) -> list[str]:
+        """Variables that change, with what they hold at first."""
+        names = []
+        for value, text in zip(values, texts):
+            if isinstance(value.type, TileSpec) and not self.shared.places:
+                raise Unwritable("in Auto mode no tile can be assigned to another", "give tiles addresses")
+            if value in self._escapes:
+                names.append(self._declared_at_top(value))
+                self.say(f"{names[-1]} = {text};")
+            else:
+                type = self._type(value.type)
+                names.append(self._new_name(value))
+                self.say(f"{type} {names[-1]} = {text};" if text else f"{type} {names[-1]};")
+            if isinstance(value.type, TileSpec):
+                self._addresses[value] = None
+        return names
+
+    def _assign(self, names: Sequence[str], values: Sequence[Value]) -> None:
+        """Set variables at once, each to a value that may be another of them."""
+        pairs = [(n, self.numbers.text(v), v) for n, v in zip(names, values)]
+        pairs = [(n, text, v) for n, text, v in pairs if n != text]
+        for k, (_, text, v) in enumerate(pairs):
+            if any(re.search(rf"\b{re.escape(n)}\b", text) for n, _, _ in pairs[:k]):
+                held = self.names.new("held")
+                self.say(f"const {self._type(v.type)} {held} = {text};")
+                pairs[k] = (pairs[k][0], held, v)
+        for name, text, _ in pairs:
+            self.say(f"{name} = {text};")
+
+    def _texts(self, values: Sequence[Value]) -> list[str]:
+        return [self.numbers.text(v) for v in values]
+
+    def _same(self, results: Sequence[Value], names: Sequence[str]) -> None:
+        for result, name in zip(results, names):
+            if result in self._escapes:
+                self.say(f"{self._declared_at_top(result)} = {name};")
+            else:
+                self._named[result] = name
+            if isinstance(result.type, TileSpec):
+                self._addresses[result] = None

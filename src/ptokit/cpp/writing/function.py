@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from ptokit.ir import Block, Op, Value
@@ -37,7 +36,7 @@ class Writer(Pipes):
         body = self.function.body
         assert body is not None
         for block in body.blocks:
-            self._survey(block.ops, id(block), id(block))
+            self._survey(block.ops, (id(block),))
         for param in self.function.params:
             self._named[param] = self.names.new(param.name, "arg")
         for k, block in enumerate(body.more):
@@ -131,6 +130,8 @@ class Writer(Pipes):
             self._if(op)
         elif control.decides == ("index",):
             self._switch(op)
+        elif control.several:
+            self._several(op)
         else:
             raise Unwritable("it is not written as C++ so far", "write loops and branches of scf")
 
@@ -141,47 +142,6 @@ class Writer(Pipes):
         with self._scope():
             self._ops(region.ops)
         self._ends.pop()
-
-    def _carried(self, values: Sequence[Value], texts: Sequence[str]) -> list[str]:
-        """Variables that change, with what they hold at first."""
-        names = []
-        for value, text in zip(values, texts):
-            if isinstance(value.type, TileSpec) and not self.shared.places:
-                raise Unwritable("in Auto mode no tile can be assigned to another", "give tiles addresses")
-            if value in self._escapes:
-                names.append(self._declared_at_top(value))
-                self.say(f"{names[-1]} = {text};")
-            else:
-                type = self._type(value.type)
-                names.append(self._new_name(value))
-                self.say(f"{type} {names[-1]} = {text};" if text else f"{type} {names[-1]};")
-            if isinstance(value.type, TileSpec):
-                self._addresses[value] = None
-        return names
-
-    def _assign(self, names: Sequence[str], values: Sequence[Value]) -> None:
-        """Set variables at once, each to a value that may be another of them."""
-        pairs = [(n, self.numbers.text(v), v) for n, v in zip(names, values)]
-        pairs = [(n, text, v) for n, text, v in pairs if n != text]
-        for k, (_, text, v) in enumerate(pairs):
-            if any(re.search(rf"\b{re.escape(n)}\b", text) for n, _, _ in pairs[:k]):
-                held = self.names.new("held")
-                self.say(f"const {self._type(v.type)} {held} = {text};")
-                pairs[k] = (pairs[k][0], held, v)
-        for name, text, _ in pairs:
-            self.say(f"{name} = {text};")
-
-    def _texts(self, values: Sequence[Value]) -> list[str]:
-        return [self.numbers.text(v) for v in values]
-
-    def _same(self, results: Sequence[Value], names: Sequence[str]) -> None:
-        for result, name in zip(results, names):
-            if result in self._escapes:
-                self.say(f"{self._declared_at_top(result)} = {name};")
-            else:
-                self._named[result] = name
-            if isinstance(result.type, TileSpec):
-                self._addresses[result] = None
 
     def _for(self, op: Op) -> None:
         body = op.regions[0]
@@ -236,6 +196,27 @@ class Writer(Pipes):
             self._region(region, lambda end: self._assign(names, end.group("values")))
             self.say("} break;")
         self.say("}")
+
+    def _several(self, op: Op) -> None:
+        """A region of several blocks."""
+        region, names = op.regions[0], self._carried(op.results, [""] * len(op.results))
+        end = self.names.new("end")
+        for block in region.more:
+            self._labels[block] = self.names.new(block.label or "block", "block")
+        self._find_escaping(region)
+
+        def leave(last: Op) -> None:
+            self._assign(names, last.group("values"))
+            self.say(f"goto {end};")
+
+        self.say("{")
+        self._ends.append(leave)
+        with self._scope():
+            for block in region.blocks:
+                self._labelled(block)
+        self._ends.pop()
+        self.say("}")
+        self.lines.append(f"{end}:;")
 
     def _guarded(self, core: str, region: Block) -> None:
         if self.core:

@@ -51,10 +51,10 @@ FUNCTIONS: dict[str, str] = {
     "lesser": f"{_T} lesser(T a, {_SAME} b) {{ return a < b ? a : b; }}",
     "greater": f"{_T} greater(T a, {_SAME} b) {{ return a > b ? a : b; }}",
     "lesser_float": f"""{_T} lesser_float(T a, {_SAME} b) {{
-    return a != a || b != b ? a + b : a < b ? a : b < a ? b : __builtin_signbit(float(a)) ? a : b;
+    return T(a != a || b != b ? a + b : a < b ? +a : b < a ? +b : __builtin_signbit(float(a)) ? +a : +b);
 }}""",
     "greater_float": f"""{_T} greater_float(T a, {_SAME} b) {{
-    return a != a || b != b ? a + b : a > b ? a : b > a ? b : __builtin_signbit(float(a)) ? b : a;
+    return T(a != a || b != b ? a + b : a > b ? +a : b > a ? +b : __builtin_signbit(float(a)) ? +b : +a);
 }}""",
 }
 """Functions that a file has at its top if it calls them."""
@@ -213,9 +213,12 @@ class Numbers:
             return self._compared(word, op)
         if row.group == "chosen":
             a, b, c = (self.text(op[k], COMPARED) for k in ("condition", "true", "false"))
+            if result.type == Scalar("bf16"):  # a class with clang: a reference to one of two is no number
+                bits = [f"__builtin_bit_cast(int16_t, {self.of_type(op[k])})" for k in ("true", "false")]
+                return Text(f"__builtin_bit_cast(bfloat16_t, {a} ? {bits[0]} : {bits[1]})", ATOM)
             return Text(f"{a} ? {b} : {c}", CHOSEN)
         if word == "negf":
-            return Text(f"-{self.text(op['in'], ATOM)}", PRODUCT)
+            return self._rounded(Text(f"-{self.text(op['in'], ATOM)}", PRODUCT), result)
         return self._cast(word, op)
 
     def _binary(self, word: str, op: Op) -> Text:
@@ -310,16 +313,19 @@ class Numbers:
         if word in _FLOATS:
             sign, binds = _FLOATS[word]
             shown = f"{self.text(a, binds)} {sign} {self.text(b, binds + 1)}"
-            if made.type in (Scalar("f16"), Scalar("bf16")):
-                return Text(f"{ctype(made.type)}({shown})", ATOM)
-            return Text(shown, binds)
+            return self._rounded(Text(shown, binds), made)
         if word in ("maximumf", "minimumf"):
             return self.call("greater_float" if word[1] == "a" else "lesser_float", a, b)
         if word in ("maxnumf", "minnumf"):
             function = self.function("greater_float" if word[1] == "a" else "lesser_float")
             x, y = self.of_type(a), self.of_type(b)
-            return Text(f"{x} != {x} ? {y} : {y} != {y} ? {x} : {function}({x}, {y})", CHOSEN)
+            return self._rounded(Text(f"{x} != {x} ? +{y} : {y} != {y} ? +{x} : +{function}({x}, {y})", CHOSEN), made)
         raise Unwritable(f"arith.{word} is a function of a library in C++, which kernels do not have")
+
+    def _rounded(self, text: Text, made: Value) -> Text:
+        """C++ computes on float what is narrower: back to the type."""
+        narrow = made.type in (Scalar("f16"), Scalar("bf16"))
+        return Text(f"{ctype(made.type)}({text.text})", ATOM) if narrow else text
 
     def _compared(self, word: str, op: Op) -> Text:
         a, b, predicate = op["lhs"], op["rhs"], op.attrs["predicate"]
@@ -330,6 +336,8 @@ class Numbers:
         if reads == "unsigned" and a.type != Scalar("i1"):
             type = ctype(a.type)
             x, y = (f"u{type}({self.text(v)})" if type and type[0] != "u" else self.text(v) for v in (a, b))
+        elif reads == "signed" and a.type == Scalar("i1"):  # true is -1
+            x, y = y, x
         return Text(f"{x} {_COMPARED[does]} {y}", COMPARED)
 
     def _cast(self, word: str, op: Op) -> Text:
@@ -338,6 +346,8 @@ class Numbers:
         if word in ("extsi", "trunci", "extui", "index_cast", "index_castui"):
             low, high = range_of_type(made.type)
             a, b = self.range(source)
+            if source.type == Scalar("i1") and word in ("extsi", "index_cast"):  # true is -1
+                a, b = -b, -a
             if low <= a and b <= high and not (word.endswith("ui") and a < 0):
                 self.bound(made, a, b)
         if word == "bitcast":
@@ -360,6 +370,10 @@ class Numbers:
         word, type = op.name.removeprefix("arith."), ctype(op.results[0].type)
         a, b = self.of_type(op["lhs"]), self.of_type(op["rhs"])
         bits = width(str(op.results[0].type))
+        if bits == 1:
+            both = f"{self.text(op['lhs'], SHIFT)} && {self.text(op['rhs'], SHIFT)}"
+            sum = f"{self.text(op['lhs'], SHIFT)} != {self.text(op['rhs'], SHIFT)}"
+            return (sum, both) if word == "addui_extended" else (both, "false")
         if word == "addui_extended":
             total = f"{self.function('add')}({a}, {b})"
             return total, f"u{type}({total}) < u{type}({a})"
@@ -393,10 +407,11 @@ def _of_floats(predicate: str, x: str, y: str) -> Text:
 
 def _float(number: float, type: Scalar) -> str:
     """A float as a literal that gives exactly it."""
+    wide = "f" * (type.name != "f64")
     if math.isnan(number):
-        shown = '__builtin_nanf("")'
+        shown = f'__builtin_nan{wide}("")'
     elif math.isinf(number):
-        shown = "__builtin_inff()" if number > 0 else "(-__builtin_inff())"
+        shown = f"__builtin_inf{wide}()" if number > 0 else f"(-__builtin_inf{wide}())"
     elif type.name == "f64":
         shown = repr(number)
     else:
