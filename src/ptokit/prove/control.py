@@ -439,7 +439,7 @@ class Iterations:
         left.filled = self._kept(state, ())
         for value, result in results.items():
             left.values[value] = self._at_end(value, result)
-        key = to, left.signature, tuple(identity(left.values[value]) for value in results)
+        key = to, left.ending, tuple(identity(left.values[value]) for value in results)
         exits[key] = to, joined(exits[key][1], left) if key in exits else left
 
     def _at_end(self, key: Any, value: Any) -> Any:

@@ -83,6 +83,11 @@ class State:
         return frozenset(self.flags), tokens, self.popped
 
     @property
+    def ending(self) -> Hashable:
+        """States with the same one are joined after a loop: of rotating flags it matters which one was set last."""
+        return self.signature, frozenset(key for key, ages in self.flags.items() if ages)
+
+    @property
     def order(self) -> Hashable:
         """Everything that a loop repeats until it stays."""
         return (
@@ -169,11 +174,11 @@ LONG = 60
 
 
 def met(states: list[State], unknown: Callable[[Any, Any], Number]) -> list[State]:
-    """States where ways meet: those with one signature become one. ``unknown(key, like)`` makes an unknown number."""
+    """States where ways meet: those with one ending become one. ``unknown(key, like)`` makes an unknown number."""
     groups: dict[Hashable, State] = {}
     for state in states:
-        signature = state.signature
-        groups[signature] = _met(groups[signature], state, unknown) if signature in groups else state
+        key = state.ending
+        groups[key] = _met(groups[key], state, unknown) if key in groups else state
     return list(groups.values())
 
 
