@@ -3,16 +3,20 @@
 For all arguments by the prover, and for each of some arguments by the sanitizer.
 A claim that is proved and that a run breaks is an error.
 
-    python -m tests.prove.nests --count 1000 --seed 7
+    python -m tests.prove.nests --count 1000 --seed 7 --log FILE
+    python -m tests.prove.nests --count 1000 --clusters
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ptokit.api.check import read
 from ptokit.api.prove import Proving
@@ -20,6 +24,7 @@ from ptokit.prove.control import Control
 from ptokit.prove.report import Claim, claim_of
 from ptokit.targets import target as target_named
 
+from .clusters import cluster
 from .kernels import add, flag, kernel, load, store
 
 GRID = ((0, 0), (0, 1), (1, 0), (1, 1), (2, 1), (1, 3), (2, 3), (4, 3))
@@ -235,17 +240,23 @@ def program(seed: int) -> str:
     return kernel(*lines, ALL, params="%n: index, %m: index", rows="%c4096", tiles=TILES)
 
 
-def judged(text: str, grid: Sequence[tuple[int, int]] = GRID) -> tuple[dict[Claim, str], dict[Claim, str]]:
+ARRAYS = {"a2a3": ("zeros:f32:131072",) * 2, "a5": ("zeros:f16:2048", "zeros:f16:4096", "zeros:f32:2048")}
+"""Of nests, and of clusters."""
+
+
+def judged(
+    text: str, grid: Sequence[tuple[int, int]] = GRID, target: str = "a2a3"
+) -> tuple[dict[Claim, str], dict[Claim, str]]:
     """By claim: what the prover says ("" if it is proved), and the first run that breaks it."""
-    source = read(text, name="nest", target="a2a3")
+    source = read(text, name="nest", target=target)
     source.diagnostics.raise_if_errors()
-    work = Proving(source.module, target_named("a2a3"))
+    work = Proving(source.module, target_named(target))
     prover = Control(work.program, by_compiler=work.by_compiler, blocks=1)
     prover.prove()
     said = {claim: "; ".join(f"line {line}: {why}" for why, line in prover.reasons(claim)) for claim in Claim}
     broken: dict[Claim, str] = {}
     for n, m in grid:
-        report = work.launch(["zeros:f32:131072", "zeros:f32:131072", str(n), str(m)], 1)
+        report = work.launch([*ARRAYS[target], str(n), str(m)], 1)
         for d in report.errors:
             claim = claim_of(d.rule)
             if claim is not None:
@@ -257,21 +268,34 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--count", type=int, default=100)
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--show", action="store_true")
+    options.add_argument("--clusters", action="store_true", help="programs of two kinds of cores")
+    options.add_argument("--log", help="a file of JSON lines, which is continued")
     given = options.parse_args()
-    table: Counter[str] = Counter()
+    log = Path(given.log) if given.log else None
+    known = log.read_text(encoding="utf-8").splitlines() if log is not None and log.exists() else []
+    lines = {line["seed"]: line for line in map(json.loads, known)}
     for seed in range(given.seed, given.seed + given.count):
-        said, broken = judged(program(seed))
-        for claim in Claim:
-            cell = f"{'proved' if not said[claim] else 'open'}, {'broken' if claim in broken else 'clean'}"
-            table[cell] += 1
-            if cell == "proved, broken" or (given.show and cell == "open, clean"):
-                print(f"seed {seed}, {claim}: {cell}: {said[claim]} {broken.get(claim, '')}", flush=True)
-        whole = not any(said.values())
-        table[f"whole program {'proved' if whole else 'open'}, {'broken' if broken else 'clean'}"] += 1
-        if (seed + 1) % 50 == 0:
-            print(seed + 1, dict(table), flush=True)
-    print(dict(table))
+        if seed in lines:
+            continue
+        said, broken = judged(cluster(seed), target="a5") if given.clusters else judged(program(seed))
+        lines[seed] = {"seed": seed, "open": {c: w[:200] for c, w in said.items() if w}, "broken": broken}
+        if log is not None:
+            with log.open("a", encoding="utf-8") as out:
+                out.write(json.dumps(lines[seed]) + "\n")
+    table: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    for line in lines.values():
+        faulty = "faulty" if line["broken"] else "clean"
+        table[f"{faulty}, {'open' if line['open'] else 'proved'}"] += 1
+        wrong = [claim for claim in line["broken"] if claim not in line["open"]]
+        if wrong:
+            table["WRONG"] += 1
+            print("WRONG", line)
+        if line["open"] and not line["broken"]:
+            reasons.update({f"{claim}: {re.sub(r'[0-9]+', 'N', why)[:100]}" for claim, why in line["open"].items()})
+    for reason, count in reasons.most_common(12):
+        print(f"{count:5} {reason}")
+    print(f"{len(lines)} programs: {dict(sorted(table.items()))}")
 
 
 if __name__ == "__main__":

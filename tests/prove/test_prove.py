@@ -20,6 +20,7 @@ from ptokit.prove.report import STOPPED, Claim, Proof, Verdict
 from ptokit.testing import assert_proved
 from tests.each import each
 
+from .clusters import cluster
 from .kernels import BACK, BODY, COPY, DRAINED, HANDED, PRIMED, add, flag, kernel, load, loop, store
 from .nests import GRID, Nest, asked, begun, judged, program, turned
 
@@ -459,6 +460,21 @@ def test_random_programs(seed: int) -> None:
     assert [claim for claim in broken if not said[claim]] == []
 
 
+@pytest.mark.parametrize("seed", [0, 10])
+def test_random_clusters(seed: int) -> None:
+    said, broken = judged(cluster(seed), GRID[2:6:3], "a5")
+    assert [claim for claim in broken if not said[claim]] == []
+    assert bool(broken) is (seed == 10)
+    assert any(said.values()) is (seed == 10)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("seed", range(100, 300))
+def test_many_random_clusters(seed: int) -> None:
+    said, broken = judged(cluster(seed), target="a5")
+    assert [claim for claim in broken if not said[claim]] == []
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("seed", range(100, 300))
 def test_many_random_programs(seed: int) -> None:
@@ -472,3 +488,31 @@ def test_a_random_program_that_is_wrong_is_not_proved() -> None:
     said, broken = judged(text, GRID[2:6:3])
     assert Claim.PIPES in broken
     assert said[Claim.PIPES]
+
+
+HANGS_FOR_SEVEN = kernel(
+    "%c3 = arith.constant 3 : index\n%c4 = arith.constant 4 : index\n%c7 = arith.constant 7 : index",
+    "%whole = arith.divui %n, %c4 : index\n%rest = arith.remui %n, %c4 : index",
+    loop(
+        "%e = arith.remui %i, %c2 : index\n%third = arith.cmpi sge, %i, %c2 : index",
+        f"scf.if %third {{\n{flag('wait', 'V', 'MTE2', '%e')}\n}}",
+        flag("set", "V", "MTE2", "%e"),
+        upper="%whole",
+    ),
+    "%three = arith.cmpi eq, %rest, %c3 : index\n%some = arith.cmpi sgt, %whole, %c0 : index",
+    "%more = arith.cmpi sgt, %whole, %c1 : index\n%both = arith.andi %three, %some : i1",
+    "%second = arith.ori %both, %more : i1",
+    f"scf.if %some {{\n{flag('wait', 'V', 'MTE2')}\n}}",
+    f"scf.if %second {{\n{flag('wait', 'V', 'MTE2', 1)}\n}}",
+    rows="%c4096",
+)
+"""One set of flag 1 is missing where there is one group of four and three are left."""
+
+
+def test_a_hang_of_one_size() -> None:
+    found = proof(HANGS_FOR_SEVEN)[Claim.FLAGS].counterexample
+    assert found is not None
+    assert (found.rule, found.arguments[-1]) == ("DEADLOCK", "7")
+    arrays = ["zeros:f32:131072"] * 2
+    broken = [n for n in range(16) if ptokit.sanitize(HANGS_FOR_SEVEN, [*arrays, str(n)], target="a2a3").errors]
+    assert broken == [7]
