@@ -57,12 +57,13 @@ def test_data_decides(kernels: Path, x: np.ndarray) -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 12, 30])
 def test_local_array(kernels: Path, n: int) -> None:
-    x, y = np.arange(7, 39, dtype=np.int32), np.zeros(32, np.int32)
-    ptokit.cpp(kernels / "features.cpp", target="a5")["local"](x, y, n)
-    want = np.zeros(32, np.int32)
-    for i in range(n):
-        want[i] = x[(i * 5) % 12] * 3 - i
-    assert (y == want).all()
+    for backend in BACKENDS:
+        x, y = np.arange(7, 39, dtype=np.int32), np.zeros(32, np.int32)
+        ptokit.cpp(kernels / "features.cpp", target="a5")["local"](x, y, n, backend=backend)
+        want = np.zeros(32, np.int32)
+        for i in range(n):
+            want[i] = x[(i * 5) % 12] * 3 - i
+        assert (y == want).all(), backend
 
 
 @pytest.mark.parametrize(("type", "dtype"), [("float", np.float32), ("half", np.float16), ("int32_t", np.int32)])

@@ -13,6 +13,7 @@ from ptokit.run import Program
 from ptokit.types.dtypes import f32
 from ptokit.types.enums import TileType
 from ptokit.types.tile import tile
+from ptokit.types.values import EventIdArray, Struct
 
 from .kernels import TILE, compiled, load, part, store, view
 
@@ -28,10 +29,17 @@ TOP = (
 )
 
 
+def ways(program: Program) -> list[dict]:
+    """As machine code, too, where nothing but arrays is on the stack."""
+    assert program.entry.body is not None
+    types = [value.type for op in program.entry.body.walk() for value in op.results]
+    return [*WAYS, *([] if any(isinstance(type, Struct | EventIdArray) for type in types) else [{"backend": "native"}])]
+
+
 def results(program: Program, *args: np.ndarray | int) -> list[bytes]:
     """What each way to run it leaves in the last array, and the one answer they have to agree on first."""
     found = []
-    for how in WAYS:
+    for how in ways(program):
         copies = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
         program.launch(copies, BLOCKS, **how)
         found.append(b"".join(a.tobytes() for a in copies if isinstance(a, np.ndarray)))
@@ -41,7 +49,7 @@ def results(program: Program, *args: np.ndarray | int) -> list[bytes]:
 
 def fault(program: Program, *args: np.ndarray | int) -> tuple[str, str, list[str]]:
     found = []
-    for how in WAYS:
+    for how in ways(program):
         with pytest.raises(DiagnosticError) as caught:
             program.launch([a.copy() if isinstance(a, np.ndarray) else a for a in args], BLOCKS, **how)
         found.append(caught.value.diagnostics)
@@ -202,12 +210,33 @@ def test_inner_index_out_of_range() -> None:
 def test_other_backends_leave_it() -> None:
     """NumPy runs the kernel where nothing else was asked for; to ask for more is refused by name."""
     pytest.importorskip("llvmlite")
-    program = compiled(IO, TOP + f"    %a = pto.declare_local_array -> {ARRAY}\n")
-    x = np.zeros(1, np.int32)
-    program.launch([x, x, 1], BLOCKS)
-    with pytest.raises(DiagnosticError, match="declare_local_array: it is not translated") as caught:
-        program.launch([x, x, 1], BLOCKS, backend="native")
-    assert caught.value.diagnostics[0].rule == "RUN-BACKEND"
+    large = "    %a = pto.declare_local_array -> !pto.local_array<16385xi32>\n"
+    for declaration, why in (
+        (f"    %a = pto.declare_struct -> {STRUCT}\n", "declare_struct: it is not translated"),
+        (large, "declare_local_array: the array has 65540 bytes"),
+    ):
+        program = compiled(IO, TOP + declaration)
+        x = np.zeros(1, np.int32)
+        program.launch([x, x, 1], BLOCKS)
+        with pytest.raises(DiagnosticError, match=why) as caught:
+            program.launch([x, x, 1], BLOCKS, backend="native")
+        assert caught.value.diagnostics[0].rule == "RUN-BACKEND"
+
+
+def test_arrays_decide_where_blocks_write() -> None:
+    """Each block writes where an array says: y[a[b]] = b."""
+    body = (
+        TOP
+        + "    %c5 = arith.addi %c4, %c1 : index\n"
+        + "    %a = pto.declare_local_array -> !pto.local_array<5xi32>\n"
+        + "    scf.for %i = %c0 to %c5 step %c1 {\n    %v = pto.load_scalar %x[%i] : !pto.ptr<i32> -> i32\n"
+        "    pto.local_array_set %a[%i], %v : !pto.local_array<5xi32>, i32\n    }\n"
+        "    %v = pto.local_array_get %a[%b] : !pto.local_array<5xi32> -> i32\n"
+        "    %at = arith.index_cast %v : i32 to index\n    %w = arith.index_cast %b : index to i32\n"
+        "    pto.store_scalar %w, %y[%at] : !pto.ptr<i32>, i32\n"
+    )
+    x, y = np.array([3, 0, 4, 1, 2], np.int32), np.full(BLOCKS, -1, np.int32)
+    assert results(compiled(IO, body), x, y, 1)[0] == x.tobytes() + np.argsort(x).astype(np.int32).tobytes()
 
 
 # ------------------------------------------------------ several tiles

@@ -29,7 +29,7 @@ from .code import Num
 from .module import Action, CallSite, memory_at
 from .scalars import FLOATS, llvm_type
 from .tiles import valid
-from .values import LAYOUTS, GmPointer, LocalPointer, NotNativeError, Register, Slots, Tile, View
+from .values import LAYOUTS, GmPointer, LocalPointer, NotNativeError, Register, Slots, Stack, Tile, View
 
 if TYPE_CHECKING:
     from .function import Writer
@@ -107,6 +107,8 @@ class Packing:
         if isinstance(what, Slots):
             tiles = [self._tile(tile) for tile in what.tiles]
             return lambda worker, words: [tile(worker, words) for tile in tiles]
+        if isinstance(what, Stack):  # of an index that it has not, what else it has makes no difference
+            return lambda worker, words: []
         return self._register(what)
 
     def _register(self, what: Register) -> Decode:

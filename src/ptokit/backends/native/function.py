@@ -28,7 +28,7 @@ from .code import Code, Num
 from .module import STATE_BLOCKS, STATE_CALLBACK, STATE_HANDLE, STATE_MEMORY, NativeModule
 from .moves import Nest
 from .tiles import Contents
-from .values import Compound, GmPointer, NotNativeError, Replacement, Tile, View
+from .values import Compound, GmPointer, NotNativeError, Replacement, Slots, Tile, View
 
 MOST_STEPS = 20_000
 """Of a kernel with what it calls; more take longer to compile than they save."""
@@ -279,6 +279,9 @@ class Writer:
     def reads_region(self, tile: Tile) -> None:
         """A number depends on the valid region of a tile."""
 
+    def reads_stack(self) -> None:
+        """A number depends on what an array on the stack holds."""
+
     def reads_everything(self) -> None:
         """Any bytes may be read: the tile is one that only the run knows."""
         self.everything = True
@@ -386,12 +389,22 @@ def _word_of_state(number: int) -> Callable[[Writer, Step], None]:
     return lambda w, step: w.set(step.result, w.code.load("i64", w.word(number)))
 
 
+def _element(w: Writer, step: Step) -> None:
+    """One of several tiles, or a number of an array."""
+    (tiles.slot_of if isinstance(w.get(step.operands[0]), Slots) else scalars.element)(w, step)
+
+
 _WORDS: dict[str, Callable[[Writer, Step], None]] = {
     "block_idx": lambda w, step: w.set(step.result, "%block"),
     "total": _word_of_state(STATE_BLOCKS),
     "subblock": lambda w, step: w.set(step.result, 0),
     "subblocks": lambda w, step: w.set(step.result, 1),
     "compute": scalars.write,
+    "several": scalars.array,
+    "element": lambda w, step: (tiles.slot_of if isinstance(w.get(step.operands[0]), Slots) else scalars.element)(
+        w, step
+    ),
+    "set_element": scalars.set_element,
     **steps.WORDS,
     **views.WORDS,
     **tiles.WORDS,

@@ -102,6 +102,9 @@ class Scanner(Writer):
     def reads_space(self, loc: object) -> None:
         raise NotNativeError("a scan", "what follows depends on on-chip memory")
 
+    def reads_stack(self) -> None:
+        raise NotNativeError("a scan", "what follows depends on what an array holds")
+
     def reads_region(self, tile: Tile) -> None:
         if tile.shape is not None:
             raise NotNativeError("a scan", "what follows depends on a valid region that may change")

@@ -7,19 +7,19 @@ positive quiet one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ptokit.isa.scalar import arithmetic
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, FLOAT, SIGNED, UNSIGNED, Arithmetic, reading
 from ptokit.plan.steps import Operand, Step, without_form
 from ptokit.types.codecs import width
 from ptokit.types.dtypes import DTYPES, DType, dtype
-from ptokit.types.values import Scalar
+from ptokit.types.values import LocalArray, Scalar
 
-from .code import computed
+from .code import Num, computed
 from .maths import from_double
 from .primitives import Elements, Maker
-from .values import NotNativeError
+from .values import NotNativeError, Stack
 
 if TYPE_CHECKING:
     from .function import Writer
@@ -72,6 +72,52 @@ def _compared(w: Writer, row: Arithmetic, predicate: str, kind: str, args: list[
         a, b = (_of_bits(w, kind, x).wide for x in args)
         return w.code.value(f"fcmp {predicate} {computed(dtype(kind))} {a}, {b}")
     return w.code.value(f"icmp {predicate} {llvm_type(kind)} {args[0]}, {args[1]}")
+
+
+# --- arrays on the stack ---------------------------------------------------------------------------------------------
+
+STACK = 1 << 16  # bytes of an array
+
+
+def array(w: Writer, step: Step) -> None:
+    """An array of numbers, which are zero."""
+    type = step.result.type
+    count = step["count"].value
+    if not isinstance(type, LocalArray) or not isinstance(type.element, Scalar):
+        raise NotNativeError(step.name, "it is not translated")
+    element = llvm_type(type.element.name)
+    nbytes = count * max(1, width(type.element.name) // 8)
+    if nbytes > STACK:
+        raise NotNativeError(step.name, f"the array has {nbytes} bytes, more than {STACK}")
+    found = Stack(w.code.slot(f"[{count} x {element}]", 64), element)
+    w.code.do(f"call void @llvm.memset.p0.i64(ptr {found.base}, i8 0, i64 {nbytes}, i1 false)")
+    w.set(step.result, found)
+
+
+def element(w: Writer, step: Step) -> None:
+    """A number of an array is read."""
+    found = w.get(step.operands[0])
+    w.reads_stack()
+    w.set(step.result, w.code.load(found.element, _place(w, step, found)))
+
+
+def set_element(w: Writer, step: Step) -> None:
+    """A number is put into an array."""
+    found = w.get(step.operands[0])
+    w.code.store(found.element, w.text(step["value"]), _place(w, step, found))
+
+
+def _place(w: Writer, step: Step, array: Stack) -> str:
+    """Where an element is; Python finds the index that is wrong."""
+    code, place = w.code, cast("Num", 0)
+    outside: list[str] = []
+    for index, size in zip(map(w.number, step.group("indices")), step["sizes"].value):
+        if isinstance(index, str) or not 0 <= index < size:
+            outside.append(code.value(f"icmp uge i64 {index}, {size}"))
+        place = code.add(code.mul(place, size), index)
+    for wrong in outside:
+        w.refuse_if(wrong, step)
+    return code.value(f"getelementptr inbounds {array.element}, ptr {array.base}, i64 {place}")
 
 
 # --- integers --------------------------------------------------------------------------------------------------------

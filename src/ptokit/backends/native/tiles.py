@@ -365,7 +365,6 @@ def meets(a: Tile, b: Tile) -> bool:
 WORDS: dict[str, Callable[[Writer, Step], None]] = {
     "tile": tile,
     "tiles": multi_buffer,
-    "element": slot_of,  # arrays have elements, too, but are not native
     "rebind": rebind,
     "alias": alias,
     "numbers": numbers,

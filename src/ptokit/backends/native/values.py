@@ -213,6 +213,19 @@ class Slots:
         return Slots, len(self.tiles), self.tiles[0].kind
 
 
+@dataclass(frozen=True)
+class Stack:
+    """An array of numbers on the stack of the scalar unit: where it begins, and LLVM's type of its elements."""
+
+    base: str
+    element: str
+
+    def leaves(self) -> list[tuple[str, Num]]:
+        raise NotNativeError("an array on the stack", "a branch, a loop or a call hands it on")
+
+    rebuilt = kind = None
+
+
 class Replacement(NamedTuple):
     """What is read instead of a tile, its value in the text, and how to make the copy that has been left out."""
 
@@ -251,7 +264,7 @@ class Register:
 
 LAYOUTS: list[Layout | None] = [None, *Layout]
 
-Compound = GmPointer | LocalPointer | View | Tile | Slots | Register
+Compound = GmPointer | LocalPointer | View | Tile | Slots | Stack | Register
 
 
 # Vectors of LLVM: registers and logical vectors as lanes, constants, lanes at other places.
