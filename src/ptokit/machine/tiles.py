@@ -115,9 +115,9 @@ class Tile:
             view.check_bounds()
             self.storage.load(*self._first_lines(view, layout))
             return
-        if layout in SCALE_GROUPS and (rows, cols) == self.in_groups(*SCALE_GROUPS[layout]):
+        if layout in SCALE_GROUPS and self.vr <= rows <= self.spec.rows and self.vc <= cols <= self.spec.cols:
             view.check_bounds()
-            self.storage.load(view, layout, rows, cols)  # the last groups are moved as a whole
+            self.storage.load(view, layout, rows, cols)  # groups are moved as a whole, valid or not
             return
         self.check_extent(view, layout)
         self.storage.load(view, layout, self.vr, self.vc)
@@ -135,10 +135,6 @@ class Tile:
         whole = View(view.buffer, view.offset, view.shape, view.stride, view.dtype, view.stated_layout)
         part = whole.partition((0,) * 5, tuple(sizes))
         return part, layout, *part.extent(layout)
-
-    def in_groups(self, rows: int, cols: int) -> tuple[int, int]:
-        """The rows and columns of the groups that the valid region begins."""
-        return -(-self.vr // rows) * rows, -(-self.vc // cols) * cols
 
     def check_extent(self, view: View, layout: Layout) -> None:
         """Raises `Fault` if the view leaves its memory or is not as large as the valid region."""

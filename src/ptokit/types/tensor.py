@@ -36,14 +36,14 @@ ROW_COL_AXES: dict[Layout, tuple[tuple[int, ...], tuple[int, ...]]] = {
     Layout.NHWC: ((0, 1, 2, 3), (4,)),
     Layout.NCHW: ((0, 1, 3, 4), (2,)),
     Layout.NCDHW: ((0, 2, 3, 4), (1,)),
-    Layout.MX_A_ZZ: ((1, 3), (2, 4)),
-    Layout.MX_B_NN: ((2, 4), (1, 3)),
+    Layout.MX_A_ZZ: ((0, 1, 3), (2, 4)),
+    Layout.MX_B_NN: ((2, 4), (0, 1, 3)),
     Layout.MX_A_ND: ((2,), (3, 4)),
     Layout.MX_A_DN: ((3,), (2, 4)),
     Layout.MX_B_ND: ((2, 4), (3,)),
     Layout.MX_B_DN: ((3, 4), (2,)),
-    Layout.HIF4_A_ZZ: ((1, 3), (2, 4)),
-    Layout.HIF4_B_NN: ((2, 4), (1, 3)),
+    Layout.HIF4_A_ZZ: ((0, 1, 3), (2, 4)),
+    Layout.HIF4_B_NN: ((2, 4), (0, 1, 3)),
 }
 
 SCALE_GROUPS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from ptokit import lang
@@ -304,7 +305,7 @@ class Told:
     def _conv_tile(self, text: str, operands: list[Operand], name: str) -> Tile:
         """A tile of a convolution, whose sizes have to be known."""
         element, *words = text.split()[1:]
-        loc, _, layout, dimensions = map(int, words)  # the size of its buffer is for who places it
+        loc, stated, layout, dimensions = map(int, words)
         told = [self.numbers.number(operand) for operand in (*operands[1 : 1 + dimensions], *operands[7:])]
         p = self.memory.pointer(operands[0].text)
         place = self.memory.offset(p, 1)
@@ -316,7 +317,11 @@ class Told:
         if found is None:
             block, self.trace.block = self.trace.block, Block()
             shape, state = known[:dimensions], conv_state(known[dimensions:])
-            made = ConvTile(TileType(loc), dtype(element), None, Layout(layout), shape, addr=place, state=state)
+            of = dtype(element)
+            size = (
+                stated if stated >= of.nbytes(prod(shape)) else of.nbytes(max(stated, prod(shape)))
+            )  # some count elements
+            made = ConvTile(TileType(loc), of, size, Layout(layout), shape, addr=place, state=state)
             self._name(made.value, name)
             self.memory.prologue += self.trace.block.ops
             self.trace.block = block

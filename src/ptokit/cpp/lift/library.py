@@ -187,6 +187,12 @@ def _direction(name: str, args: list[Any]) -> Call:
     return name, [*args[:2], *(bool(arg) if isinstance(arg, int) else arg for arg in args[2:])]
 
 
+def _exponents(name: str, args: list[Any]) -> Call:
+    """TMOV of exponents has scratch, and along which axis they are shared is a number."""
+    scratch = len(_tiles(args)) == 3
+    return name, [MxGroupAxis(arg) if scratch and type(arg) is int else arg for arg in args]
+
+
 def _accumulated(name: str, args: list[Any]) -> Call:
     """Of three operands: it adds to its destination."""
     return name, [args[0], *args] if len(_tiles(args)) == 3 else args
@@ -251,6 +257,7 @@ _FORMS: dict[str, Callable[[str, list[Any]], Call]] = {
     **dict.fromkeys(("TROWARGMAX", "TROWARGMIN", "TCOLARGMAX", "TCOLARGMIN"), _extreme),
     "TMRGSORT": _merged,
     "TQUANT": _quantised,
+    "TMOV": _exponents,
     "TEXTRACT": _extracted,
     "THISTOGRAM": _histogram,
     "TPAIRREDUCESUM": _paired,

@@ -187,6 +187,8 @@ def _hif4(o: Site) -> Message:
 def _mx_shape(o: Site) -> Message:
     s, d = o.src, o.dst
     differs = s.rows != d.rows or s.cols != d.cols
+    if o.target.is_device and o.grp_axis == 0 and o.alg.name.endswith("E4M3"):  # along rows dst has its own pitch
+        differs = s.vr > d.rows or s.vc > d.cols
     return f"{o:src} is {s.rows}x{s.cols}, {o:dst} {d.rows}x{d.cols}; they have one shape" if differs else None
 
 

@@ -286,7 +286,8 @@ def _quantize(
         pairs = code.reshape(blocks, -1, 2, cols).swapaxes(2, 3)
         code = pairs.reshape(blocks, -1, 2 * cols)
     _put(exp, code.view(kind(exp)))
-    _put(max, largest.astype(kind(max)))
+    as_bf16 = x.dtype == np.float16 and alg in _OCP and kind(max).itemsize == 2  # the maxima of halves, too
+    _put(max, largest.astype(ml_dtypes.bfloat16).view(kind(max)) if as_bf16 else largest.astype(kind(max)))
     narrow = x.dtype.itemsize == 2 and kind(scaling).itemsize == 2
     _put(scaling, factor.astype(ml_dtypes.bfloat16).view(kind(scaling)) if narrow else factor.astype(kind(scaling)))
 

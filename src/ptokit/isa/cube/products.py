@@ -108,7 +108,8 @@ INNER = _rule(
 def LAYOUTS(o: Site) -> Message:
     """Left is Nz, right Zn, the accumulator Nz; scales are Zz and Nn of 32 bytes, one per 32 elements along K.
 
-    Of hif4 there are 4 bytes for each 64 elements: Ea, Eb and two of Ec.
+    Of hif4 there are 4 bytes for each 64 elements: Ea, Eb and two of Ec. A tile may hold those of the valid
+    elements alone: the library does not look at its size, and the hardware counts along K.
 
     Decision: `.pto` text may also write a scaling tile as large as the operand (MXM-AS-01).
     """
@@ -125,9 +126,14 @@ def LAYOUTS(o: Site) -> Message:
         left = loc is TileType.ScaleLeft
         if t.layout_name != ("Zz" if left else "Nn") or t.fractal != GROUP:
             return f"{o:{name}} is {t.layout_name}/{t.fractal}, it must be {'Zz' if left else 'Nn'}/{GROUP}"
-        along = 16 if o.operands[name.removesuffix("_scale")].dtype is hif4 else GROUP  # type: ignore[union-attr]
-        shape = (o.lhs.rows, o.lhs.cols // along) if left else (o.rhs.rows // along, o.rhs.cols)
-        if (t.rows, t.cols) != shape:
+        of: TileInfo = o.lhs if left else o.rhs
+        bytes_each = 2 if of.dtype is hif4 else 1
+        lines, inner = (of.rows, of.cols) if left else (of.cols, of.rows)
+        have = (t.rows, t.cols) if left else (t.cols, t.rows)
+        shape = (lines, inner // GROUP * bytes_each)
+        of_valid = (lines, -(-o.lhs.vc // (2 * GROUP)) * 2 * bytes_each) if known(o.lhs.vc) else shape
+        if have not in (shape, of_valid):
+            shape = shape if left else shape[::-1]
             return f"{o:{name}} is {t.rows}x{t.cols}; the operand takes {shape[0]}x{shape[1]} scales"
     return None
 

@@ -215,9 +215,12 @@ def _reorder(m: Machine, dst: TileOperand, src: TileOperand, tmp: Any = None) ->
     d, s = dst.spec, src.spec
     assert isinstance(d, ConvSpec)
     assert isinstance(s, ConvSpec)
-    x = src.read(1, int(np.prod(s.dims)))
-    x = x.reshape(len(x), *s.dims)
-    c0 = d.dims[-1]
+    dims, c0 = s.dims, d.dims[-1]
+    if m.target.is_device and s.layout is Layout.GNC1HWC0 and d.layout is Layout.FRACTAL_Z:
+        dims = (dims[0], -(-dims[1] // d.dims[-2]) * d.dims[-2], *dims[2:])  # groups are as far apart as in dst
+    count = int(np.prod(dims))
+    x = src.read(1, min(count, s.cols))
+    x = np.pad(x, [(0, 0), (0, 0), (0, count - x.shape[2])]).reshape(len(x), *dims)[:, :, : s.dims[1]]
     if s.layout in (Layout.NCHW, Layout.GNCHW):
         x = np.moveaxis(_split(x, -3, c0), -3, -1)
     elif s.layout is Layout.NCDHW:  # N C D H W -> D C1 H W N C0
@@ -228,8 +231,8 @@ def _reorder(m: Machine, dst: TileOperand, src: TileOperand, tmp: Any = None) ->
         x = x.reshape(*x.shape[:-4], -1, *x.shape[-2:])[..., : d.dims[-3], :, :]
     else:  # to FRACTAL_Z: N moves after W and is split
         x = _split(np.moveaxis(x, -5, -2), -2, d.dims[-2])
-    count = int(np.prod(d.dims))
-    dst.write(np.ascontiguousarray(x).reshape(len(x), 1, count), 1, count)
+    x = np.ascontiguousarray(x).reshape(len(x), 1, -1)
+    dst.write(x, *x.shape[1:])
 
 
 def _split(x: np.ndarray, axis: int, inner: int) -> np.ndarray:

@@ -74,7 +74,7 @@ def operand_extent(o: Site) -> tuple[Size, Size]:
     if d.compact is not CompactMode.Normal:
         return d.rows, d.cols
     if home(d) in MX_SCALES:
-        return (up(d.vr, 16), d.cols) if home(d) is TileType.ScaleLeft else (d.rows, up(d.vc, 16))
+        return (up(d.vr, 16), d.vc) if home(d) is TileType.ScaleLeft else (d.vr, up(d.vc, 16))
     turned = o.target.is_device and o.src.slayout is not d.slayout
     step = max(16, d.c0) if turned else 16
     rows, cols = (step, step if turned else d.c0) if d.loc is TileType.Left else (step if turned else d.c0, step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptokit.diagnostics import Doubt
 from ptokit.diagnostics.rules import need
 from ptokit.types.dtypes import hif4
 from ptokit.types.enums import Layout, PadValue, TileType  # noqa: F401
@@ -20,6 +21,7 @@ from .rules import (
     differs_by_blocks,
     differs_by_lines,
     disagrees,
+    extent,
     is_conv,
     not_2d,
     other_rule,
@@ -180,6 +182,15 @@ def _fills_groups(o: Site) -> bool:
     return bool(g == (1, -(-long // 16), -(-pairs // few), 16, few))
 
 
+def _more_groups(o: Site) -> Message:
+    """A message if valid region and view differ: a doubt where the device moves groups that are not valid, too."""
+    wrong = disagrees(o.dst, o.src, o.src.layout)
+    if o.src.layout not in SCALE_GROUPS or not isinstance(wrong, tuple):
+        return wrong
+    rows, cols = extent(o.src, o.src.layout)
+    return wrong if rows < o.dst.vr or cols < o.dst.vc else (Doubt(wrong[0]), wrong[1])
+
+
 @rule(
     "LOAD-A5-D1", "x: Ptr[f32]; TLOAD(Tile(Vec, f32, 16, 16), GlobalTensor(x, (16, 16){|, (48, 3)}))", evidence="device"
 )
@@ -195,7 +206,7 @@ def LOAD_A5_D1(o: Site) -> Message:
         few = min(SCALE_GROUPS.get(layout, (2,)))
         strides = {2: 16 * few, 3: few, 4: 1} if layout in SCALE_GROUPS else {3: 2, 4: 1}
         wrong = wrong_stride(v, strides, layout.name)
-        return wrong or (None if _mx_even(o) or _fills_groups(o) else disagrees(o.dst, v, layout))
+        return wrong or (None if _mx_even(o) or _fills_groups(o) else _more_groups(o))
     wrong = assumed_strides(o) or assumed_conv(o)
     if not path(o) or (_vec(o) and layout is ND):
         return wrong
