@@ -460,12 +460,14 @@ def test_random_programs(seed: int) -> None:
     assert [claim for claim in broken if not said[claim]] == []
 
 
-@pytest.mark.parametrize("seed", [0, 10])
+@pytest.mark.parametrize("seed", [0, 10, 100036])
 def test_random_clusters(seed: int) -> None:
-    said, broken = judged(cluster(seed), GRID[2:6:3], "a5")
+    """Of 100036 an entry is read after it has been given back: the other core may already write it."""
+    said, broken = judged(cluster(seed), GRID[5:6], "a5")
     assert [claim for claim in broken if not said[claim]] == []
-    assert bool(broken) is (seed == 10)
-    assert any(said.values()) is (seed == 10)
+    assert bool(broken) is (seed > 0)
+    assert any(said.values()) is (seed > 0)
+    assert (Claim.BLOCKS in broken) is (seed > 0)
 
 
 @pytest.mark.campaign

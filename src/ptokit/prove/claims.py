@@ -357,16 +357,18 @@ class Claims:
         """Why a claim is open, each with its line; empty if it is proved."""
         found = [(s.text, line_of(s.step)) for s in self.found.suspects.values() if s.claim is claim]
         found += [(gap.reason, gap.line) for gap in self.found.gaps if gap.claim is claim]
-        if not found and claim in (Claim.BLOCKS, Claim.PIPES) and self._may_leave_views:
-            found.append(("it holds only if no slice leaves its view, which is open or refuted", 0))
-        protocol = any(s.claim is Claim.IDS or s.rule == "BUF-PROTOCOL" for s in self.found.suspects.values())
-        if not found and claim in (Claim.FLAGS, Claim.PIPES) and protocol:
-            found.append(("it holds only if no flag is set twice and ids are in range, which is open or refuted", 0))
+        every = [(s.claim, s.rule) for s in self.found.suspects.values()]
+        views = any(of is Claim.BOUNDS for of, _ in every)
+        protocol = any(of is Claim.IDS or rule == "BUF-PROTOCOL" for of, rule in every)
+        cores = self.program.cores.mixed and any(of is Claim.PIPES for of, _ in every)
+        for claims, may_not, what in (
+            ((Claim.BLOCKS, Claim.PIPES), views, "no slice leaves its view"),
+            ((Claim.FLAGS, Claim.PIPES), protocol, "no flag is set twice and ids are in range"),
+            ((Claim.BLOCKS,), cores, "no two pipes of a core race"),  # else cores may meet in the slots of a pipe
+        ):
+            if not found and claim in claims and may_not:
+                found.append((f"it holds only if {what}, which is open or refuted", 0))
         return found
-
-    @property
-    def _may_leave_views(self) -> bool:
-        return any(s.claim is Claim.BOUNDS for s in self.found.suspects.values())
 
     def needs(self) -> tuple[str, ...]:
         """What arrays have to hold, in words."""
