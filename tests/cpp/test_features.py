@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import ptokit
+from ptokit.cpp.compiler import arguments_at
 from ptokit.cpp.lift.numbers import Lifting
 from ptokit.diagnostics import DiagnosticError, Location
 from ptokit.ir.control import return_of
@@ -465,3 +467,20 @@ def test_elements_of_a_line_follow_each_other(tmp_path: Path, target: str) -> No
     launched(tmp_path, body, target, x, y)
     pitch = 20 if target == "a5" else 23  # a2a3 states the gap between two rows
     assert (y[:48] == [*x[:16], *x[:16], *x[pitch : pitch + 16]]).all()
+
+
+def test_operands_are_called_as_calls_write_them(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.cpp"
+    calls = {
+        "TADD(sum, x[1], at(1, 2));": ["sum", "x[1]", "at(1, 2)"],
+        "TEXTRACT<D, static_cast<Mode>(mode), Relu>(\n   to, from, (a < b));": ["to", "from", "(a < b)"],
+        "pto::TADD<float, Tile<1, (2 > 1)>> (to, from);": ["to", "from"],
+        "TSYNC;": [],
+    }
+    for text, operands in calls.items():
+        file.write_text(text)
+        linecache.clearcache()
+        assert arguments_at(Location(str(file), 1, 1)) == operands
+    file.write_text("pipes[0].pop(tile);")
+    linecache.clearcache()
+    assert arguments_at(Location(str(file), 1, 10)) == ["pipes[0]"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-from ptokit.isa.move.insert import extract_pipe
 from ptokit.isa.move.move import move_pipe
 from ptokit.isa.table import TABLE
 from ptokit.run.program import Single
@@ -286,10 +285,11 @@ def test_pipe(text, pipe):
     assert move_pipe(site("TMOV", "a5", text)) is pipe
 
 
-def test_single_elements_go_through_the_scalar_unit_on_a5():
+def test_single_elements_keep_the_order_of_v_on_a5():
+    """The scalar unit moves them, with flags from V before and to V after it."""
     text = "vec f16 1x16[1x1] ND <- vec f16 16x16 ND; row=3; col=5"
-    assert extract_pipe(site("TEXTRACT", "a5", text)) is Pipe.S
-    assert extract_pipe(site("TEXTRACT", "a2a3", text)) is Pipe.V
+    for name in ("TEXTRACT", "TINSERT"):
+        assert TABLE[name].pipe_of(site(name, "a5", text)) is Pipe.V
 
 
 def test_an_operand_is_not_changed_by_what_becomes_of_its_source():

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import string
 import subprocess
 import sys
 import tempfile
@@ -130,10 +131,26 @@ def arguments_at(at: Location) -> list[str]:
     method = re.search(r"([\w:]+(?:\[[^][]*\])*)\s*\.\s*$", before)
     if method is not None:
         return [method[1]]
-    call = re.match(r"[\w:]*\s*(?:<[^;(]*?>)?\s*\(", rest)
-    if call is None:
+    begin = _after_template(rest, len(rest) - len(rest.lstrip(_OF_NAMES)))
+    if not rest.startswith("(", begin):
         return []
-    return [given if len(given) <= 40 else "" for given in arguments(rest[call.end() :], ")")]
+    return [given if len(given) <= 40 else "" for given in arguments(rest[begin + 1 :], ")")]
+
+
+_OF_NAMES = string.ascii_letters + string.digits + "_: \t"
+
+
+def _after_template(text: str, at: int) -> int:
+    """Where a text goes on after the template arguments that begin at a place, if some do."""
+    depth, inside = 0, 0
+    for k in range(at, len(text)):
+        letter = text[k]
+        inside += (letter in "([{") - (letter in ")]}")
+        if not inside and letter in "<>":
+            depth += 1 if letter == "<" else -1
+        elif not depth and not letter.isspace():
+            return k
+    return len(text)
 
 
 _ELEMENTS = {each.cpp: each.name for each in (*DTYPES.values(), dtype("f64")) if each.bits > 8}

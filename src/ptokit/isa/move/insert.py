@@ -61,13 +61,7 @@ from .rules import acc_to_mat, unsupported
 from .text_rules import INSERT_TEXT_RULES
 
 # TEXTRACT and TEXTRACT_FP: a window of a tile (compute-layout-irregular 1.3, move-gather-scatter 9).
-
-
-def extract_pipe(site: Site) -> Pipe:
-    """As a move; a5 takes single elements between vec tiles through the scalar unit."""
-    d = site.dst.spec
-    single = site.src.loc is d.loc is TileType.Vec and (d.valid_row, d.valid_col) == (1, 1)
-    return Pipe.S if single and site.target.is_a(A5) else move_pipe(site)
+# On a5 the scalar unit moves single elements between vec tiles; flags on both sides keep them in the order of V.
 
 
 WINDOW = Element("src", Index(Axis(i=1, plus=Extent("row", "value")), Axis(j=1, plus=Extent("col", "value"))))
@@ -129,7 +123,7 @@ TEXTRACT = instruction(
             agreed(index("col")),
         ),
         (RELU, MODE),
-        pipe=extract_pipe,
+        pipe=move_pipe,
         rules=EXTRACT_RULES,
         meaning=_extracted,
         footprint=extract_footprint,
