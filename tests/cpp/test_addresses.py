@@ -108,3 +108,30 @@ __global__ AICORE void ring(__gm__ Context* c, __gm__ float* x, __gm__ float* y,
     assert (y == x[[2, 0, 1]]).all()
     found = kernel.sanitize(pto.COMM, x, y, np.zeros((3, 16), np.int32), ranks=3)
     assert not found.diagnostics.errors, found.diagnostics
+
+
+def test_all_cores_meet(tmp_path: Path) -> None:
+    """SYNCALL joins vector cores where nothing else is said; its memory is a tensor."""
+    path = tmp_path / "meet.cpp"
+    path.write_text(
+        HEAD
+        + """
+#include <kernel_operator.h>
+extern "C" __global__ AICORE void meet(GM_ADDR x, GM_ADDR y, GM_ADDR counter) {
+    using Counter = Shape<1, 1, 1, 1, SYNCALL_SOFT_WORKSPACE_INT32>;
+    GlobalTensor<int32_t, Counter, Stride<1, 1, 1, 16, 1>> c((__gm__ int32_t*)counter);
+    const int64_t k = AscendC::GetBlockIdx();
+    __gm__ int32_t* from = (__gm__ int32_t*)x;
+    __gm__ int32_t* to = (__gm__ int32_t*)y;
+    from[16 * k] += 1;
+    dcci(from + 16 * k, SINGLE_CACHE_LINE);
+    SYNCALL<SyncAllMode::Soft>(c, int32_t(AscendC::GetBlockNum()));
+    to[16 * k] = from[16 * ((k + 1) % AscendC::GetBlockNum())];
+}
+"""
+    )
+    kernel = ptokit.cpp(path, target="a2a3")["meet"]
+    assert "core_type = #pto.sync_core_type<aiv_only>" in kernel.to_pto()
+    x, y = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
+    kernel[4](x, y, np.zeros(16, np.int32))
+    assert (y[::16] == [17, 33, 49, 1]).all()

@@ -71,10 +71,10 @@ def test_unknown_instruction_is_guessed(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("compiler")
 def test_missing_headers_are_named_together(tmp_path: Path) -> None:
-    text = '#include <pto/pto-inst.hpp>\n#include "kernel_operator.h"\n#include "tiling/tiling.h"\n'
+    text = '#include <pto/pto-inst.hpp>\n#include "kernel_tiling.h"\n#include "tiling/tiling.h"\n'
     (found,) = refused(text, tmp_path)
     assert (found.rule, found.location.line) == ("CPP-INCLUDE", 2)
-    assert "kernel_operator.h" in found.message
+    assert "kernel_tiling.h" in found.message
     assert "tiling/tiling.h" in found.message
 
 

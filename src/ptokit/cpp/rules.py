@@ -34,7 +34,7 @@ INCLUDE = _rule(
     "CPP-INCLUDE",
     "Every header that the file includes is there.",
     "ptokit has headers for the PTO instructions only. Others are found with -I.",
-    '{#include <pto/pto-inst.hpp>|#include "kernel_operator.h"}',
+    "{#include <pto/pto-inst.hpp>|#include <torch/extension.h>}",
 )
 LIMIT = _rule(
     "CPP-LIMIT",

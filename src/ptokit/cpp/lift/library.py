@@ -13,10 +13,21 @@ from ptokit.ir import Function, Value
 from ptokit.ir.facts import Facts
 from ptokit.isa.order.sync_rules import TAG_PIPE, tag_pipe
 from ptokit.isa.table import TABLE, Kind
+from ptokit.lang.tensors import GlobalTensor
 from ptokit.lang.tiles import Tile
 from ptokit.targets import Target
 from ptokit.types import enums
-from ptokit.types.enums import MaskAxis, MxGroupAxis, MxQuantAlg, Pipe, QuantScaleAlg, QuantType, RoundMode, TileType
+from ptokit.types.enums import (
+    MaskAxis,
+    MxGroupAxis,
+    MxQuantAlg,
+    Pipe,
+    QuantScaleAlg,
+    QuantType,
+    RoundMode,
+    SyncCoreType,
+    TileType,
+)
 from ptokit.types.values import Scalar as ScalarType
 
 from ..llvm import Instruction
@@ -241,6 +252,13 @@ def _histogram(name: str, args: list[Any]) -> Call:
     return name, [*_tiles(args), True, *(arg for arg in args if isinstance(arg, int))]
 
 
+def _joined(name: str, args: list[Any]) -> Call:
+    """Vector cores where nothing else is said; the memory is given as a tensor."""
+    args = [arg.ptr if isinstance(arg, GlobalTensor) else arg for arg in args]
+    said = any(isinstance(arg, SyncCoreType) for arg in args)
+    return name, args if said else [*args, SyncCoreType.AIVOnly]
+
+
 def _paired(name: str, args: list[Any]) -> Call:
     return "TPairReduceSum", args
 
@@ -256,6 +274,7 @@ _FORMS: dict[str, Callable[[str, list[Any]], Call]] = {
     **dict.fromkeys(("TMATMUL_MX", "TGEMV_MX"), _scaled),
     **dict.fromkeys(("TROWARGMAX", "TROWARGMIN", "TCOLARGMAX", "TCOLARGMIN"), _extreme),
     "TMRGSORT": _merged,
+    "SYNCALL": _joined,
     "TQUANT": _quantised,
     "TMOV": _exponents,
     "TEXTRACT": _extracted,

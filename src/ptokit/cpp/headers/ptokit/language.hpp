@@ -35,6 +35,9 @@
 #define PTO_INTERNAL PTO_INLINE
 #define OP_NAME(...)
 #define OP_TYPE(...)
+#define PTO_SYNCALL_AIV_KERNEL_META(...)
+#define PTO_SYNCALL_AIC_KERNEL_META(...)
+#define PTO_SYNCALL_MIX_AIC_KERNEL_META(...)
 #define PTO_STATIC_ASSERT(...) static_assert(__VA_ARGS__)
 #define PTO_ASSERT(...) ((void)0)
 #define PTO_CPU_ASSERT(...) ((void)0)

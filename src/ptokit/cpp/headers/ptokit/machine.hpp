@@ -49,6 +49,8 @@ template <class... P>
 PTO_INLINE void set_mask_norm(P...) {}
 template <class... P>
 PTO_INLINE void set_mask_count(P...) {}
+template <class T>
+PTO_INLINE void SetFullVecMaskByDType() {}
 template <class... P>
 PTO_INLINE void set_vector_mask(P...) {}
 template <class... P>

@@ -1,0 +1,3 @@
+// As kernel_operator.h.
+#pragma once
+#include <kernel_operator.h>
