@@ -348,6 +348,82 @@ def test_registers_are_followed_by_the_solver(elements: int, active: int, verdic
     assert {d.verdict for d in found.claims if d.claim is not Claim.WRITTEN} == {Verdict.PROVED}
 
 
+TAIL = """
+func.func @r(%x: !pto.ptr<f32, gm>, %y: !pto.ptr<f32, gm>, %n: index)
+    attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+%c0 = arith.constant 0 : index
+%c4 = arith.constant 4 : index
+%c64 = arith.constant 64 : index
+%all = arith.constant 64 : i32
+%a = arith.constant 0 : i64
+%b = arith.constant 4096 : i64
+%one = arith.constant 1 : i64
+%size = arith.muli %n, %c4 : index
+%bytes = arith.index_cast %size : index to i64
+%left = arith.index_cast %n : index to i32
+%u = pto.castptr %a : i64 -> !pto.ptr<f32, ub>
+%v = pto.castptr %b : i64 -> !pto.ptr<f32, ub>
+pto.mte_gm_ub %x, %u, %a, %bytes nburst(%one, %bytes, %bytes)
+  : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64
+pto.set_flag["PIPE_MTE2", "PIPE_V", "EVENT_ID0"]
+pto.wait_flag["PIPE_MTE2", "PIPE_V", "EVENT_ID0"]
+pto.vecscope {
+  %every, %none = pto.plt_b32 %all : i32 -> !pto.mask<b32>, i32
+  %end = scf.for %i = %c0 to %n step %c64 iter_args(%now = %left) -> (i32) {
+    %m, %rest = pto.plt_b32 %now : i32 -> !pto.mask<b32>, i32
+    %r = pto.vlds %u[%i] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>
+    %s = pto.vadd %r, %r, %m : !pto.vreg<64xf32>, !pto.vreg<64xf32>, !pto.mask<b32> -> !pto.vreg<64xf32>
+    pto.vsts %s, %v[%i], %m : !pto.vreg<64xf32>, !pto.ptr<f32, ub>, !pto.mask<b32>
+    scf.yield %rest : i32
+  }
+}
+pto.set_flag["PIPE_V", "PIPE_MTE3", "EVENT_ID0"]
+pto.wait_flag["PIPE_V", "PIPE_MTE3", "EVENT_ID0"]
+pto.mte_ub_gm %v, %y, %bytes nburst(%one, %bytes, %bytes)
+  : !pto.ptr<f32, ub>, !pto.ptr<f32, gm>, i64, i64, i64, i64
+return
+}
+"""
+
+
+COMPUTED, STORED_AT = ("%r, %r, %m", "%r, %r, %every"), ("%v[%i], %m", "%v[%i], %every")
+
+
+@each(
+    "changes, verdict",
+    [
+        ([], Verdict.PROVED),
+        ([COMPUTED], Verdict.PROVED),  # what is computed of other lanes is not stored
+        ([STORED_AT], Verdict.PROVED),  # 0 in the others
+        ([COMPUTED, STORED_AT], Verdict.REFUTED),
+        ([("vsts %s", "vsts %r")], Verdict.PROVED),
+        ([("vsts %s", "vsts %r"), STORED_AT], Verdict.REFUTED),
+        ([("%i = %c0 to", "%i = %c64 to")], Verdict.REFUTED),
+        ([("yield %rest", "yield %now")], Verdict.REFUTED),  # more lanes than are left
+        ([("%u, %a, %bytes nburst", "%u, %a, %less nburst")], Verdict.REFUTED),
+    ],
+)
+def test_the_last_register_is_cut_short(changes: list[tuple[str, str]], verdict: Verdict) -> None:
+    text = TAIL
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    less = "%four = arith.constant 4 : i64\n%less = arith.subi %bytes, %four : i64\n%left ="
+    found = prove(text.replace("%left =", less, 1), target="a5", assume=["n > 64", "n <= 1024"])
+    assert found[Claim.WRITTEN].verdict is verdict
+    assert found[Claim.PIPES].verdict is Verdict.PROVED
+
+
+def test_registers_of_which_a_part_is_written_are_not_handed_on() -> None:
+    """Through what a loop carries they are not followed: the claim is not proved, though nothing wrong happens."""
+    kind = "!pto.vreg<64xf32>"
+    text = TAIL.replace("iter_args(%now = %left) -> (i32)", f"iter_args(%now = %left, %o = %first) -> (i32, {kind})")
+    text = text.replace("%end = scf", f"%first = pto.vlds %u[%c0] : !pto.ptr<f32, ub> -> {kind}\n  %end:2 = scf")
+    text = text.replace("yield %rest : i32", f"yield %rest, %r : i32, {kind}").replace("vsts %s", "vsts %o")
+    found = prove(text.replace("%v[%i], %m", "%v[%i], %every"), target="a5", assume=["n > 64", "n <= 1024"])
+    assert found[Claim.WRITTEN].verdict is not Verdict.PROVED
+
+
 STORED = "pto.vsts %r, %v[%i], %m : !pto.vreg<64xf32>, !pto.ptr<f32, ub>, !pto.mask<b32>"
 BLOCKS = "pto.vsstb %r, %v, {0}, {0}, %m : !pto.vreg<64xf32>, !pto.ptr<f32, ub>, i16, i16, !pto.mask<b32>"
 BY_DATA = """%zero = arith.constant 0.0 : f32

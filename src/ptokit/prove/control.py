@@ -8,8 +8,7 @@ followed exactly where it takes few values, as ``first + k * step`` where it onl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import z3
@@ -17,11 +16,39 @@ import z3
 from ptokit.plan.steps import Step, walk
 
 from .claims import RING, Fragment, Loop, last_of
-from .instructions import DEEPEST, Instructions, keeps
-from .numbers import STOPS, Exhausted, Number, is_number, is_truth, key_of, lifted, negated, renamed, simple, symbols
+from .instructions import Instructions, keeps
+from .numbers import (
+    STOPS,
+    Exhausted,
+    Number,
+    both,
+    is_number,
+    is_truth,
+    key_of,
+    lifted,
+    negated,
+    renamed,
+    simple,
+    symbols,
+)
 from .places import Pointer, Tile, identity, known, numbers_of, rewritten
 from .report import STOPPED, Claim
-from .state import MOST_CYCLE, Body, Ended, Follows, Growth, Lefts, State, growth, joined, limits, met, period_of
+from .state import (
+    MOST_CYCLE,
+    Body,
+    Ended,
+    Follows,
+    Growth,
+    Lefts,
+    State,
+    growth,
+    joined,
+    limits,
+    met,
+    period_of,
+    resizes,
+    side_by_side,
+)
 from .walk import GIVEN
 
 MOST_ROUNDS, MOST_HEADS = 400, 40
@@ -80,20 +107,6 @@ class Control(Instructions):
         k = self.unknown((id(step), "iteration"))
         self.homes.pop(k.get_id(), None)
         return Iterations(self, Loop(step, k, 0, times, 1), state, body, asks=True).ended()
-
-    @contextmanager
-    def _ahead(self, step: Step, begins: Step) -> Iterator[None]:
-        """What a loop does once before its first iteration: in the text it stands just before `begins`."""
-        ahead = self._aheads.setdefault(id(step), Step(step.op, "ahead"))
-        self._order[id(ahead)] = self._order[id(begins)] - 0.5
-        self.frames.append(ahead)
-        try:
-            yield
-        finally:
-            self.frames.pop()
-
-    def on_condition(self, step: Step, state: State) -> None:
-        state.values[GIVEN] = tuple(self.operands(state, step))
 
     def on_while(self, step: Step, state: State) -> list[State]:
         """It asks before its first iteration, and at the end of each."""
@@ -160,16 +173,6 @@ class Control(Instructions):
             ended += [x for _, x in Iterations(self, around, some, Body(tuple(args), first, body, inside)).ended()]
         return met(ended, lambda key, like: self.unknown((id(step), "ended", key), like))
 
-    def resizes(self, steps: Iterable[Step], depth: int = 0) -> bool:
-        """True if steps, or what they call, change the valid region of a tile."""
-        for step in steps:
-            if step.word == "set_valid":
-                return True
-            called = self.program.plan.functions.get(step.callee) if step.word == "call" else None
-            if called is not None and (depth > DEEPEST or self.resizes(walk(called.body), depth + 1)):
-                return True
-        return False
-
 
 class Iterations:
     """A loop that runs at least once, from one state.
@@ -190,7 +193,7 @@ class Iterations:
         self.settled, self.countable = False, True
         self.period = period_of(body.steps)
         self.cycled = False
-        self.havoc = walk.resizes(body.steps)
+        self.havoc = resizes(walk.program.plan.functions, body.steps)
 
     def ended(self) -> Lefts:
         """The states after the loop, with what they lead to.
@@ -293,7 +296,9 @@ class Iterations:
             elif is_first:
                 begun.values[arg] = first
             else:
-                begun.values[arg] = walk.unknown_like((id(loop.step), "carried", j), first)
+                begun.values[arg] = unknown = walk.unknown_like((id(loop.step), "carried", j), first)
+                if mode == "open" and is_number(unknown) and not (walk.looks or self.asks):
+                    begun.facts = (*begun.facts, lifted(unknown) >= 0)  # to find how it grows, which is asked later
         levels, me = walk.levels, loop.k.get_id()
         begun.begun(lambda access: levels[access].index(me) + 1 if me in levels[access] else None)
         return begun if walk.solver.possible(begun.facts) else None
@@ -462,20 +467,15 @@ class Iterations:
     def _add_up(self, state: State, every: dict[Any, Any]) -> None:
         """What every iteration writes side by side is one range after the loop."""
         k, loop = self.loop.k, self.loop
-        for key in [key for key in every if key in (self.always or ())]:
-            space, lo, hi = every[key]
-            if (
-                not isinstance(lo, z3.ExprRef)
-                or k.get_id() not in symbols((lo,))
-                or not self._from_outside((lo, hi), True)
-            ):
-                continue
-            step = simple(renamed(lo, ((k, k + 1),)) - lo)
-            size = simple(lifted(hi) - lo)
-            if type(step) is int and type(size) is int and 0 < step <= size:
-                begin = simple(renamed(lo, ((k, z3.IntVal(0)),)))
-                end = simple(renamed(lo, ((k, lifted(last_of(loop))),)) + size)
-                entry = space, begin, end
+        last = lifted(last_of(loop))
+        facts, always = (*state.facts, k >= 0, k < last), self.always or ()
+        found = [entry for key, entry in every.items() if key in always]
+        counted = [e for e in found if k.get_id() in symbols(e[1:2]) and self._from_outside(e[1:], True)]
+        for space, lo, hi in side_by_side(counted):
+            following = lifted(renamed(lo, ((k, k + 1),)))
+            if self.walk.solver.implied(facts, both(lifted(lo) <= following, following <= lifted(hi))):
+                entry = space, simple(renamed(lo, ((k, z3.IntVal(0)),))), simple(renamed(hi, ((k, last),)))
+                _, begin, end = entry
                 if type(begin) is int and type(end) is int and 0 <= begin < end:
                     state.written[space] = state.written.get(space, 0) | ((1 << end - begin) - 1) << begin
                 state.filled[identity(entry)] = entry

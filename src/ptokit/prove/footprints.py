@@ -50,7 +50,7 @@ from ptokit.plan.steps import Step
 from ptokit.types.enums import AtomicType, ScatterAtomicOp
 
 from .claims import Fragment
-from .numbers import DATA, Number, both, computed, either, is_number, lifted, simple
+from .numbers import DATA, Number, both, computed, either, is_number, lifted, same, simple
 from .places import (
     Pointer,
     Space,
@@ -191,8 +191,8 @@ class Footprints(Walk):
                 at = self._after(step, pointer, write.offset, given, write.unit)
                 whole = -(-lanes // 8) if write.packed else lanes * size
                 active = self._active(word, given, lanes)
-                few = active * size if type(active) is int else None
-                exact: int | None = whole if active == lanes else few
+                few = None if active is None or write.packed else simple(lifted(active) * size)
+                exact: Number = whole if active is not None and same(active, lanes) else few
                 self._reach(step, state, Touch(pointer.space, True, at, simple(lifted(at) + whole), at))
                 end = simple(lifted(at) + (whole if exact is None else exact))
                 found.append(Touch(pointer.space, True, at, end, at, loose=exact is None or write.packed))
@@ -376,16 +376,25 @@ class Footprints(Walk):
         for touch in touches:
             if touch.write or touch.space[0] == "argument":
                 continue
-            needed = self._needed(step, state, touch, results)
-            mask = bits_of(needed)
-            if mask is not None and not mask & ~state.written.get(touch.space, 0):
-                continue
             if touch.lo is None:
                 reason = f"what {step.name} reads by a pointer is not followed"
                 self.leave_open(Claim.WRITTEN, reason, step)
-            elif not self._filled(step, state, touch, results):
+            elif not self._is_written(step, state, touch, results):
                 text = f"{step.name} may read what nothing has written"
                 self.suspect(Claim.WRITTEN, "UNINIT-READ", step, state.facts, text)
+
+    def _is_written(self, step: Step, state: State, touch: Touch, results: Sequence[Any]) -> bool:
+        mask = bits_of(self._needed(step, state, touch, results))
+        known = mask is not None and not mask & ~state.written.get(touch.space, 0)
+        return known or self._filled(step, state, touch, results)
+
+    @staticmethod
+    def _ranges(state: State, touch: Touch) -> Iterator[tuple[Number, Number]]:
+        """The bytes that are written of the space of a touch, from one on and below another."""
+        yield from runs_of(state.written.get(touch.space, 0))
+        for entry in state.filled.values():
+            if entry[0] == touch.space and len(entry) == 3:
+                yield entry[1:]
 
     def _needed(self, step: Step, state: State, touch: Touch, results: Sequence[Any]) -> Touch:
         """The part of what is read that results depend on."""
@@ -402,8 +411,7 @@ class Footprints(Walk):
     def _filled(self, step: Step, state: State, touch: Touch, results: Sequence[Any]) -> bool:
         """True if the tile that is read is filled as far as results depend on it."""
         tile = touch.tile
-        ranges = [entry[1:] for entry in state.filled.values() if entry[0] == touch.space and len(entry) == 3]
-        for lo, hi in (*runs_of(state.written.get(touch.space, 0)), *ranges):
+        for lo, hi in self._ranges(state, touch):
             inside = both(lifted(lo) <= lifted(touch.lo), lifted(touch.hi) <= lifted(hi))
             if self.solver.implied(state.facts, inside):
                 return True

@@ -6,13 +6,14 @@ No instruction is known by name. What the table says of it is enough, or what it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import z3
 
 from ptokit.isa.checks.tiles import pipe_on
+from ptokit.isa.meaning.expressions import OWN, Stored
 from ptokit.isa.meaning.words import Keep, Lane
 from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, flag_pipes, held_pipe
 from ptokit.isa.site import UNKNOWN, PtrInfo, ScalarInfo, Site, TileInfo, ViewInfo
@@ -23,16 +24,14 @@ from ptokit.types.values import Ptr, Scalar
 
 from .claims import Fragment
 from .cluster import PIPED, Cluster
-from .numbers import DATA, Number, is_number, is_truth, lifted, negated, simple
-from .places import Pointer, Tile, Touch, View
+from .footprints import REGISTER
+from .numbers import DATA, Number, both, is_number, is_truth, lifted, negated, simple
+from .places import Lanes, Pointer, Tile, Touch, View, lane_by_lane
 from .report import Claim
-from .state import Body, Ended, FlagKey, Lefts, State, before, cycle_of, met, older
+from .state import DEEPEST, Body, Ended, FlagKey, Lefts, State, before, cycle_of, met, older
 from .walk import GIVEN
 
 _PLACES = {Kind.TILE: Tile, Kind.VIEW: View, Kind.PTR: Pointer}
-
-DEEPEST = 8
-"""Calls within calls."""
 
 
 class Instructions(Cluster):
@@ -88,11 +87,16 @@ class Instructions(Cluster):
             self.leave_open(Claim.FLAGS, "unit flags are not followed", step)
         pipe = pipe_on(instr.pipe_of(site), site.core)
         touches = list(self._touches(step, state, site, given))
-        self._written(step, state, touches, self._results(step, state, given))
+        loaded = self._loaded(step, state, site, touches)
+        read = touches if loaded is None else [touch for touch in touches if touch.write]
+        self._written(step, state, read, self._results(step, state, given))
+        made = self._computed(step, state, site, given) if self.partly else None
         self._fill(step, state, site, given, touches)
         self.access(step, state, pipe, touches)
         state.values.update((result, self._made(step, k, result, given)) for k, result in enumerate(step.results))
         state.values.update(self.made(step, state, site, given))
+        if loaded is not None or made is not None:
+            state.values.update(dict.fromkeys(step.results, loaded or made))
         return [state]
 
     def _made(self, step: Step, k: int, result: Any, given: Mapping[str, Any]) -> Any:
@@ -122,6 +126,60 @@ class Instructions(Cluster):
             elif isinstance(value, int) and isinstance(info, ScalarInfo):
                 infos[name] = replace(info, value=value)
         return replace(static, operands=infos, attrs=step.attrs)
+
+    # --- registers with lanes that nothing has written ---------------------------------------------------------------
+
+    def _loaded(self, step: Step, state: State, site: Site, touches: Sequence[Touch]) -> Lanes | None:
+        """What a load leaves in a register if not all that it reads is written; None where it is, or the load is none
+        of bytes in their order."""
+        word = site.instr.meaning_at(site)
+        read = [touch for touch in touches if not touch.write]
+        if not (isinstance(word, Lane) and len(word.writes) == len(read) == len(touches) == 1) or word.mask:
+            return None
+        (write,), (touch,) = word.writes, read
+        plain = isinstance(write.value, Stored) and write.value.at.col == OWN.col and write.value.span == REGISTER
+        if (
+            not plain
+            or write.at != OWN
+            or write.place is not None
+            or write.where is not None
+            or touch.space[0] != "buffer"
+        ):
+            return None
+        if len(step.results) != 1 or self._is_written(step, state, touch, ()):
+            return None
+        ranges = [
+            lifted(hi) - lifted(touch.lo)
+            for lo, hi in self._ranges(state, touch)
+            if self.solver.implied(state.facts, both(lifted(lo) <= lifted(touch.lo), lifted(touch.lo) <= lifted(hi)))
+        ]
+        if not ranges:
+            return None
+        self.partly = True
+        most = ranges[0]
+        for size in ranges[1:]:
+            most = z3.If(size > most, size, most)
+        return Lanes(simple(z3.If(most < REGISTER, most, z3.IntVal(REGISTER))))
+
+    def _computed(self, step: Step, state: State, site: Site, given: Mapping[str, Any]) -> Lanes | None:
+        """What an instruction leaves in a register that takes such registers lane by lane."""
+        taken = [value for value in given.values() if isinstance(value, Lanes)]
+        if not taken:
+            return None
+        word = site.instr.meaning_at(site)
+        lanes = isinstance(word, Lane) and (word.lanes or getattr(site.operands.get(word.over), "lanes", 0))
+        if isinstance(word, Lane) and lanes and not word.whole and all(map(lane_by_lane, word.writes)):
+            active = self._active(word, given, lanes)
+            some = REGISTER if active is None else simple(lifted(active) * (REGISTER // lanes))
+            if all(self.solver.implied(state.facts, lifted(some) <= lifted(value.at)) for value in taken):
+                return None
+            if not any(isinstance(given.get(write.name), Pointer) for write in word.writes):
+                least = taken[0].at
+                for value in taken[1:]:
+                    least = simple(z3.If(lifted(value.at) < lifted(least), lifted(value.at), lifted(least)))
+                return Lanes(least)
+        self.whole(step, state, taken)
+        return None
 
     # --- order ---------------------------------------------------------------------------------------------------
 
@@ -290,6 +348,7 @@ class Instructions(Cluster):
             taken = self._way(state, *added)
             if taken is not None:
                 handed = [self.value(state, operand) for operand in way.operands]
+                self.whole(step, taken, handed)
                 taken.values.update(zip(region[way.block].args, handed))
                 yield way.block, taken
 
@@ -341,9 +400,16 @@ class Instructions(Cluster):
         """The states after a loop that its end decides about, with what they lead to."""
         raise NotImplementedError
 
-    def _ahead(self, step: Step, begins: Step) -> AbstractContextManager[None]:
+    @contextmanager
+    def _ahead(self, step: Step, begins: Step) -> Iterator[None]:
         """What a loop does once before its first iteration: in the text it stands just before `begins`."""
-        raise NotImplementedError
+        ahead = self._aheads.setdefault(id(step), Step(step.op, "ahead"))
+        self._order[id(ahead)] = self._order[id(begins)] - 0.5
+        self.frames.append(ahead)
+        try:
+            yield
+        finally:
+            self.frames.pop()
 
     # --- branches and calls ------------------------------------------------------------------------------------------
 
@@ -367,7 +433,7 @@ class Instructions(Cluster):
     def on_yield(self, step: Step, state: State) -> None:
         state.values[GIVEN] = tuple(self.operands(state, step))
 
-    on_return = on_yield
+    on_return = on_condition = on_yield
 
     def on_call(self, step: Step, state: State) -> list[State]:
         function = self.program.plan.functions.get(step.callee)

@@ -12,7 +12,8 @@ import numpy as np
 import z3
 
 from ptokit.isa.checks.tile_types import buffer_name
-from ptokit.isa.meaning.expressions import Apply, Const, Expr, Place, Scalar
+from ptokit.isa.meaning.expressions import OWN, Apply, Const, Element, Expr, Place, Reinterpret, Scalar, children
+from ptokit.isa.meaning.words import Write
 from ptokit.isa.scalar.arithmetic import WHOLE
 from ptokit.records import dataclass
 from ptokit.types.enums import TileType
@@ -88,9 +89,16 @@ class Tiles:
     items: tuple[Tile, ...]
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Lanes:
+    """A register whose first ``at`` bytes something has written, and not more."""
+
+    at: Number
+
+
 def numbers_of(value: Any) -> Iterator[Number]:
     """The numbers that a value has inside."""
-    if isinstance(value, Pointer | View | Tile | Tiles):
+    if isinstance(value, Pointer | View | Tile | Tiles | Lanes):
         for each in fields(value):
             yield from numbers_of(getattr(value, each.name))
     elif isinstance(value, tuple):
@@ -102,23 +110,39 @@ def numbers_of(value: Any) -> Iterator[Number]:
 
 def rewritten(value: Any, pairs: Sequence[tuple[Any, Any]]) -> Any:
     """A value with other unknowns in its numbers."""
-    if isinstance(value, Pointer | View | Tile | Tiles):
+    if isinstance(value, Pointer | View | Tile | Tiles | Lanes):
         return replace(value, **{each.name: rewritten(getattr(value, each.name), pairs) for each in fields(value)})
     if isinstance(value, tuple):
         return tuple(rewritten(part, pairs) for part in value)
     return simple(renamed(value, pairs))
 
 
+MOST_WAYS = 32
+
+
 def branches(value: Number) -> Iterator[Number]:
-    """What a number comes to as its first condition goes one way or the other; nothing if it has none."""
-    todo = [value] if isinstance(value, z3.ExprRef) else []
+    """What a number comes to as the conditions in it go one way or the other; nothing if it has none."""
+    left = MOST_WAYS
+    waiting = [value] if isinstance(value, z3.ExprRef) else []
+    while waiting and left:
+        number = waiting.pop()
+        choice = _choice(number)
+        if choice is not None:
+            ways = [z3.simplify(z3.substitute(number, (choice, way)), som=True) for way in choice.children()[1:]]
+            waiting += ways[::-1]
+        elif number is not value:
+            left -= 1
+            yield simple(number)
+
+
+def _choice(value: Any) -> Any:
+    todo = [value]
     while todo:
         e = todo.pop()
         if z3.is_app_of(e, z3.Z3_OP_ITE):
-            for way in e.children()[1:]:
-                yield simple(z3.simplify(z3.substitute(value, (e, way)), som=True))
-            return
+            return e
         todo += e.children()
+    return None
 
 
 def known(value: Any) -> bool:
@@ -128,7 +152,7 @@ def known(value: Any) -> bool:
 
 def identity(value: Any) -> Any:
     """What tells values apart."""
-    if isinstance(value, Pointer | View | Tile | Tiles):
+    if isinstance(value, Pointer | View | Tile | Tiles | Lanes):
         return type(value).__name__, *(identity(getattr(value, each.name)) for each in fields(value))
     return tuple(map(identity, value)) if isinstance(value, tuple) else key_of(value)
 
@@ -137,7 +161,7 @@ def alike(a: Any, b: Any) -> bool:
     """True if two values are certainly the same."""
     if a is b:
         return True
-    if isinstance(a, Pointer | View | Tile | Tiles | tuple):
+    if isinstance(a, Pointer | View | Tile | Tiles | Lanes | tuple):
         return type(a) is type(b) and bool(identity(a) == identity(b))
     return same(a, b)
 
@@ -155,7 +179,9 @@ def merged(
         return either(path, a, b)
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         return tuple(merged(x, y, either, (*path, k)) for k, (x, y) in enumerate(zip(a, b)))
-    if type(a) is type(b) and isinstance(a, Pointer | View | Tile):
+    if isinstance(a, Lanes) is not isinstance(b, Lanes):
+        return a if isinstance(a, Lanes) else b
+    if type(a) is type(b) and isinstance(a, Pointer | View | Tile | Lanes):
         made = {}
         for each in fields(a):
             x, y = getattr(a, each.name), getattr(b, each.name)
@@ -312,6 +338,22 @@ def laid_out(place: Expr, count: int, size: int, unit: int, given: Mapping[str, 
     for start in starts:
         mask |= ((1 << size) - 1) << start - first
     return first, mask
+
+
+def lane_by_lane(write: Write) -> bool:
+    """True if each lane of what is written is made of the same lanes of what is read."""
+    if write.packed or write.place is not None or write.where is not None or write.at != OWN:
+        return False
+    todo = [write.value]
+    while todo:
+        e = todo.pop()
+        if isinstance(e, Element):
+            if e.at != OWN:
+                return False
+        elif not isinstance(e, Apply | Const | Scalar | Reinterpret):
+            return False
+        todo += children(e)
+    return True
 
 
 def _constant(e: Expr, lane: int, given: Mapping[str, Any]) -> int | None:

@@ -18,7 +18,7 @@ import z3
 
 from ptokit.ir.core import Value
 from ptokit.isa.scalar.arithmetic import ARITHMETIC
-from ptokit.plan.steps import Data, Region, Step, constant, without_form
+from ptokit.plan.steps import Data, Region, Step, constant, walk, without_form
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 
@@ -317,9 +317,36 @@ def limits(number: Any, facts: Iterable[Number]) -> Iterator[Number]:
             todo += fact.children()
 
 
+def side_by_side(ranges: Sequence[tuple[Any, Number, Number]]) -> list[tuple[Any, Number, Number]]:
+    """Ranges of spaces, those joined that constants say meet."""
+    found: list[tuple[Any, Number, Number]] = []
+    left = list(ranges)
+    while left:
+        space, lo, hi = left.pop(0)
+        while True:
+            meets = [
+                (x, below, above)
+                for x in left
+                if x[0] == space
+                and all(type(n) is int and n >= 0 for n in (simple(lifted(hi) - x[1]), simple(lifted(x[2]) - lo)))
+                and type(below := simple(lifted(x[1]) - lo)) is int
+                and type(above := simple(lifted(x[2]) - hi)) is int
+            ]
+            if not meets:
+                break
+            (other, below, above), *_ = meets
+            left = [x for x in left if x is not other]
+            lo, hi = other[1] if below < 0 else lo, other[2] if above > 0 else hi
+        found.append((space, lo, hi))
+    return found
+
+
 def _equates(fact: Any) -> bool:
     return bool(z3.is_eq(fact)) and isinstance(fact.children()[0], z3.ArithRef)
 
+
+DEEPEST = 8
+"""Calls within calls."""
 
 MOST_CYCLE = 12
 """The longest period of what rotates in a loop that is followed."""
@@ -345,6 +372,16 @@ def _cycles(step: Step) -> Iterator[int]:
             yield by
         elif row is not None and row.does == "and" and by & (by + 1) == 0:
             yield by + 1
+
+
+def resizes(functions: Mapping[str, Any], steps: Iterable[Step], depth: int = 0) -> bool:
+    """True if steps, or what they call, change the valid region of a tile."""
+    for step in steps:
+        called = functions.get(step.callee) if step.word == "call" else None
+        inside = called is not None and (depth > DEEPEST or resizes(functions, walk(called.body), depth + 1))
+        if step.word == "set_valid" or inside:
+            return True
+    return False
 
 
 def leads_to(region: Region, n: int) -> set[int]:

@@ -5,7 +5,7 @@ A word of a plan is a method here, as it is one of the machine. What is not foll
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
 from .claims import Claims, Fragment, Loop, line_of
 from .numbers import DATA, Number, both, computed, either, is_number, is_truth, lifted, simple
-from .places import Pointer, Space, Tile, Tiles, View, space_of
+from .places import Lanes, Pointer, Space, Tile, Tiles, View, space_of
 from .report import Claim
 from .state import WORDS, State, met
 
@@ -60,6 +60,7 @@ class Walk(Claims):
         self.loops_known: dict[Any, Any] = {}  # by core, what is around and step: how a loop goes on
         self._aheads: dict[int, Step] = {}  # by step of a loop, what it does before its first iteration
         self._steps = 0
+        self.partly = False  # True once a register has lanes that nothing has written
         self.stated: tuple[Any, ...] = ()
         self.shared: dict[str, str] = {}  # by array, the one that it is
         numbers = []
@@ -106,7 +107,7 @@ class Walk(Claims):
         """A value of the same kind that nothing is known about."""
         if is_number(value) or is_truth(value):
             return self.unknown(key, value)
-        if isinstance(value, Pointer):
+        if isinstance(value, Pointer | Lanes):
             return replace(value, at=self.unknown((key, "at")))
         if isinstance(value, View):
             places = tuple(self.unknown((key, "offset", k)) for k in range(len(value.offsets)))
@@ -206,6 +207,8 @@ class Walk(Claims):
         if step.core and self.core and step.core.removeprefix("first_") != self.core:
             state.values.update(dict.fromkeys(step.results, 0))
             return [state]
+        if self.partly and step.word != "instruction":
+            self.whole(step, state, self.operands(state, step))
         does = getattr(self, f"on_{step.word}", None)
         if does is None:
             raise Fragment(f"{step.op.name} is not followed", step)
@@ -215,6 +218,12 @@ class Walk(Claims):
         if made is not None:
             state.values[step.result] = made
         return [state]
+
+    def whole(self, step: Step, state: State, given: Iterable[Any]) -> None:
+        """What is handed on has to be written: that is followed from instruction to instruction only."""
+        if any(isinstance(value, Lanes) for value in given):
+            text = f"{step.name} may use lanes that nothing has written"
+            self.suspect(Claim.WRITTEN, "UNINIT-READ", step, state.facts, text)
 
     # --- numbers -------------------------------------------------------------------------------------------------
 
