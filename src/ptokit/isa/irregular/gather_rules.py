@@ -70,12 +70,15 @@ RULES = (
         "TGATHER(Tile(Vec, f32, 16, 32), Tile(Vec, {f32|f16}, 16, 64), mask=MaskPattern.P0101)",
         evidence="static_assert",
     )(
-        "By mask, elements have one size, tiles are row-major; by columns dst is valid in full rows.",
+        """By mask, elements have one size, tiles are row-major; by columns dst is valid in full rows.
+
+        Rows of 64-bit elements begin on a5 a period's part of the columns of dst after each other.
+        """,
         "mask is not None if by_mask(o)",
         "neither an index tile nor a mask pattern nor a threshold says what to gather",
         "src.dtype.bits == dst.dtype.bits if by_mask(o)",
         "{src} has {src.dtype.bits}-bit elements, {dst} {dst.dtype.bits}-bit ones",
-        "dst.vc == dst.cols if by_mask(o) and axis is MaskAxis.Row",
+        "dst.vc == dst.cols or (target.is_a(A5) and dst.dtype.bits == 64) if by_mask(o) and axis is MaskAxis.Row",
         "{dst} has {dst.vc} valid columns of {dst.cols}; the elements are written one after the other",
         lambda o: not_plain(o) if by_mask(o) else None,
     ),

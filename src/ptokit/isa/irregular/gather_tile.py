@@ -15,7 +15,7 @@ from ptokit.types.enums import CmpMode, MaskAxis, MaskPattern, TileType
 from ..checks.compiling import Message, is_nd
 from ..checks.tiles import A5_ONLY, assembler_rule, differ, not_of, valid_differs, vec_rows
 from ..machine import Machine, TileOperand
-from ..meaning.moves import flat, for_all_blocks, in_range, kind
+from ..meaning.moves import flat, for_all_blocks, in_range, kind, store_at
 from ..meaning.words import Gather, Outside, Python, Scatter, Word
 from ..operands import BF16, I6, INT16_32, F, types_of
 from ..site import Site, TileInfo, known
@@ -254,6 +254,13 @@ def _gather(
             dst.write(src.read(int(rows[-1]) + 1, src.vc)[:, rows].view(kind(dst)), dst.vr, src.vc)
         else:
             chosen = src.read()[:, :, mask.first :: mask.period]
+            if dst.vc != dst.spec.cols:  # of 64 bits
+                chosen = chosen[:, : dst.vr, : min(dst.vc, src.vc // mask.period)]
+                where = np.arange(chosen.shape[1])[:, None] * (dst.spec.cols // mask.period) + np.arange(
+                    chosen.shape[2]
+                )
+                store_at(dst, where, np.ascontiguousarray(chosen).view(dst.spec.dtype.storage))
+                return
             chosen = chosen.reshape(len(chosen), -1).copy().view(kind(dst))
             if chosen.shape[1] < dst.vr * dst.vc:  # the rest stays as it is
                 old, chosen = for_all_blocks(dst.read().reshape(-1, dst.vr * dst.vc), chosen)
@@ -298,6 +305,9 @@ def _footprint(o: Site) -> Iterator[Access]:
         info = o.operands[name]
         if isinstance(info, TileInfo):
             kept = name == "dst" and _keeps(o)
+            if kept and by_mask(o) and o.axis is MaskAxis.Row and known(info.vc) and info.vc != info.cols:
+                yield Access(name, True, info.vr, info.cols, kept=True)  # type: ignore[arg-type]
+                continue
             yield Access(name, True, info.vr, info.vc, kept=kept)  # type: ignore[arg-type]
 
 
@@ -307,6 +317,8 @@ def _keeps(o: Site) -> bool:
         return o.has("count") or not o.target.is_device
     if o.axis is MaskAxis.Col:
         return bool(o.src.vc < o.dst.vc)
+    if known(o.dst.vc) and o.dst.vc != o.dst.cols:
+        return True
     chosen = len(range(o.mask.first, o.src.vc, o.mask.period)) if known(o.src.vc) else 0
     return not o.src.vr * chosen >= o.dst.vr * o.dst.vc
 
