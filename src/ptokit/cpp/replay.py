@@ -155,13 +155,15 @@ def _around(suite: Path) -> list[str]:
 
 
 def _make_data(suite: Path, work: Path) -> None:
+    """Run the script, from a copy where its data belongs: some write beside themselves."""
     script = suite / "gen_data.py"
     if not script.is_file():
         return
     paths = [str(p / "tests" / "script") for p in suite.resolve().parents if (p / "tests" / "script").is_dir()]
     paths += [each for each in (os.environ.get("PYTHONPATH", ""),) if each]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(suite), *paths])}
-    done = _finished([sys.executable, str(script.resolve())], work, env)
+    copy = shutil.copy(script, work / script.name)
+    done = _finished([sys.executable, str(copy)], work, env)
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or [""]
         raise refusal(REPLAY, f"making its data ends with {done.returncode}: {last[0]}", Location(str(script)))

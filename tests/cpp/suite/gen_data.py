@@ -12,7 +12,7 @@ CASES = {
     "refused": (np.int64, (16, 16), 3),
 }
 for name, (dtype, shape, factor) in CASES.items():
-    folder = Path(f"ScaleTest.{name}")
+    folder = Path(__file__).parent / f"ScaleTest.{name}"  # beside itself, as some scripts do
     folder.mkdir()
     x = np.random.default_rng(1).integers(-100, 100, shape).astype(dtype)
     x.tofile(folder / "x.bin")
