@@ -109,6 +109,7 @@ def sampled(checkout: str) -> Iterator[Item]:
 def proved(item: Item, blocks: int | None = None) -> Proof | str:
     """Of a kernel; of several in one text the least that is known of one."""
     options: dict[str, Any] = {"target": item.target or None, "blocks": blocks, "mode": item.mode}
+    options["default_target"] = "a2a3"
     try:
         return prove(item.text, entry=item.entry, **options)
     except DiagnosticError as error:
@@ -141,6 +142,7 @@ def measured(item: Item, seconds: int) -> dict[str, Any]:
     if isinstance(proof, str):
         return {**line, "verdict": proof}
     line |= {"verdict": str(proof.verdict), "closed": proof.closed, "stopped": proof.stopped}
+    line["sufficient"] = list(proof.sufficient)
     line["claims"] = {
         str(d.claim): [str(d.verdict), d.counterexample.rule if d.counterexample else (*d.because, "")[0]]
         for d in proof.claims
@@ -199,6 +201,7 @@ def table(lines: Iterable[dict[str, Any]]) -> None:
     reasons: Counter[str] = Counter()
     for line in every:
         whole[line["verdict"].split(":")[0] + (", closed" if line.get("closed") else "")] += 1
+        whole["proved under assumptions that it proposes"] += bool(line.get("sufficient"))
         whole["WRONG"] += bool(line.get("wrong"))
         whole["not checked by runs"] += bool(line.get("unchecked"))
         for claim, (verdict, reason) in line.get("claims", {}).items():

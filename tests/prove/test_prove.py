@@ -302,6 +302,23 @@ def test_assumptions_that_suffice_are_proposed() -> None:
     assert proof(kernel(*HANDED[:1])).sufficient == ()
 
 
+def test_limits_of_numbers_are_proposed() -> None:
+    """The greatest that suffice; where the number only chooses one of so many strips, that is the number of strips."""
+    text = kernel(load("%t0", "%n"), *HANDED, add("%t1", "%t0"), rows="%c4096")
+    assert proof(text).sufficient == ("n <= 4080",)
+    strips = kernel("%r = arith.muli %n, %c16 : index", load("%t0", "%r"), *HANDED, add("%t1", "%t0"), rows="%c4096")
+    assert proof(strips).sufficient == ("n <= 255",)
+    only = kernel("%r = arith.muli %n, %c16 : index", load("%t0", "%r"), *HANDED, add("%t1", "%t0"), rows="%c16")
+    assert proof(only).sufficient == ("n == 0",)
+    both = kernel(
+        "%r = arith.addi %n, %m : index",
+        *(load("%t0", "%r"), *HANDED, add("%t1", "%t0")),
+        rows="%c4096",
+        params="%n: index, %m: index",
+    )
+    assert proof(both).sufficient == ("n <= 4079", "m <= 1")
+
+
 REGISTERS = """
 func.func @r(%x: !pto.ptr<f32, gm>, %y: !pto.ptr<f32, gm>, %n: i32)
     attributes {{pto.kernel_kind = #pto.kernel_kind<vector>}} {{

@@ -373,8 +373,8 @@ class Proving:
 
     def _sufficient(self, first: Any) -> tuple[str, ...]:
         """Assumptions under which everything is proved, none of them superfluous, and all accesses still happen."""
-        positive, multiples = first.proposals()
-        if not positive:
+        positive, others = first.proposals()
+        if not (positive or others):
             return ()
 
         def proves(texts: Sequence[str]) -> bool:
@@ -386,9 +386,11 @@ class Proving:
                 raise KeyboardInterrupt
             return again.reached == first.reached and not any(again.reasons(claim) for claim in Claim)
 
-        texts = [*positive, *multiples]
+        texts = [*positive, *others]
         if not proves(texts):
             return ()
+        if others and positive and proves(others):
+            return tuple(others)
         for text in positive:
             fewer = [other for other in texts if other != text]
             if fewer and proves(fewer):

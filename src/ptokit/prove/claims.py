@@ -34,14 +34,14 @@ from .numbers import (
 )
 from .places import Space, Touch, View, branches, certainly_apart, in_words, overlap
 from .report import Claim
-from .state import ANY, Ages, State
+from .state import ANY, LARGEST_SIZE, Ages, State, proposed
 
 MOST_BLOCKS = 65_535
 
 _MENDED = (Claim.BOUNDS, Claim.WRITTEN)
 """Claims that assumptions about sizes may save."""
 
-MOST_SIZES, LARGEST_SIZE = 4, 4096
+MOST_SIZES = 4
 """Constants of a text that sizes may be multiples of."""
 
 RING = "ring"
@@ -381,33 +381,15 @@ class Claims:
         return tuple(found)
 
     def proposals(self) -> tuple[list[str], list[str]]:
-        """Assumptions that may suffice: numbers are positive, and multiples of constants of the text.
-
-        Empty if something is open that these cannot mend. Of the multiples none can be left out.
-        """
+        """Assumptions that may suffice (`state.proposed`); none if something is open that these cannot mend."""
         suspects = list(self.found.suspects.values())
         if not suspects or self.found.gaps or any(s.claim not in _MENDED for s in suspects):
             return [], []
         steps = [step for function in self.program.plan.functions.values() for step in function.walk()]
         sizes = sorted({size for step in steps for size in _sizes(step) if 1 < size <= LARGEST_SIZE}, reverse=True)
         numbers = {name: p for name, p in self.params.items() if isinstance(p, z3.ArithRef)}
-        positive = [f"{name} > 0" for name in numbers]
-        above = [number > 0 for number in numbers.values()]
-        multiples = {
-            f"{name} % {size} == 0": p % size == 0 for size in sizes[:MOST_SIZES] for name, p in numbers.items()
-        }
         bounds = [s.facts for s in suspects if s.claim is not Claim.WRITTEN]
-
-        def enough(kept: dict[str, Any]) -> bool:
-            return all(self.solver.solve((*facts, *above, *kept.values())).none for facts in bounds)
-
-        if not enough(multiples):
-            return [], []
-        for text in list(multiples):
-            fewer = {other: fact for other, fact in multiples.items() if other != text}
-            if enough(fewer):
-                multiples = fewer
-        return positive, list(multiples)
+        return proposed(bounds, numbers, sizes[:MOST_SIZES], self.assumed, self.solver)
 
     @property
     def reached(self) -> set[int]:
