@@ -411,7 +411,7 @@ def test_scratch_that_is_not_touched_needs_no_address(tmp_path: Path) -> None:
     x[[3, 40, 41]], x[1:2].view(np.uint32)[:] = 1, 100
     launched(tmp_path, _POSITIONS, "a5", x, y)
     assert y.view(np.int32)[:5].tolist() == [101, 103, 140, 141, 0]
-    with pytest.raises(DiagnosticError, match="the tile has no address"):
+    with pytest.raises(DiagnosticError, match="the tile tmp has no address"):
         launched(tmp_path, _POSITIONS, "a2a3", x, y)
 
 
