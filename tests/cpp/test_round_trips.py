@@ -107,7 +107,7 @@ def comes_back(drawn: Drawn, file: Path, name: str, *, watch: bool = False) -> b
     return True
 
 
-@pytest.mark.parametrize(("kind", "seed"), [("control", 6), ("scalars", 12), ("tiles", 2), ("flags", 1)])
+@pytest.mark.parametrize(("kind", "seed"), [("control", 6), ("scalars", 12), ("tiles", 60), ("flags", 1)])
 def test_a_random_program_comes_back(kind: str, seed: int, tmp_path: Path) -> None:
     assert returns(kind, seed, tmp_path)
 

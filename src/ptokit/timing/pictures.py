@@ -33,6 +33,8 @@ class Timing(Protocol):
     @property
     def flops(self) -> int: ...
     @property
+    def peak(self) -> float: ...
+    @property
     def nbytes(self) -> int: ...
     @property
     def title(self) -> str: ...
@@ -118,13 +120,11 @@ def _bars(timing: Timing) -> str:
 
 def _roofline(timing: Timing) -> str:
     """Empty where the launch has no products, or moves nothing."""
-    part, items = timing.part, timing.found.items
-    costs = [items[number].cost for number in timing.run.counts]
-    passes = [c.flops / (c.cycles - part.cube_head) for c in costs if c is not None and c.flops]
-    if not passes or not timing.nbytes:
+    part, peak = timing.part, timing.peak
+    if not peak or not timing.nbytes:
         return ""
     second = part.cores * float(part.clock) * 1e9
-    peak, l2, gm = max(passes) * second, part.l2_read * second, part.gm * part.gm_share * second
+    l2, gm = part.l2_read * second, part.gm * part.gm_share * second
     each, reached = timing.flops / timing.nbytes, timing.flops / (timing.us / 1e6)
     low, high = min(each, peak / l2) / 8, max(each, peak / gm) * 8
     bottom, top = min(reached, gm * low) / 2, peak * 2

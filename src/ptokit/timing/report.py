@@ -124,6 +124,13 @@ class Timing:
         return sum(cost.flops * times for cost, times in costs if cost is not None)
 
     @property
+    def peak(self) -> float:
+        """Operations per second of products without a pause, on all cores, as the fastest; 0 if there are none."""
+        costs = [self.found.items[number].cost for number in self.run.counts]
+        rates = [c.flops / (c.cycles - self.part.cube_head) for c in costs if c is not None and c.flops]
+        return max(rates, default=0.0) * self.part.cores * float(self.part.clock) * 1e9
+
+    @property
     def nbytes(self) -> int:
         """Bytes through L2."""
         return sum(place.nbytes for place in self.places)
@@ -147,12 +154,21 @@ class Timing:
         texts = [f"{self.us:.1f} µs, {self.cycles:.0f} cycles, {self.launch / self.cycles:.0%} of them the launch"]
         seconds = self.us / 1e6
         if self.flops:
-            texts.append(f"{self.flops / seconds / 1e12:.1f} TFLOP/s")
+            reached = self.flops / seconds
+            texts.append(f"{reached / 1e12:.1f} TFLOP/s ({reached / self.peak:.0%} of what products reach)")
         if self.nbytes:
             rate, most = self.nbytes / seconds / 1e9, self.part.l2_read * self.part.cores * self.part.clock
             hits = self.run.hit / max(1, self.run.hit + self.run.missed)
             texts.append(f"{rate:.0f} GB/s ({rate / most:.0%} of what L2 reads), {hits:.0%} found in L2")
         return "; ".join(texts)
+
+    @property
+    def path(self) -> str:
+        """What the end of the launch waited for, back to its beginning: the longest first."""
+        path = self.run.critical_path(self.found.items)
+        total = sum(cycles for *_, cycles in path) or 1.0
+        longest = [f"{name} in line {line} {cycles / total:.0%}" for _, name, line, cycles in path[:3]]
+        return f"  critical path: {', '.join(longest)}" if longest else ""
 
     @property
     def findings(self) -> list[str]:
@@ -230,8 +246,9 @@ class Timing:
             for p in self.places[:8]
         ]
         said = [f"- {text}" for text in self.findings]
-        values = [f"values were computed: {self.values}"] if self.values else []
-        return "\n".join([self.title, self.rates, *values, *from_pipes, *from_places, *said])
+        values = f"values were computed: {self.values}" if self.values else ""
+        lines = [self.title, self.rates, values, *from_pipes, *from_places, self.path, *said]
+        return "\n".join(filter(None, lines))
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the chart, and the report."""
@@ -298,10 +315,8 @@ def _pipes(timing: Timing) -> list[PipeTime]:
             waits[core, number] += cycles  # type: ignore[assignment]
     out = []
     for k, pipe in enumerate(PIPES):
-        if k == SCALAR:
-            continue
         cores = [core for core in run.cores if core.busy[k]]
-        if cores:
+        if cores and k != SCALAR:
             time = len(cores) * timing.cycles
             busy, waiting = sum(core.busy[k] for core in cores), sum(waits[core.index, k] for core in cores)
             out.append(PipeTime(pipe.name, len(cores), busy / time, waiting / time))
@@ -334,13 +349,13 @@ def _places(timing: Timing) -> list[Place]:
 
 def _waits(timing: Timing) -> list[WaitTime]:
     """The waits of the busiest pipe, and barriers. A pipe that waits for the limit is none of them."""
-    run, items, limit = timing.run, timing.found.items, timing.limit
+    done, items, limit = timing.run, timing.found.items, timing.limit
     if limit is None:
         return []
     number = next(k for k, pipe in enumerate(PIPES) if pipe.name == limit.name)
     sums = Counter[tuple[int, str, int, str]]()
     places: dict[tuple[int, str, int, str], list[int]] = {}
-    for (_, pipe, at), cycles in run.waits.items():
+    for (_, pipe, at), cycles in done.waits.items():
         if at != NOTHING and (
             pipe == number or (pipe == SCALAR and items[at].what in _NAMED and items[at].key != MEMORY)
         ):
@@ -354,16 +369,12 @@ def _waits(timing: Timing) -> list[WaitTime]:
             continue
         pipe, name, line, flag = key
         item, gain = items[places[key][0]], None
-        if item.what is not What.WORK and len(run.works) <= MOST_ITEMS:
-            without = _again(timing, places[key])
-            gain = max(0.0, 1 - (without + timing.launch) / timing.cycles)
+        if item.what is not What.WORK and len(done.works) <= MOST_ITEMS:
+            without = run(timing.found, timing.part, timing.target, warm=timing.warm, without=places[key])
+            gain = max(0.0, 1 - (without.end + timing.launch) / timing.cycles)
         source = _source(timing, item)
         out.append(WaitTime(PIPES[pipe].name, name, line, flag, source, share, gain, _hint(item, items)))
     return out
-
-
-def _again(timing: Timing, without: Sequence[int]) -> float:
-    return run(timing.found, timing.part, timing.target, warm=timing.warm, without=without).end
 
 
 def _hint(item: Item, items: Sequence[Item]) -> str:

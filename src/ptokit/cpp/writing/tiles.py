@@ -17,6 +17,8 @@ from ptokit.types.values import MultiTile
 from .body import Body
 from .numbers import ATOM, PRODUCT, SUM, Text, Unwritable
 
+MIXED = "some tiles have addresses, and others not"
+
 
 class Tiles(Body):
     """Declares tiles where a function allocates them, and views where an instruction takes them."""
@@ -56,7 +58,7 @@ class Tiles(Body):
         assert isinstance(spec, TileSpec)
         place = op.get("addr")
         if place is None and self.shared.places:
-            raise Unwritable("some tiles have addresses, and others not", "give all tiles addresses, or none")
+            raise Unwritable(MIXED, "give all tiles addresses, or none")
         address = None if place is None else self._address(place)
         self._tile(op.result, spec, self._valid(op, spec), address)
 
@@ -74,7 +76,15 @@ class Tiles(Body):
         self._tile(op.result, spec, [], None)
 
     def assign(self, op: Op) -> None:
+        """Give a tile an address; where the tile is used as it was, too, another one with its sizes."""
+        if not self.shared.places:
+            raise Unwritable(MIXED, "give all tiles addresses, or none")
         name, address = self.name(op["tile"]), self._address(op["addr"])
+        if op.results and self._uses[op["tile"]] > 1:
+            spec = op.result.type
+            assert isinstance(spec, TileSpec)
+            self._tile(op.result, spec, self._open(spec, f"{name}.GetValidRow()", f"{name}.GetValidCol()"), address)
+            return
         self.say(f"TASSIGN({name}, {address.text});")
         for result in op.results:
             self._named[result] = name

@@ -144,7 +144,7 @@ class Candidates:
         """The id that another flag has, as its text says it; None where that cannot be said at the anchor."""
         ops = [op for op in model.ops if op in self._numbers]
         places = self.copies(anchor)
-        if not ops or (len(ops) != 1 and len(ops) != len(places)) or model.file != anchor.file:
+        if not ops or not places or (len(ops) != 1 and len(ops) != len(places)) or model.file != anchor.file:
             return None
         if model.python:
             text = python_text(model.file)
