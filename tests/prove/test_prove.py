@@ -207,11 +207,27 @@ def test_without_the_solver_the_rest_is_open(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_is_not_followed_is_open_with_its_line() -> None:
-    text = kernel("pto.sync.set #pto.pipe<PIPE_V>, 3", loop(load("%t0", "%r")))
+    """Signals between cores leave open whether they come, and order no pipes."""
+    text = kernel("pto.sync.set #pto.pipe<PIPE_MTE2>, 3", loop(*BODY), *DRAINED).replace(
+        "scf.for", "\n".join(PRIMED) + "\nscf.for"
+    )
     found = proof(text)
-    assert found.verdict is Verdict.OPEN
+    assert [d.claim for d in found.claims if d.verdict is not Verdict.PROVED] == [Claim.FLAGS]
     assert "sync.set" in found[Claim.FLAGS].because[0]
     assert found[Claim.FLAGS].lines[0] > 0
+    less = "\n".join(line for line in text.splitlines() if line not in HANDED)
+    signals = ("pto.sync.set #pto.pipe<PIPE_MTE2>, 3", "pto.sync.wait #pto.pipe<PIPE_V>, 3")
+    instead = text.replace("\n".join(HANDED), "\n".join(signals))
+    assert {proof(t)[Claim.PIPES].verdict is Verdict.PROVED for t in (less, instead)} == {False}
+
+
+def test_what_a_rank_does_alone_is_proved() -> None:
+    examples = Path(__file__).parents[2] / "examples" / "python"
+    ring = runpy.run_path(str(examples / "ring_all_gather.py"))["ring_all_gather"]
+    found = ring.prove(assume=["rank < ranks"])
+    left = {d.claim: d.verdict for d in found.claims if d.verdict is not Verdict.PROVED}
+    assert left == {Claim.FLAGS: Verdict.OPEN, Claim.BLOCKS: Verdict.OPEN}
+    assert {line for d in found.claims for line in d.lines} == {34, 35}
 
 
 def test_what_is_proved_is_kept_when_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:

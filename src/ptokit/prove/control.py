@@ -16,7 +16,7 @@ import z3
 from ptokit.plan.steps import Step, walk
 
 from .claims import RING, Fragment, Loop, last_of
-from .instructions import Instructions, keeps
+from .instructions import Instructions
 from .numbers import (
     STOPS,
     Exhausted,
@@ -31,7 +31,7 @@ from .numbers import (
     simple,
     symbols,
 )
-from .places import Pointer, Tile, identity, known, numbers_of, rewritten
+from .places import Pointer, Tile, identity, keeps, known, numbers_of, rewritten
 from .report import STOPPED, Claim
 from .state import (
     MOST_CYCLE,

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import z3
 
 from ptokit.isa.checks.tiles import pipe_on
 from ptokit.isa.meaning.expressions import OWN, Stored
-from ptokit.isa.meaning.words import Keep, Lane
+from ptokit.isa.meaning.words import Lane
 from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, flag_pipes, held_pipe
 from ptokit.isa.site import UNKNOWN, PtrInfo, ScalarInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Engine, Kind, Sync
@@ -26,10 +27,12 @@ from .claims import Fragment
 from .cluster import PIPED, Cluster
 from .footprints import REGISTER
 from .numbers import DATA, Number, both, is_number, is_truth, lifted, negated, simple
-from .places import Lanes, Pointer, Tile, Touch, View, lane_by_lane
+from .places import Lanes, Pointer, Tile, Touch, View, lane_by_lane, of_view
 from .report import Claim
 from .state import DEEPEST, Body, Ended, FlagKey, Lefts, State, before, cycle_of, met, older
 from .walk import GIVEN
+
+_BETWEEN_CORES = frozenset((Sync.SIGNAL, Sync.AWAIT, Sync.MEET, Sync.TELL, Sync.HEAR, Sync.SEEN))
 
 _PLACES = {Kind.TILE: Tile, Kind.VIEW: View, Kind.PTR: Pointer}
 
@@ -70,6 +73,8 @@ class Instructions(Cluster):
         if piped is not None:
             getattr(self, f"_{piped}")(step, state, given)
             return [state]
+        if order.does in _BETWEEN_CORES and not order.queued:
+            return self._between_cores(step, state, given)
         if order.between_cores or order.queued:
             raise Fragment(f"{instr.name} orders more than the pipes of a core", step)
         if order.only:
@@ -97,6 +102,21 @@ class Instructions(Cluster):
         state.values.update(self.made(step, state, site, given))
         if loaded is not None or made is not None:
             state.values.update(dict.fromkeys(step.results, loaded or made))
+        return [state]
+
+    def _between_cores(self, step: Step, state: State, given: Mapping[str, Any]) -> list[State]:
+        """A signal to others, or a wait for one, orders no pipes of its core here; whether it comes is not followed."""
+        assert step.instr is not None
+        does, seen = step.instr.order.does, step.instr.order.does is Sync.SEEN
+        if not seen:
+            self.leave_open(Claim.FLAGS, f"signals between cores are not counted, as those of {step.name}", step)
+        if does in (Sync.TELL, Sync.HEAR):
+            self.leave_open(Claim.BLOCKS, f"the order that {step.name} makes between ranks is not followed", step)
+            if not isinstance(given.get("signal"), View):
+                raise Fragment(f"the signals of {step.name} are not followed", step)
+            self.access(step, state, Pipe.S, [of_view(given["signal"], does is Sync.TELL)])
+        elif not seen and any(isinstance(value, View | Pointer | Tile) for value in given.values()):
+            raise Fragment(f"what {step.name} touches is not followed", step)
         return [state]
 
     def _made(self, step: Step, k: int, result: Any, given: Mapping[str, Any]) -> Any:
@@ -130,8 +150,7 @@ class Instructions(Cluster):
     # --- registers with lanes that nothing has written ---------------------------------------------------------------
 
     def _loaded(self, step: Step, state: State, site: Site, touches: Sequence[Touch]) -> Lanes | None:
-        """What a load leaves in a register if not all that it reads is written; None where it is, or the load is none
-        of bytes in their order."""
+        """What a load of bytes in their order leaves in a register if not all that it reads is written."""
         word = site.instr.meaning_at(site)
         read = [touch for touch in touches if not touch.write]
         if not (isinstance(word, Lane) and len(word.writes) == len(read) == len(touches) == 1) or word.mask:
@@ -156,9 +175,7 @@ class Instructions(Cluster):
         if not ranges:
             return None
         self.partly = True
-        most = ranges[0]
-        for size in ranges[1:]:
-            most = z3.If(size > most, size, most)
+        most = reduce(lambda a, b: z3.If(a > b, a, b), ranges)
         return Lanes(simple(z3.If(most < REGISTER, most, z3.IntVal(REGISTER))))
 
     def _computed(self, step: Step, state: State, site: Site, given: Mapping[str, Any]) -> Lanes | None:
@@ -174,10 +191,7 @@ class Instructions(Cluster):
             if all(self.solver.implied(state.facts, lifted(some) <= lifted(value.at)) for value in taken):
                 return None
             if not any(isinstance(given.get(write.name), Pointer) for write in word.writes):
-                least = taken[0].at
-                for value in taken[1:]:
-                    least = simple(z3.If(lifted(value.at) < lifted(least), lifted(value.at), lifted(least)))
-                return Lanes(least)
+                return Lanes(simple(reduce(lambda a, b: z3.If(a < b, a, b), [lifted(value.at) for value in taken])))
         self.whole(step, state, taken)
         return None
 
@@ -393,8 +407,7 @@ class Instructions(Cluster):
 
     def function(self, name: str, state: State) -> list[State]:
         """The states after a function."""
-        function = self.program.plan.functions[name]
-        return self.region(function.body, self.steps(function.first, [state]))
+        return self.region((plan := self.program.plan.functions[name]).body, self.steps(plan.first, [state]))
 
     def _repeated(self, step: Step, body: Body, state: State) -> Lefts:
         """The states after a loop that its end decides about, with what they lead to."""
@@ -483,11 +496,3 @@ class Instructions(Cluster):
 
 def _five(sizes: tuple[Number, ...], fill: Any) -> Any:
     return (*(fill for _ in range(5 - len(sizes))), *(n if isinstance(n, int) else UNKNOWN for n in sizes))[-5:]
-
-
-def keeps(step: Step) -> bool:
-    """True if an instruction sets a register of the machine, or may do so."""
-    if step.instr is None or step.site is None or step.instr.order.only:
-        return False
-    word = step.instr.meaning_at(step.site)
-    return isinstance(word, Keep) or (isinstance(word, Lane) and bool(word.keeps))

@@ -13,8 +13,9 @@ import z3
 
 from ptokit.isa.checks.tile_types import buffer_name
 from ptokit.isa.meaning.expressions import OWN, Apply, Const, Element, Expr, Place, Reinterpret, Scalar, children
-from ptokit.isa.meaning.words import Write
+from ptokit.isa.meaning.words import Keep, Lane, Write
 from ptokit.isa.scalar.arithmetic import WHOLE
+from ptokit.plan.steps import Step
 from ptokit.records import dataclass
 from ptokit.types.enums import TileType
 from ptokit.types.tile import TileSpec, offset_map
@@ -354,6 +355,14 @@ def lane_by_lane(write: Write) -> bool:
             return False
         todo += children(e)
     return True
+
+
+def keeps(step: Step) -> bool:
+    """True if an instruction sets a register of the machine, or may do so."""
+    if step.instr is None or step.site is None or step.instr.order.only:
+        return False
+    word = step.instr.meaning_at(step.site)
+    return isinstance(word, Keep) or (isinstance(word, Lane) and bool(word.keeps))
 
 
 def _constant(e: Expr, lane: int, given: Mapping[str, Any]) -> int | None:
