@@ -204,6 +204,9 @@ def test_without_the_solver_the_rest_is_open(monkeypatch: pytest.MonkeyPatch) ->
     found = proof(COPY)
     assert {d.verdict for d in found.claims} == {Verdict.OPEN}
     assert "ptokit[prove]" in found.claims[0].because[0]
+    assert found.solver == ""
+    with pytest.raises(ptokit.UsageError, match="there is no number 'q'"):
+        proof(COPY, assume=["q > 3"])
 
 
 def test_what_is_not_followed_is_open_with_its_line() -> None:

@@ -17,7 +17,7 @@ from ptokit import __version__
 from ptokit.arguments.derive import derive
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity, UsageError
 from ptokit.ir.core import Function, Module
-from ptokit.ir.functions import assumptions, named
+from ptokit.ir.functions import assumptions, check_assumptions, named
 from ptokit.ir.launch import found_for, with_reached
 from ptokit.ir.verify import verify
 from ptokit.prove.report import (
@@ -234,6 +234,10 @@ class Proving:
             self.assume = tuple(dict.fromkeys((*assumptions(found), *assume)))
         except ValueError:  # which the check says, too
             self.assume = assume
+        try:
+            check_assumptions(found, assume)
+        except ValueError as error:
+            raise UsageError(str(error), "assume") from None
         self.name = found.name
         self.options = LaunchOptions(entry=entry, extended=extended)
         self.kernel, _ = filled_in(found, [None] * len(found.params))
@@ -332,7 +336,7 @@ class Proving:
     def _solved(self, proof: Proof, decides: str) -> None:
         """The solver decides."""
         try:
-            import z3 as _  # noqa: F401
+            import z3
         except ImportError:
             missing = f"{decides or 'assumptions'} decide: this needs the solver, pip install 'ptokit[prove]'"
             proof.claims = [Decided(claim, Verdict.OPEN, **reasons([(missing, 0)])) for claim in Claim]
@@ -340,6 +344,7 @@ class Proving:
         from ptokit.prove.control import Control
         from ptokit.prove.numbers import STOPS
 
+        proof.solver = f"z3 {z3.get_version_string()}"
         self.progress("all launches at once")
         try:
             prover = Control(self.program, by_compiler=self.by_compiler, blocks=self.blocks, assume=self.assume)

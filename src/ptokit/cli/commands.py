@@ -298,11 +298,14 @@ PROVE_EPILOG = """Examples:
   ptokit prove add.pto -t a5
   ptokit prove gemm.pto -t a5 --assume "k % 64 == 0" --assume "m % 128 == 0"
   ptokit prove kernels.py:scale --blocks any
+  ptokit prove kernel.cpp -t a2a3 --assume "x is y"       in place
+  ptokit prove add.pto -t a5 --html proof.html
   ptokit prove add.pto -t a5 --format json
 
 \b
 A claim is proved for all arguments, refuted by arguments that ptokit sanitize
-agrees about, or open with the reason. Needs pip install 'ptokit[prove]', but
+agrees about, or open with the reason. Kernels carry assumptions of their own:
+pto.assume. Needs pip install 'ptokit[prove]', but
 for kernels in which constants alone decide addresses, control flow and flags.
 Exit status: 0 if all claims are proved, 1 if one is refuted or the program has
 errors, 2 for wrong usage, 3 if one is open."""
@@ -396,7 +399,7 @@ def prove(
     else:
         for line in proof.lines(reasons):
             say(line)
-        say(f"in {proof.seconds:.2f} s")
+        say(f"in {proof.seconds:.2f} s{proof.solver and f', {proof.solver}'}")
     if proof.stopped:
         raise typer.Exit(EXIT_INTERRUPTED)
     status = {Verdict.REFUTED: EXIT_ERRORS, Verdict.OPEN: EXIT_UNCHECKED}.get(proof.verdict, 0)

@@ -52,9 +52,10 @@ def check_functions(module: Module, surveys: Surveys, found: Diagnostics) -> Non
             found.error(
                 "FN-4", f"pto.auto_sync_tail_hint is {hint}, not one of {', '.join(_TAIL_HINTS)}", function.location
             )
-        wrong = _wrong_assumption(function)
-        if wrong:
-            found.error("FN-6", f"pto.assume of @{function.name}: {wrong}", function.location)
+        try:
+            check_assumptions(function, assumptions(function))
+        except ValueError as error:
+            found.error("FN-6", f"pto.assume of @{function.name}: {error}", function.location)
         if function.body is not None:
             for op in surveys[function].calls:
                 _call(module, op, found)
@@ -461,18 +462,14 @@ _BY_PYTHON: Words = {
 }
 
 
-def _wrong_assumption(function: Function) -> str:
-    """What is wrong with what a function assumes; "" if nothing is."""
-    try:
-        types = {name: p.type for name, p in zip(named(function), function.params)}
-        whole = {name: t.name for name, t in types.items() if isinstance(t, Scalar) and not t.is_float}
-        names = {"blocks": 1, **{name: False if kind == "i1" else 1 for name, kind in whole.items()}}
-        for text in assumptions(function):
-            if alias(text, function) is None:
-                condition(text, names, _BY_PYTHON)
-    except ValueError as error:
-        return str(error)
-    return ""
+def check_assumptions(function: Function, texts: Sequence[str]) -> None:
+    """Raise `ValueError` for an assumption that says nothing of a function."""
+    types = {name: p.type for name, p in zip(named(function), function.params)}
+    whole = {name: t.name for name, t in types.items() if isinstance(t, Scalar) and not t.is_float}
+    names = {"blocks": 1, **{name: False if kind == "i1" else 1 for name, kind in whole.items()}}
+    for text in texts:
+        if alias(text, function) is None:
+            condition(text, names, _BY_PYTHON)
 
 
 def broken_assumption(function: Function, values: Sequence[Any], start: Callable[[Any], Any], blocks: int) -> str:

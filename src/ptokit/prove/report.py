@@ -131,7 +131,8 @@ class Proof:
     ``scope``: for which arguments and numbers of blocks; ``closed``: constants alone decide its addresses, control and
     flags. ``needs``: what arrays have to hold. ``assumptions``: stated by the caller, then those of every proof.
     ``sufficient``: assumptions under which all claims are proved, where they are not and some are known. ``stopped``:
-    by Ctrl-C; what had been decided is kept. ``file``: in which the kernel is written.
+    by Ctrl-C; what had been decided is kept. ``file``: in which the kernel is written. ``solver``: which one, and its
+    version; empty where none was needed.
     """
 
     name: str
@@ -145,6 +146,7 @@ class Proof:
     sufficient: tuple[str, ...] = ()
     seconds: float = 0.0
     stopped: bool = False
+    solver: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -214,6 +216,7 @@ class Proof:
             "sufficient": list(self.sufficient),
             "not_covered": list(NOT_COVERED),
             "stopped": self.stopped,
+            "solver": self.solver,
             "seconds": round(self.seconds, 3),
         }
 
