@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ptokit
@@ -189,3 +190,26 @@ def test_a_mistake_is_one_finding_with_what_to_write(tmp_path: Path) -> None:
         assert len(found) == 1, (name, found)
         assert found[0].location.line == line + (name == "mathematics"), (name, found)
         assert (hint is None) or hint in (found[0].hint or ""), (name, found)
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_variable_that_is_read_before_it_is_set_is_a_warning(tmp_path: Path) -> None:
+    """Also from the cache, once for both kinds of cores; it is zero."""
+    text = (
+        "#include <pto/pto-inst.hpp>\n__global__ AICORE void k(__gm__ int32_t* x, int32_t n) {\n"
+        "int32_t sum, other, set = 1;\nif (n > 3)\nother = 2;\nx[7] = other + set;\n"
+        "for (int k = 0; k < n; k++)\nsum += x[k];\nx[0] = sum;\n}\n"
+    )
+    for version in (text.replace("int32_t sum", "#ifdef __DAV_VEC__\n#endif\nint32_t sum"), text):
+        for _ in range(2):
+            found = refused(version, tmp_path)
+            seen = {(d.message, version.splitlines()[d.location.line - 1]) for d in found}
+            assert {(d.rule, d.severity.name) for d in found} == {("CPP-UNSET", "WARNING")}
+            assert len(found) == 2
+            assert ("sum is read before it is set", "sum += x[k];") in seen
+            assert ("other is read before it is set", "if (n > 3)") in seen
+    kernel = ptokit.cpp(tmp_path / "kernel.cpp", target="a2a3")["k"]
+    assert len(kernel.check()) == 2
+    x = np.arange(8, dtype=np.int32)
+    kernel(x, 3)
+    assert (x[0], x[7]) == (3, 1)

@@ -239,6 +239,7 @@ class CppProgram(Origin):
         module = Module(attrs={"pto.target_arch": target.arch}, file=self.file, text=False)
         try:
             file = self.compiled(target)
+            found.extend(file.warnings)
             for kernel in file.kernels if self.every and not self.name else [file.kernel(self.name)]:
                 _lift(file, kernel, module, found)
             if not file.kernels:
@@ -412,7 +413,9 @@ class CppLaunchable:
         """What the rules find in the kernel."""
         from ptokit.ir.verify import verify
 
-        return verify(self.module, self.target)
+        found = Diagnostics(self.file.warnings)
+        found.extend(verify(self.module, self.target))
+        return found
 
     def sanitize(self, *args: Any, blocks: int = 1, **options: Any) -> Report:
         """Run the kernel under observation; ``options``: as for `ptokit.sanitize`."""

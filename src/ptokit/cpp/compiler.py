@@ -179,7 +179,6 @@ _LANGUAGE = (
     "-fspell-checking",
     "-fno-caret-diagnostics",
     "-fno-color-diagnostics",
-    "-w",
 )
 _CODE = (
     *(
@@ -192,6 +191,7 @@ _CODE = (
         "-fno-strict-aliasing",
     ),
     *("-fno-stack-protector", "-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize", "-gline-tables-only"),
+    "-Wuninitialized",
     *("-fno-discard-value-names", "-mllvm", "-inline-threshold=1000000", "-mllvm", "-unroll-full-max-count=0"),
 )
 """Functions disappear in their callers, loops and their numbers stay as they are written; overflow wraps, and what is
@@ -303,6 +303,7 @@ class Compiled:
 
     text: str
     asks_core: bool
+    said: str = ""  # warnings
 
 
 def compile_file(file: str, target: Target, core: str, options: Options) -> Compiled:
@@ -323,16 +324,18 @@ def compile_file(file: str, target: Target, core: str, options: Options) -> Comp
             text = rewritten(source)
             for k, name in enumerate(options.instances):
                 text += f'\n# 1 "<entry>"\nstatic const auto ptokit_entry_{k} __attribute__((used)) = &{name};\n'
-            code = _run(compiler, [*flags, *_CODE, "-x", "c++", "-S", "-emit-llvm", "-", "-o", "-"], text, file, path)
-            found = Compiled(code, False)
+            how = [*flags, *_CODE, "-x", "c++", "-S", "-emit-llvm", "-", "-o", "-"]
+            code, said = _run(compiler, how, text, file, path)
+            found = Compiled(code, False, said)
         kept.write(found, _files(source, path))
     return found
 
 
 def _with_headers(compiler: Compiler, path: str, file: str, flags: Sequence[str]) -> str:
     """A file with all that it includes in place, and nothing else changed: places stay those of the sources."""
-    ahead = ["-include", str(HEADERS / "ptokit" / "language.hpp")]
-    return _run(compiler, [*flags, *ahead, "-E", "-frewrite-includes", "-x", "c++", path, "-o", "-"], "", file, path)
+    ahead = ["-w", "-include", str(HEADERS / "ptokit" / "language.hpp")]
+    how = [*flags, *ahead, "-E", "-frewrite-includes", "-x", "c++", path, "-o", "-"]
+    return _run(compiler, how, "", file, path)[0]
 
 
 _MARKER = re.compile(r'^# \d+ "((?:[^"\\]|\\.)*)"', re.MULTILINE)
@@ -374,12 +377,12 @@ class _Kept:
         stated = json.loads(head)
         if any(_digest(file) != digest for file, digest in stated["files"].items()):
             return None
-        return Compiled(text.decode(), stated["asks_core"])
+        return Compiled(text.decode(), stated["asks_core"], stated["said"])
 
     def write(self, made: Compiled, files: Sequence[str]) -> None:
         """Keep what was made of these files."""
         if self.path is not None:
-            head = {"files": {file: _digest(file) for file in files}, "asks_core": made.asks_core}
+            head = {"files": {file: _digest(file) for file in files}, "asks_core": made.asks_core, "said": made.said}
             write_entry(self.path, self.key, json.dumps(head).encode() + b"\n" + made.text.encode())
 
 
@@ -395,8 +398,8 @@ def _limit(name: str, default: int) -> int:
     return int(stated) if stated.isdecimal() and int(stated) else default
 
 
-def _run(compiler: Compiler, flags: Sequence[str], text: str, file: str, path: str) -> str:
-    """What clang prints. Raises `DiagnosticError` with what it refuses."""
+def _run(compiler: Compiler, flags: Sequence[str], text: str, file: str, path: str) -> tuple[str, str]:
+    """What clang prints, and the warnings beside it. Raises `DiagnosticError` with what it refuses."""
     seconds, memory = _limit("PTOKIT_CXX_SECONDS", SECONDS), _limit("PTOKIT_CXX_BYTES", BYTES)
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
@@ -417,7 +420,7 @@ def _run(compiler: Compiler, flags: Sequence[str], text: str, file: str, path: s
         said.seek(0)
         errors = said.read().decode(errors="replace")
     if process.returncode == 0:
-        return out.decode(errors="replace")
+        return out.decode(errors="replace"), errors
     found = findings(errors, path, file)
     if found and found[0].rule == INCLUDE.id:
         found = [_all_missing(compiler, flags, path, found[0])]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 
-from ptokit.diagnostics import DiagnosticError, Location
+from ptokit.diagnostics import DiagnosticError, Diagnostics, Location
 from ptokit.ir import Block, Function, Op, Value
 from ptokit.ir import Module as IrModule
 from ptokit.ir.control import call_of, return_of
@@ -23,7 +24,7 @@ from .compiler import CORES, Compiled, Options, compile_file
 from .lift import lift
 from .llvm import Function as LlvmFunction
 from .llvm import Instruction, Module
-from .rules import KERNEL, refusal
+from .rules import KERNEL, findings, refusal
 
 _VECTOR_ONLY = frozenset((Pipe.V,))
 _CUBE_ONLY = frozenset((Pipe.M, Pipe.MTE1))
@@ -47,6 +48,7 @@ class CppFile:
     def __init__(self, file: str, target: Target, options: Options | None = None, core: str = "") -> None:
         self.file, self.target, self.core = file, target, core
         self.options = options or Options()
+        self.warnings = Diagnostics()
         if core in CORES:
             self.parts = {core: Module(self._compiled(core).text)}
             return
@@ -58,7 +60,9 @@ class CppFile:
         self.parts = {kind: Module(self._compiled(kind).text) for kind in ("cube", "vector")}
 
     def _compiled(self, core: str) -> Compiled:
-        return compile_file(self.file, self.target, core, self.options)
+        made = compile_file(self.file, self.target, core, self.options)
+        self.warnings.extend(findings(made.said, os.path.abspath(self.file), self.file))
+        return made
 
     @cached_property
     def kernels(self) -> list[CppKernel]:

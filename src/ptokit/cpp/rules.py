@@ -9,7 +9,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note, Rule, Scope, define
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note, Rule, Scope, Severity, define
 from ptokit.isa.table import TABLE
 
 
@@ -35,6 +35,15 @@ INCLUDE = _rule(
     "Every header that the file includes is there.",
     "ptokit has headers for the PTO instructions only. Others are found with -I.",
     "{#include <pto/pto-inst.hpp>|#include <torch/extension.h>}",
+)
+UNSET = define(
+    "CPP-UNSET",
+    "A variable is set before it is read.",
+    scope=Scope.RUN,
+    severity=Severity.WARNING,
+    why="On a device it is whatever was there; ptokit takes zero, so that a result is the same in every run.",
+    example="{int32_t n = 0;|int32_t n;} for (int32_t k = 0; k < 4; k++) n += x[k];",
+    unrun="a compiler for C++ need not be there",
 )
 LIMIT = _rule(
     "CPP-LIMIT",
@@ -119,8 +128,9 @@ class Unliftable(Exception):
         self.rule, self.message, self.hint = rule, message, hint
 
 
-_SAID = re.compile(r"^(.+?):(\d+):(\d+): (error|fatal error|note): (.*)$")
+_SAID = re.compile(r"^(.+?):(\d+):(\d+): (error|fatal error|warning|note): (.*)$")
 _UNKNOWN = re.compile(r"(?:undeclared identifier|no member named|unknown type name|no template named) '(\w+)'")
+_UNSET = re.compile(r"variable '(\w+)' is (?:used )?uninitialized")
 _DECLARED = r"(?m)^\s*(?:[\w:]+(?:<[^;]*>)?[\s&*]+)+(?:\w+(?:\([^;]*?\))?,\s*)*{0}\s*[;,=({{[]"
 _MEMBER = re.compile(r"no member named '(\w+)' in 'pto::(\w+)'")
 _OF_PTO = "did you mean 'pto::"
@@ -153,9 +163,15 @@ def findings(errors: str, path: str, file: str) -> list[Diagnostic]:
             continue
         place = Location(file if said[1] == path else said[1], int(said[2]), int(said[3]))
         if said[4] == "note":
-            if found and found[-1] is told[-1] and len(found[-1].notes) < 8:
+            if found and told and found[-1] is told[-1] and len(found[-1].notes) < 8:
                 last = found[-1]
                 found[-1] = told[-1] = replace(last, notes=(*last.notes, Note(said[5], place)))
+            continue
+        if said[4] == "warning":
+            unset = _UNSET.match(said[5])
+            if unset is not None:
+                message = f"{unset[1]} is read before it is set"
+                found.append(Diagnostic(UNSET.id, UNSET.severity, message, place, "set it where it is declared"))
             continue
         missing = said[4] == "fatal error" and "file not found" in said[5]
         rule = INCLUDE if missing else COMPILE
