@@ -177,8 +177,14 @@ def asked(nest: Nest, variable: str, upper: str, body: Sequence[str]) -> list[st
     """The same as a while loop."""
     following, below = nest.name("j"), nest.name("l")
     inner, result = nest.name("k"), nest.name("z")
+    work: list[str] = []
+    if nest.rng.random() < 0.3:  # is done before the first iteration, and after each
+        nest.last.clear()
+        work = [*([ALL] if nest.rng.random() < nest.care else ()), *nest.work(())]
+        body = [*([ALL] if nest.rng.random() < nest.care else ()), *body]
     return [
         f"{result} = scf.while ({inner} = %c0) : (index) -> index {{",
+        *work,
         f"{below} = arith.cmpi slt, {inner}, {upper} : index",
         f"scf.condition({below}) {inner} : index",
         "} do {",
@@ -212,18 +218,21 @@ def begun(nest: Nest, variable: str, upper: str, body: Sequence[str]) -> list[st
     """The same in blocks: it asks at the beginning of each iteration."""
     following, below = nest.name("j"), nest.name("l")
     number = nest.name("g")[1:]
+    inside = [
+        f"^body{number}:",
+        *body,
+        f"{following} = arith.addi {variable}, %c1 : index",
+        f"cf.br ^head{number}({following} : index)",
+    ]
+    after = [f"^end{number}:", "scf.yield"]
+    blocks = [*after, *inside] if nest.rng.random() < 0.5 else [*inside, *after]
     return [
         "scf.execute_region {",
         f"cf.br ^head{number}(%c0 : index)",
         f"^head{number}({variable}: index):",
         f"{below} = arith.cmpi slt, {variable}, {upper} : index",
         f"cf.cond_br {below}, ^body{number}, ^end{number}",
-        f"^body{number}:",
-        *body,
-        f"{following} = arith.addi {variable}, %c1 : index",
-        f"cf.br ^head{number}({following} : index)",
-        f"^end{number}:",
-        "scf.yield",
+        *blocks,
         "}",
     ]
 

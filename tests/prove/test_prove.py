@@ -97,6 +97,31 @@ def test_loops_that_conditions_end(form: Any) -> None:
     assert refuted(proof(drained)) == {Claim.FLAGS: "FLAG-UNMATCHED"}
 
 
+def test_what_is_executed_later_may_stand_first() -> None:
+    """A while loop asks at the end of an iteration, though it does so first in the text, and the block after a loop may
+    stand before what the loop repeats: what they touch comes after what an iteration has touched."""
+    ends = ("%j = arith.addi %i, %c1 : index", "scf.yield %j : index", "}")
+    asks = ("%l = arith.cmpi slt, %k, %n : index", "scf.condition(%l) %k : index", "} do {", "^bb0(%i: index):")
+    begins = "%z = scf.while (%k = %c0) : (index) -> index {"
+    barrier = "pto.barrier #pto.pipe<PIPE_ALL>"
+    ready = (load("%t0", "%c0"), barrier)
+    reload = load("%t0", "%c0").replace("%x_t0_c0", "%again")
+    good = kernel(*ready, begins, add("%t1", "%t0"), barrier, *asks, reload, barrier, *ends, barrier, rows="%c16")
+    assert proof(good).proved
+    bad = kernel(*ready, begins, add("%t1", "%t0"), barrier, *asks, reload, *ends, barrier, rows="%c16")
+    assert refuted(proof(bad)) == {Claim.PIPES: "RACE-RAW"}
+    blocks = (
+        *("scf.for %o = %c0 to %n step %c1 {", "scf.execute_region {", "cf.br ^head(%c0 : index)"),
+        *("^head(%i: index):", "%l = arith.cmpi slt, %i, %n : index", "cf.cond_br %l, ^body, ^end"),
+        *("^end:", add("%t1", "%t0"), "scf.yield"),
+        *("^body:", reload, "%j = arith.addi %i, %c1 : index", "cf.br ^head(%j : index)", "}", barrier, "}"),
+    )
+    text = kernel(*ready, *blocks, rows="%c16")
+    assert refuted(proof(text)) == {Claim.PIPES: "RACE-RAW"}
+    ordered = text.replace("^end:\n", f"^end:\n{barrier}\n")
+    assert proof(ordered).proved
+
+
 def test_loops_that_data_ends() -> None:
     """Nobody knows how often it runs: flags and pipes hold all the same, the end of what it reads does not."""
     more = ("%v = pto.load_scalar %x[%i] : !pto.ptr<f32> -> f32", "%l = arith.cmpf olt, %v, %one : f32")

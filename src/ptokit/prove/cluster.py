@@ -101,6 +101,7 @@ class Cluster(Footprints):
         self.unplaced: set[Any] = set()
         self.loops_seen: dict[Any, list[Loop]] = {}  # loops by core, what is around, and step
         self._ids: dict[Any, Ring] = {}
+        self._met: set[Any] = set()  # of those in `piped`, what both cores do one after the other
         super().__init__(program, by_compiler=by_compiler, blocks=blocks, assume=assume)
 
     # --- pipes between cores -------------------------------------------------------------------------------------
@@ -271,6 +272,8 @@ class Cluster(Footprints):
         for core in ("cube", "vector"):
             self.core = core
             bodies.append(list(self._on_pipes(self.program.entry.name, ())))
+        if self._met != self.piped.keys():
+            raise Fragment("operations on pipes in loops that a condition ends are not followed")
         counts = {key: [0, 0] for key in self.rings}
         self._together(bodies[0], bodies[1], counts, self.assumed, ())
         if any(ready for _, ready in counts.values()):
@@ -317,12 +320,15 @@ class Cluster(Footprints):
         yield from self._on_pipes_in(self.program.plan.functions[name].body, context)
 
     def _on_pipes_in(self, region: Region, context: tuple[int, ...]) -> Iterator[Any]:
-        for step in (step for block in region for step in block.steps):
+        if len(region) > 1 and any(True for block in region for _ in self._on_pipes_in((block,), context)):
+            raise Fragment("operations on pipes in branches are not followed")
+        for step in region[0].steps if len(region) == 1 else ():
             if step.core and step.core != self.core:
                 continue
             inside = (*context, id(step)) if step.word in ("for", "call") else context
             below = [list(self._on_pipes_in(inner, inside)) for inner in step.regions]
             if (self.core, context, id(step)) in self.piped:
+                self._met.add((self.core, context, id(step)))
                 yield step, *self.piped[self.core, context, id(step)]
             elif step.word == "call":
                 yield from self._on_pipes(step.callee, inside)

@@ -41,6 +41,7 @@ from .state import (
     Growth,
     Lefts,
     State,
+    executed,
     growth,
     joined,
     limits,
@@ -78,7 +79,7 @@ class Control(Instructions):
 
     def _run(self) -> None:
         plan = self.program.plan
-        self.number_steps(step for function in plan.functions.values() for step in function.walk())
+        self.number_steps(s for f in plan.functions.values() for s in (*f.first, *executed(f.body)))
         if self.program.cores.mixed and self.by_compiler:
             raise Fragment("cube and vector cores of a cluster without flags are not followed")
         self.keeps_registers = any(keeps(step) for function in plan.functions.values() for step in function.walk())
@@ -466,8 +467,7 @@ class Iterations:
 
     def _add_up(self, state: State, every: dict[Any, Any]) -> None:
         """What every iteration writes side by side is one range after the loop."""
-        k, loop = self.loop.k, self.loop
-        last = lifted(last_of(loop))
+        k, last = self.loop.k, lifted(last_of(self.loop))
         facts, always = (*state.facts, k >= 0, k < last), self.always or ()
         found = [entry for key, entry in every.items() if key in always]
         counted = [e for e in found if k.get_id() in symbols(e[1:2]) and self._from_outside(e[1:], True)]

@@ -29,7 +29,7 @@ from .footprints import REGISTER
 from .numbers import DATA, Number, both, is_number, is_truth, lifted, negated, simple
 from .places import Lanes, Pointer, Tile, Touch, View, lane_by_lane, of_view
 from .report import Claim
-from .state import DEEPEST, Body, Ended, FlagKey, Lefts, State, before, cycle_of, met, older
+from .state import DEEPEST, Body, Ended, FlagKey, Lefts, State, cycle_of, met, older, turned
 from .walk import GIVEN
 
 _BETWEEN_CORES = frozenset((Sync.SIGNAL, Sync.AWAIT, Sync.MEET, Sync.TELL, Sync.HEAR, Sync.SEEN))
@@ -371,17 +371,13 @@ class Instructions(Cluster):
 
         One that asks at its beginning whether it goes on is gone through as if it asked before it and at each end.
         """
-        asks = region[n].steps[-1]
-        first, args, left = n, region[n].args, []
-        ways = dict.fromkeys(way.block for way in asks.ways)
-        within = [to for to in ways if to in cycle]
-        if len(within) == 1 and within[0] != n and len(ways) > 1 and before(region, within[0]) == {n}:
-            (first,) = within
-            cycle = [*(k for k in cycle if k != n), n]
+        asks, args, left = region[n].steps[-1], region[n].args, []
+        first, cycle = turned(region, n, cycle)
+        if first != n:
             asked = {*region[n].args, *(value for step in walk((region[n],)) for value in step.results)}
             later = dict.fromkeys(v for k in cycle[:-1] for step in walk((region[k],)) for v in step.values)
             args = (*region[first].args, *(value for value in later if value in asked))
-            with self._ahead(asks, region[n].steps[0]):
+            with self._ahead(asks, region[cycle[0]].steps[0]):
                 found = self._block(region, n, cycle, states, repeats=False)
             left = [(to, state) for to, state in found if to != first]
             states = [state for to, state in found if to == first]

@@ -462,3 +462,36 @@ def proposed(
         if enough(positive, fewer):
             kept = fewer
     return [*positive], [*kept]
+
+
+def turned(region: Region, n: int, cycle: list[int]) -> tuple[int, list[int]]:
+    """The block that iterations of a loop begin with, and its blocks in their order.
+
+    Where block `n`, that it begins with, asks whether the loop goes on, it asks at the end of each iteration instead.
+    """
+    within = [to for to in leads_to(region, n) if to in cycle]
+    asks = len(leads_to(region, n)) > 1 and len(within) == 1 and within[0] != n and before(region, within[0]) == {n}
+    return (within[0], [*(k for k in cycle if k != n), n]) if asks else (n, cycle)
+
+
+def laid(region: Region, order: Sequence[int], head: int | None = None) -> Iterator[int]:
+    """Blocks in the order in which they are executed: those of a loop together, before what comes after it."""
+    done: set[int] = set()
+    for n in order:
+        if n not in done:
+            cycle = cycle_of(region, n, order) if n != head else None
+            if cycle:
+                first, inside = turned(region, n, [k for k in order if k in cycle])
+                yield from laid(region, inside, first)
+                done |= cycle
+            else:
+                yield n
+
+
+def executed(region: Region) -> Iterator[Step]:
+    """The steps of a region, and those inside of them, in the order of one iteration of all loops."""
+    for n in laid(region, range(len(region))):
+        for step in region[n].steps:
+            yield step
+            for inner in step.regions[::-1] if step.word == "while" else step.regions:
+                yield from executed(inner)
