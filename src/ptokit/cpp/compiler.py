@@ -184,6 +184,7 @@ _CODE = (
     *(
         "-O1",
         "-fwrapv",
+        "-fno-delete-null-pointer-checks",  # address 0 of a buffer
         "-ffp-contract=off",
         "-ftrivial-auto-var-init=zero",
         "-fno-builtin",

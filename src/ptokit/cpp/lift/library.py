@@ -25,6 +25,7 @@ from ptokit.types.enums import (
     QuantScaleAlg,
     QuantType,
     RoundMode,
+    SyncAllMode,
     SyncCoreType,
     TileType,
 )
@@ -253,10 +254,12 @@ def _histogram(name: str, args: list[Any]) -> Call:
 
 
 def _joined(name: str, args: list[Any]) -> Call:
-    """Vector cores where nothing else is said; the memory is given as a tensor."""
+    """Vector cores where nothing else is said, by the hardware; the memory is given as a tensor."""
     args = [arg.ptr if isinstance(arg, GlobalTensor) else arg for arg in args]
-    said = any(isinstance(arg, SyncCoreType) for arg in args)
-    return name, args if said else [*args, SyncCoreType.AIVOnly]
+    for default in (SyncCoreType.AIVOnly, SyncAllMode.Hard):
+        if not any(isinstance(arg, type(default)) for arg in args):
+            args.append(default)
+    return name, args
 
 
 def _paired(name: str, args: list[Any]) -> Call:

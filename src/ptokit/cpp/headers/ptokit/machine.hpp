@@ -93,6 +93,10 @@ template <class A>
 PTO_INLINE void st_dev(uint64_t message, A, int) {
     ffts_cross_core_sync(PIPE_S, message);
 }
+template <class T>
+PTO_INLINE T ld_dev(const T* from, int16_t bytes) {
+    return from[bytes / int(sizeof(T))];
+}
 PTO_INLINE void wait_flag_dev(int64_t id) { pto::told("wait_flag_dev", id); }
 PTO_INLINE void wait_flag_dev(pipe_t pipe, int64_t id) { pto::told("wait_flag_dev", pipe, id); }
 PTO_INLINE void set_intra_block(pipe_t pipe, int64_t id) { pto::told("set_intra_block", pipe, id); }
