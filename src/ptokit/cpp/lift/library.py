@@ -201,8 +201,7 @@ def _direction(name: str, args: list[Any]) -> Call:
 
 def _exponents(name: str, args: list[Any]) -> Call:
     """TMOV of exponents has scratch, and along which axis they are shared is a number."""
-    scratch = len(_tiles(args)) == 3
-    return name, [MxGroupAxis(arg) if scratch and type(arg) is int else arg for arg in args]
+    return name, [MxGroupAxis(arg) if type(arg) is int and len(_tiles(args)) == 3 else arg for arg in args]
 
 
 def _accumulated(name: str, args: list[Any]) -> Call:
