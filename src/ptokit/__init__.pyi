@@ -11,6 +11,7 @@ from typing_extensions import TypeVar
 
 from ptokit.types.dtypes import DType
 
+from ptokit.types.enums import AccPhase as AccPhase
 from ptokit.types.enums import AccToVecMode as AccToVecMode
 from ptokit.lang.operands import AlignState as AlignState
 from ptokit.lang.intrinsics import AsyncEvent as AsyncEvent
@@ -220,6 +221,7 @@ def if_(condition: Any) -> AbstractContextManager[None]: ...
 def else_() -> AbstractContextManager[None]: ...
 def range(start: Any, stop: Any = ..., step: Any = ..., /) -> Sequence[Scalar]: ...
 
+_AccPhase = AccPhase | Literal['unspecified', 'Unspecified', 'partial', 'Partial', 'final', 'Final']
 _AccToVecMode = AccToVecMode | Literal['single_mode_vec0', 'SingleModeVec0', 'single_mode_vec1', 'SingleModeVec1', 'dual_mode_split_m', 'DualModeSplitM', 'dual_mode_split_n', 'DualModeSplitN']
 _AtomicType = AtomicType | Literal['atomic_none', 'AtomicNone', 'atomic_add', 'AtomicAdd', 'atomic_max', 'AtomicMax', 'atomic_min', 'AtomicMin']
 _CmpMode = CmpMode | Literal['eq', 'EQ', 'ne', 'NE', 'lt', 'LT', 'le', 'LE', 'gt', 'GT', 'ge', 'GE']
@@ -1201,7 +1203,7 @@ def TGATHERB(dst: Tile, src: Tile, offset: Tile, *more: RecordEvent) -> RecordEv
     Source: compute-layout-irregular 2.3.
     """
 
-def TGEMV(dst: Tile, lhs: Tile, rhs: Tile, *more: RecordEvent) -> RecordEvent:
+def TGEMV(dst: Tile, lhs: Tile, rhs: Tile, *more: RecordEvent | _AccPhase, phase: _AccPhase = ...) -> RecordEvent:
     """Product of one row and a matrix.
 
     C++: TGEMV(dst, lhs, rhs); text: pto.tgemv.
@@ -1209,13 +1211,14 @@ def TGEMV(dst: Tile, lhs: Tile, rhs: Tile, *more: RecordEvent) -> RecordEvent:
     dst: tile, written
     lhs: tile, read
     rhs: tile, read
+    phase: AccPhase, default Unspecified
 
     Pipe: PIPE_M.
     Rules: MAT-COM-01, MAT-COM-02, GEMV-COM-01, GEMV-COM-02, MAT-COM-06, GV-1, MM-1, MM-2, MM-3.
     Source: compute-reduce-matrix 10.
     """
 
-def TGEMV_ACC(dst: Tile, acc: Tile, lhs: Tile, rhs: Tile, *more: RecordEvent) -> RecordEvent:
+def TGEMV_ACC(dst: Tile, acc: Tile, lhs: Tile, rhs: Tile, *more: RecordEvent | _AccPhase, phase: _AccPhase = ...) -> RecordEvent:
     """Product of one row and a matrix, added to an accumulator.
 
     C++: TGEMV_ACC(dst, acc, lhs, rhs); text: pto.tgemv.acc.
@@ -1224,13 +1227,14 @@ def TGEMV_ACC(dst: Tile, acc: Tile, lhs: Tile, rhs: Tile, *more: RecordEvent) ->
     acc: tile, read
     lhs: tile, read
     rhs: tile, read
+    phase: AccPhase, default Unspecified
 
     Pipe: PIPE_M.
     Rules: MAT-COM-01, MAT-COM-02, GEMV-COM-01, GEMV-COM-02, MAT-COM-06, MAT-NPU-01, GV-1, MM-1, MM-2.
     Source: compute-reduce-matrix 10.
     """
 
-def TGEMV_BIAS(dst: Tile, lhs: Tile, rhs: Tile, bias: Tile, *more: RecordEvent) -> RecordEvent:
+def TGEMV_BIAS(dst: Tile, lhs: Tile, rhs: Tile, bias: Tile, *more: RecordEvent | _AccPhase, phase: _AccPhase = ...) -> RecordEvent:
     """Product of one row and a matrix, plus a bias.
 
     C++: TGEMV_BIAS(dst, lhs, rhs, bias); text: pto.tgemv.bias.
@@ -1239,13 +1243,14 @@ def TGEMV_BIAS(dst: Tile, lhs: Tile, rhs: Tile, bias: Tile, *more: RecordEvent) 
     lhs: tile, read
     rhs: tile, read
     bias: tile, read
+    phase: AccPhase, default Unspecified
 
     Pipe: PIPE_M.
     Rules: MAT-COM-01, MAT-COM-02, GEMV-COM-01, GEMV-COM-02, MAT-COM-06, MAT-COM-08, GV-1, MM-1, MM-2, MM-3, MM-4.
     Source: compute-reduce-matrix 10.
     """
 
-def TGEMV_MX(dst: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rhs_scale: Tile, *more: RecordEvent) -> RecordEvent:
+def TGEMV_MX(dst: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rhs_scale: Tile, *more: RecordEvent | _AccPhase, phase: _AccPhase = ...) -> RecordEvent:
     """Row by matrix product of block-scaled tiles.
 
     C++: TGEMV_MX(dst, lhs, lhs_scale, rhs, rhs_scale); text: pto.tgemv.mx.
@@ -1255,13 +1260,14 @@ def TGEMV_MX(dst: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rhs_scale: Tile, 
     lhs_scale: tile, read
     rhs: tile, read
     rhs_scale: tile, read
+    phase: AccPhase, default Unspecified
 
     Pipe: PIPE_M.
     Rules: MAT-COM-01, MXM-A5-01, MXM-A5-02, MXM-A5-03, MXM-A5-04, MXM-A5-06, MXM-A3-01, MXM-A5-08, A5-1, GV-1, MX-SCALE, MM-1, MM-2, MM-3.
     Source: compute-reduce-matrix 12.
     """
 
-def TGEMV_MX_ACC(dst: Tile, acc: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rhs_scale: Tile, *more: RecordEvent) -> RecordEvent:
+def TGEMV_MX_ACC(dst: Tile, acc: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rhs_scale: Tile, *more: RecordEvent | _AccPhase, phase: _AccPhase = ...) -> RecordEvent:
     """Row by matrix product of block-scaled tiles, added to an accumulator.
 
     C++: TGEMV_MX(dst, acc, lhs, lhs_scale, rhs, rhs_scale); text: pto.tgemv.mx.acc.
@@ -1272,13 +1278,14 @@ def TGEMV_MX_ACC(dst: Tile, acc: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rh
     lhs_scale: tile, read
     rhs: tile, read
     rhs_scale: tile, read
+    phase: AccPhase, default Unspecified
 
     Pipe: PIPE_M.
     Rules: MAT-COM-01, MXM-A5-01, MXM-A5-02, MXM-A5-03, MXM-A5-04, MXM-A5-06, MXM-A3-01, MXM-A5-08, MXM-A5-07, A5-1, GV-1, MX-SCALE, MM-1, MM-2, MM-3, MX-ACC.
     Source: compute-reduce-matrix 12.
     """
 
-def TGEMV_MX_BIAS(dst: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rhs_scale: Tile, bias: Tile, *more: RecordEvent) -> RecordEvent:
+def TGEMV_MX_BIAS(dst: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rhs_scale: Tile, bias: Tile, *more: RecordEvent | _AccPhase, phase: _AccPhase = ...) -> RecordEvent:
     """Row by matrix product of block-scaled tiles, plus a bias.
 
     C++: TGEMV_MX(dst, lhs, lhs_scale, rhs, rhs_scale, bias); text: pto.tgemv.mx.bias.
@@ -1289,6 +1296,7 @@ def TGEMV_MX_BIAS(dst: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rhs_scale: T
     rhs: tile, read
     rhs_scale: tile, read
     bias: tile, read
+    phase: AccPhase, default Unspecified
 
     Pipe: PIPE_M.
     Rules: MAT-COM-01, MXM-A5-01, MXM-A5-02, MXM-A5-03, MXM-A5-04, MXM-A5-06, MXM-A3-01, MXM-A5-08, MAT-COM-08, A5-1, GV-1, MX-SCALE, MM-1, MM-2, MM-3, MM-4, MX-BIAS.
@@ -1471,7 +1479,7 @@ def TLRELU(dst: Tile, src: Tile, scalar: _Number, *more: RecordEvent) -> RecordE
     Source: compute-elementwise 3.
     """
 
-def TMATMUL(dst: Tile, lhs: Tile, rhs: Tile, *more: RecordEvent) -> RecordEvent:
+def TMATMUL(dst: Tile, lhs: Tile, rhs: Tile, *more: RecordEvent | _AccPhase, phase: _AccPhase = ...) -> RecordEvent:
     """Matrix product of a left and a right tile into an accumulator.
 
     C++: TMATMUL(dst, lhs, rhs); text: pto.tmatmul.
@@ -1479,13 +1487,14 @@ def TMATMUL(dst: Tile, lhs: Tile, rhs: Tile, *more: RecordEvent) -> RecordEvent:
     dst: tile, written
     lhs: tile, read
     rhs: tile, read
+    phase: AccPhase, default Unspecified
 
     Pipe: PIPE_M.
     Rules: MAT-COM-01, MAT-COM-02, MAT-COM-03, MAT-COM-04, MAT-COM-05, MAT-COM-06, MAT-COM-05-L, MAT-A3-01, MM-1, MM-2, MM-3.
     Source: compute-reduce-matrix 9.
     """
 
-def TMATMUL_ACC(dst: Tile, acc: Tile, lhs: Tile, rhs: Tile, *more: RecordEvent) -> RecordEvent:
+def TMATMUL_ACC(dst: Tile, acc: Tile, lhs: Tile, rhs: Tile, *more: RecordEvent | _AccPhase, phase: _AccPhase = ...) -> RecordEvent:
     """Matrix product added to an accumulator.
 
     C++: TMATMUL_ACC(dst, acc, lhs, rhs); text: pto.tmatmul.acc.
@@ -1494,13 +1503,14 @@ def TMATMUL_ACC(dst: Tile, acc: Tile, lhs: Tile, rhs: Tile, *more: RecordEvent) 
     acc: tile, read
     lhs: tile, read
     rhs: tile, read
+    phase: AccPhase, default Unspecified
 
     Pipe: PIPE_M.
     Rules: MAT-COM-01, MAT-COM-02, MAT-COM-03, MAT-COM-04, MAT-COM-05, MAT-COM-06, MAT-COM-05-L, MAT-A3-01, MAT-NPU-01, MM-1, MM-2, MM-3.
     Source: compute-reduce-matrix 9.
     """
 
-def TMATMUL_BIAS(dst: Tile, lhs: Tile, rhs: Tile, bias: Tile, *more: RecordEvent) -> RecordEvent:
+def TMATMUL_BIAS(dst: Tile, lhs: Tile, rhs: Tile, bias: Tile, *more: RecordEvent | _AccPhase, phase: _AccPhase = ...) -> RecordEvent:
     """Matrix product plus a bias per column.
 
     C++: TMATMUL_BIAS(dst, lhs, rhs, bias); text: pto.tmatmul.bias.
@@ -1509,13 +1519,14 @@ def TMATMUL_BIAS(dst: Tile, lhs: Tile, rhs: Tile, bias: Tile, *more: RecordEvent
     lhs: tile, read
     rhs: tile, read
     bias: tile, read
+    phase: AccPhase, default Unspecified
 
     Pipe: PIPE_M.
     Rules: MAT-COM-01, MAT-COM-02, MAT-COM-03, MAT-COM-04, MAT-COM-05, MAT-COM-06, MAT-COM-05-L, MAT-A3-01, MAT-COM-08, MM-1, MM-2, MM-3, MM-4.
     Source: compute-reduce-matrix 9.
     """
 
-def TMATMUL_MX(dst: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rhs_scale: Tile, *more: RecordEvent) -> RecordEvent:
+def TMATMUL_MX(dst: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rhs_scale: Tile, *more: RecordEvent | _AccPhase, phase: _AccPhase = ...) -> RecordEvent:
     """Matrix product of block-scaled tiles.
 
     C++: TMATMUL_MX(dst, lhs, lhs_scale, rhs, rhs_scale); text: pto.tmatmul.mx.
@@ -1525,13 +1536,14 @@ def TMATMUL_MX(dst: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rhs_scale: Tile
     lhs_scale: tile, read
     rhs: tile, read
     rhs_scale: tile, read
+    phase: AccPhase, default Unspecified
 
     Pipe: PIPE_M.
     Rules: MAT-COM-01, MXM-A5-01, MXM-A5-02, MXM-A5-03, MXM-A5-04, MXM-A5-06, MXM-A3-01, MX-K, MX-SCALE, MM-1, MM-2, MM-3.
     Source: compute-reduce-matrix 12.
     """
 
-def TMATMUL_MX_ACC(dst: Tile, acc: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rhs_scale: Tile, *more: RecordEvent) -> RecordEvent:
+def TMATMUL_MX_ACC(dst: Tile, acc: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rhs_scale: Tile, *more: RecordEvent | _AccPhase, phase: _AccPhase = ...) -> RecordEvent:
     """Matrix product of block-scaled tiles, added to an accumulator.
 
     C++: TMATMUL_MX(dst, acc, lhs, lhs_scale, rhs, rhs_scale); text: pto.tmatmul.mx.acc.
@@ -1542,13 +1554,14 @@ def TMATMUL_MX_ACC(dst: Tile, acc: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, 
     lhs_scale: tile, read
     rhs: tile, read
     rhs_scale: tile, read
+    phase: AccPhase, default Unspecified
 
     Pipe: PIPE_M.
     Rules: MAT-COM-01, MXM-A5-01, MXM-A5-02, MXM-A5-03, MXM-A5-04, MXM-A5-06, MXM-A3-01, MXM-A5-07, MX-K, MX-SCALE, MM-1, MM-2, MM-3, MX-ACC.
     Source: compute-reduce-matrix 12.
     """
 
-def TMATMUL_MX_BIAS(dst: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rhs_scale: Tile, bias: Tile, *more: RecordEvent) -> RecordEvent:
+def TMATMUL_MX_BIAS(dst: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rhs_scale: Tile, bias: Tile, *more: RecordEvent | _AccPhase, phase: _AccPhase = ...) -> RecordEvent:
     """Matrix product of block-scaled tiles, plus a bias.
 
     C++: TMATMUL_MX(dst, lhs, lhs_scale, rhs, rhs_scale, bias); text: pto.tmatmul.mx.bias.
@@ -1559,6 +1572,7 @@ def TMATMUL_MX_BIAS(dst: Tile, lhs: Tile, lhs_scale: Tile, rhs: Tile, rhs_scale:
     rhs: tile, read
     rhs_scale: tile, read
     bias: tile, read
+    phase: AccPhase, default Unspecified
 
     Pipe: PIPE_M.
     Rules: MAT-COM-01, MXM-A5-01, MXM-A5-02, MXM-A5-03, MXM-A5-04, MXM-A5-06, MXM-A3-01, MAT-COM-08, MX-K, MX-SCALE, MM-1, MM-2, MM-3, MM-4.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+import ptokit as pto
 from ptokit.asm import parse_module
 from ptokit.sanitize import Report, sanitize
 from ptokit.targets import target
@@ -44,6 +45,43 @@ def sanitized(text: str) -> Report:
     read = parse_module(text, "k.pto", target=a5)
     read.diagnostics.raise_if_errors()
     return sanitize(read.module, a5, [np.zeros((16, 16), np.float32)], 1, mode="manual", causes=False)
+
+
+@pto.kernel(target="a2a3")
+def product(c: pto.Ptr[pto.f32], first: pto.Static, last: pto.Static, drained: pto.Static) -> None:
+    left, right, acc = pto.TileLeft(pto.f16, 16, 64), pto.TileRight(pto.f16, 64, 32), pto.TileAcc(pto.f32, 16, 32)
+    pto.TASSIGN(left, 0)
+    pto.TASSIGN(right, 0)
+    pto.TASSIGN(acc, 0)
+    source = pto.Tile(pto.TileType.Mat, pto.f16, 64, 64, pto.BLayout.ColMajor, slayout=pto.SLayout.RowMajor)
+    pto.TASSIGN(source, 0)
+    pto.TEXPANDS(source, 1.0)
+    pto.pipe_barrier(pto.PIPE_ALL)
+    pto.TEXTRACT(left, source, 0, 0)
+    pto.TEXTRACT(right, source, 0, 0)
+    pto.pipe_barrier(pto.PIPE_ALL)
+    pto.TMATMUL(acc, left, right, phase=first)
+    pto.TMATMUL_ACC(acc, acc, left, right, phase=last)
+    pto.TSTORE(pto.GlobalTensor(c, (16, 32)), acc, phase=drained)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "drained", "rules"),
+    [
+        ("Partial", "Final", "Final", set()),
+        ("Unspecified", "Unspecified", "Unspecified", {"RACE-RAW"}),
+        ("Partial", "Partial", "Final", {"DEADLOCK"}),
+        ("Partial", "Final", "Unspecified", {"RACE-RAW", "UNIT-FLAG-LEFT"}),
+        ("Partial", "Final", "Partial", {"UNIT-FLAG-LEFT"}),
+    ],
+)
+def test_phases_of_tile_instructions_are_unit_flags(first: str, last: str, drained: str, rules: set[str]) -> None:
+    """Final sets what a drain waits for (compute-reduce-matrix 9)."""
+    phases = pto.AccPhase[first], pto.AccPhase[last], pto.STPhase[drained]
+    c = np.zeros((16, 32), np.float32)
+    assert {d.rule for d in product[1].sanitize(c, *phases).diagnostics} == rules
+    product[1](c, *phases)
+    assert (c == 128).all()
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ from ptokit.types.dtypes import (
     u64,
 )
 from ptokit.types.enums import (
+    AccPhase,
     AccToVecMode,
     AtomicType,
     BLayout,

@@ -88,7 +88,8 @@ class Instructions(Cluster):
         site = self._site(step, state, given)
         if instr.engines and self.target.of(instr.engines) is Engine.SEVERAL_PIPES:
             self._hidden(step, state)
-        if step.attrs.get("unit_flag"):
+        phase = step.attrs.get("phase")
+        if step.attrs.get("unit_flag") or (phase is not None and phase.value):
             self.leave_open(Claim.FLAGS, "unit flags are not followed", step)
         pipe = pipe_on(instr.pipe_of(site), site.core)
         touches = list(self._touches(step, state, site, given))

@@ -218,9 +218,8 @@ class CoreObserver(ObservedCore):
         work = Work(op, instr.name, pipe, touches=touches, keep=self.waits_for_work)
         if pipe is Pipe.V:
             work.flow = self.registers.follow(moment, static, given, addressed)
-        flag = moment.step.attrs.get("unit_flag")
-        if flag and not self.in_order:
-            work.use = unit_flags(pipe, str(flag), touches)
+        if not self.in_order:
+            work.use = unit_flags(pipe, moment.step.attrs, touches)
         if self.target.of(instr.engines) is Engine.SEVERAL_PIPES:
             work.loops = self.loops
             self.order.hidden(work)

@@ -107,8 +107,22 @@ class ReluPreMode(Spelled):
     NormalRelu = 1
 
 
+class AccPhase(Spelled):
+    """What a product does with the unit flags of its accumulator; no effect on values (compute-reduce-matrix 9).
+
+    Partial waits until they are clear, Final also sets them; a drain with an `STPhase` waits for that.
+    """
+
+    Unspecified = 0
+    Partial = 2
+    Final = 3
+
+
 class STPhase(Spelled):
-    """Unit-flag phase of an accumulator store; no effect on values."""
+    """What a drain does with the unit flags of its accumulator; no effect on values.
+
+    Partial waits until they are set, Final also clears them (`AccPhase`).
+    """
 
     Unspecified = 0
     Partial = 2

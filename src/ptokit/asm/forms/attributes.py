@@ -28,7 +28,7 @@ SWITCHES = frozenset(("pto.entry", "hacc.entry", "pto.aicore"))
 """Function attributes whose presence is their meaning; their value is True (assembly 2.2)."""
 
 CARRIED = frozenset(
-    "accPhase precisionType tinsertMode autoAlloc padValue reassoc value indices layout config post_update "
+    "precisionType tinsertMode autoAlloc padValue reassoc value indices layout config post_update "
     "operandSegmentSizes resultSegmentSizes".split()
 )
 """Attributes that operations of the reference have, or had, beside those of the instruction table: kept as written."""

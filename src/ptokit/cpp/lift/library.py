@@ -59,7 +59,7 @@ OF_CPP: dict[str, Enumerators] = {
         "None": (0, enums.ScatterAtomicOp.NONE),
         **{op.name: (op.value, op) for op in enums.ScatterAtomicOp if op.value},
     },
-    "AccPhase": {"Unspecified": (0, None), "Unknown": (0, None), "Partial": (2, None), "Final": (3, None)},
+    "AccPhase": {**{p.name: (p.value, p) for p in enums.AccPhase}, "Unknown": (0, enums.AccPhase.Unspecified)},
     "WaitCmp": {name: (k, enums.CmpMode[name]) for k, name in enumerate("EQ NE GT GE LT LE".split())},
     "GatherAxis": {"GATHER_ROW": (0, MaskAxis.Row), "GATHER_COL": (1, MaskAxis.Col)},
     "ScatterAxis": {"SCATTER_ROW": (0, MaskAxis.Row), "SCATTER_COL": (1, MaskAxis.Col)},
@@ -69,8 +69,8 @@ OF_CPP: dict[str, Enumerators] = {
     "TCopyMode": {"SHALLOW_COPY": (0, None), "DEEP_COPY": (1, None)},
     **{f"{name}Algorithm": _PRECISION for name in "Pow Div Sqrt Rsqrt Recip Exp Log Fmod FmodS Rem RemS".split()},
 }
-"""Enumerations whose names or numbers are not those of `ptokit.types.enums`. Algorithms and phases choose how exactly,
-or when, the device computes what results here in any case."""
+"""Enumerations whose names or numbers are not those of `ptokit.types.enums`. Algorithms choose how
+exactly the device computes what results here in any case."""
 
 OF_LANGUAGE: dict[str, tuple[str, ...]] = {
     "event_t": (*(f"EVENT_ID{k}" for k in range(8)), "EVENT_ID_MAX"),

@@ -8,14 +8,14 @@ from ptokit.diagnostics import Doubt, Rule, define, family
 from ptokit.diagnostics.finding import Change
 from ptokit.diagnostics.rules import shared
 from ptokit.types.dtypes import DTYPES, DType
-from ptokit.types.enums import BLayout, Pipe, TileType
+from ptokit.types.enums import AccPhase, BLayout, Pipe, TileType
 
 from ..checks.compiling import Message
 from ..meaning.expressions import OWN, ROW, Index
 from ..meaning.expressions import ROW as ROW_VECTOR
 from ..meaning.words import Contract
 from ..site import Site, TileInfo
-from ..table import TENSOR, Instr, Operand, TextForm, Together, dst, instruction, src
+from ..table import TENSOR, Attr, Instr, Operand, TextForm, Together, dst, instruction, src
 from . import matmul_text_rules
 from .matmul_text_rules import GEMV, ROW_ACCUMULATE, ROW_BIAS
 
@@ -260,6 +260,14 @@ BIASED = (*PRODUCT, BIAS)
 # TMATMUL, TMATMUL_ACC and TMATMUL_BIAS (compute-reduce-matrix 9).
 
 
+PHASE = Attr("phase", AccPhase, AccPhase.Unspecified, "accPhase", "acc_phase")
+
+
+def with_phase(name: str, operands: Iterable[Operand]) -> str:
+    """How C++ calls a product: what it does with unit flags is a template argument."""
+    return f"{name}<phase?>({', '.join(operand.name for operand in operands)})"
+
+
 def contraction(start: str = "", at: Index = OWN) -> Contract:
     """``lhs @ rhs``, and what the sums start with."""
     return Contract("lhs", "rhs", start, at)
@@ -271,7 +279,9 @@ TMATMUL = instruction(
         "tmatmul",
         "Matrix product of a left and a right tile into an accumulator.",
         (dst(), src("lhs"), src("rhs")),
+        (PHASE,),
         pipe=Pipe.M,
+        cpp="TMATMUL<phase?>(dst, lhs, rhs)",
         rules=(*PRODUCT, *matmul_text_rules.PRODUCT),
         meaning=contraction(),
         form=TextForm(carried=(TENSOR,)),
@@ -285,7 +295,9 @@ TMATMUL_ACC = instruction(
         "tmatmul.acc",
         "Matrix product added to an accumulator.",
         (dst(), src("acc"), src("lhs"), src("rhs")),
+        (PHASE,),
         pipe=Pipe.M,
+        cpp="TMATMUL_ACC<phase?>(dst, acc, lhs, rhs)",
         rules=(*ACCUMULATE, *matmul_text_rules.ACCUMULATE),
         meaning=contraction("acc"),
         form=TextForm(carried=(TENSOR,)),
@@ -299,7 +311,9 @@ TMATMUL_BIAS = instruction(
         "tmatmul.bias",
         "Matrix product plus a bias per column.",
         (dst(), src("lhs"), src("rhs"), src("bias")),
+        (PHASE,),
         pipe=Pipe.M,
+        cpp="TMATMUL_BIAS<phase?>(dst, lhs, rhs, bias)",
         rules=(*BIASED, *matmul_text_rules.BIAS),
         meaning=contraction("bias", ROW),
         form=TextForm(carried=(TENSOR,)),
@@ -367,7 +381,9 @@ def _gemv(name: str, text: str, summary: str, rules: tuple[Rule, ...], meaning: 
             text,
             summary,
             operands,
+            (PHASE,),
             pipe=Pipe.M,
+            cpp=with_phase(name, operands),
             rules=rules,
             meaning=meaning,
             form=TextForm(carried=(TENSOR,)),

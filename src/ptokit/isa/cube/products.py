@@ -38,7 +38,7 @@ from .drains import (
     in_fractals,
     numbers,
 )
-from .matmul import BIAS, LIMIT, LOCATIONS, other_accumulator, row_of_blocks
+from .matmul import BIAS, LIMIT, LOCATIONS, PHASE, other_accumulator, row_of_blocks, with_phase
 from .matmul_text_rules import MX_SCALE, scaled
 
 # Rules of block-scaled products (compute-reduce-matrix 12).
@@ -272,11 +272,12 @@ def _product(name: str, text: str, summary: str, meaning: Contract, *operands: O
             text,
             summary,
             (dst(), *operands),
+            (PHASE,),
             pipe=Pipe.M,
             rules=(*rules_of(name), *scaled(name)),
             meaning=meaning,
             form=TextForm(carried=(TENSOR,)),
-            cpp=name.removesuffix("_ACC").removesuffix("_BIAS"),
+            cpp=with_phase(name.removesuffix("_ACC").removesuffix("_BIAS"), (dst(), *operands)),
             source="compute-reduce-matrix 12",
         )
     )

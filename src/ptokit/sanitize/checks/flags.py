@@ -12,7 +12,7 @@ from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, flag_pipes, held_p
 from ptokit.isa.table import Instr, Sync
 from ptokit.machine.lanes import uniform
 from ptokit.targets import Target
-from ptokit.types.enums import Pipe
+from ptokit.types.enums import AccPhase, Pipe, STPhase
 
 from ..findings.insertion import COMPOSITE_PIPES
 from ..findings.races import Draft, Findings
@@ -284,11 +284,18 @@ def _flag(
 _ACCUMULATOR = "L0C"
 
 
-def unit_flags(pipe: Pipe, flag: str, touches: list[Touch]) -> Use | None:
-    """The unit flags that a product or a drain looks at and changes."""
+def unit_flags(pipe: Pipe, attrs: Mapping[str, Any], touches: list[Touch]) -> Use | None:
+    """The unit flags that a product or a drain looks at and changes, if it does."""
+    phase = attrs.get("phase")
+    flag = _OF_PHASE.get(phase.value) if isinstance(phase, AccPhase | STPhase) else attrs.get("unit_flag")
+    if not flag:
+        return None
     here = [t for t in touches if not isinstance(t.space, Memory) and t.space.name == _ACCUMULATOR]
     units = sorted({unit for touch in here for unit in units_of(touch.where)})
-    return Use(tuple(units), until_set=pipe is Pipe.FIX, changes=flag != "check_only") if units else None
+    return Use(tuple(units), until_set=pipe is Pipe.FIX, changes=str(flag) != "check_only") if units else None
+
+
+_OF_PHASE = {AccPhase.Partial.value: "check_only", AccPhase.Final.value: "check_and_change"}
 
 
 def unit_text(core: Core, work: Work) -> str:
@@ -304,8 +311,8 @@ def unit_text(core: Core, work: Work) -> str:
 def unit_hint(core: Core, work: Work) -> str:
     """How to mend that."""
     if work.use.until_set:
-        return "let the last product before it say unit_flag(check_and_set), or leave out its unit flag"
-    return "let the last drain of what is there say unit_flag(check_and_clear)"
+        return "let the last product before it set them: unit_flag(check_and_set), AccPhase.Final"
+    return "let the last drain of what is there clear them: unit_flag(check_and_clear), STPhase.Final"
 
 
 def left_set(core: Core, findings: Findings) -> None:
@@ -316,4 +323,4 @@ def left_set(core: Core, findings: Findings) -> None:
 
 def _left(work: Work) -> Draft:
     message = f"the unit flags that {work.name} sets are still set when the kernel ends"
-    return Draft(message, work.op.location, "let the last drain say unit_flag(check_and_clear)")
+    return Draft(message, work.op.location, "let the last drain clear them: unit_flag(check_and_clear), STPhase.Final")

@@ -93,6 +93,9 @@ enum class AtomicType : int32_t {
 enum class ReluPreMode : int32_t {
     NoRelu = 0, NormalRelu = 1,
 };
+enum class AccPhase : int32_t {
+    Unspecified = 0, Partial = 2, Final = 3, Unknown = 0,
+};
 enum class STPhase : int32_t {
     Unspecified = 0, Partial = 2, Final = 3,
 };
@@ -173,9 +176,6 @@ enum class TileSplitAxis : int32_t {
 };
 enum Direction : int32_t {
     DIR_C2V = 1, DIR_V2C = 2, DIR_BOTH = 3, DIR_C2V_GM = 5, DIR_V2C_GM = 6, DIR_BOTH_GM = 7,
-};
-enum class AccPhase : int32_t {
-    Unspecified = 0, Unknown = 0, Partial = 2, Final = 3,
 };
 enum class WaitCmp : int32_t {
     EQ = 0, NE = 1, GT = 2, GE = 3, LT = 4, LE = 5,
@@ -483,6 +483,10 @@ constexpr const char* enum_name<ReluPreMode>() {
     return "ReluPreMode";
 }
 template <>
+constexpr const char* enum_name<AccPhase>() {
+    return "AccPhase";
+}
+template <>
 constexpr const char* enum_name<STPhase>() {
     return "STPhase";
 }
@@ -589,10 +593,6 @@ constexpr const char* enum_name<TileSplitAxis>() {
 template <>
 constexpr const char* enum_name<Direction>() {
     return "Direction";
-}
-template <>
-constexpr const char* enum_name<AccPhase>() {
-    return "AccPhase";
 }
 template <>
 constexpr const char* enum_name<WaitCmp>() {
