@@ -19,6 +19,7 @@ from ptokit.targets import target
 
 from ..native import random_tiles
 from ..prove import nests
+from ..prove.kernels import TILE, kernel, load, store
 from ..run.arithmetic import signed
 from ..run.random_control import LANES, SLOTS, ControlProgram
 from ..run.random_scalars import ROWS, ScalarProgram
@@ -157,6 +158,18 @@ def test_numbers_narrower_than_those_of_cpp(tmp_path: Path) -> None:
     text = NARROW.replace("STORES", "".join(STORE.format(k=k, name=name) for k, name in enumerate(names)))
     drawn = Drawn(text, "a2a3", [np.arange(16000, 16064), np.zeros(256, np.int64)], 64)
     assert comes_back(drawn, tmp_path / "narrow.cpp", "narrow numbers")
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_fence_drains_the_pipes_and_the_run_chooses_a_tile(n: int, tmp_path: Path) -> None:
+    body = (
+        *(load("%t0", "%c0"), load("%t1", "%c16"), "pto.fence.barrier_all #pto.fence_scope<gm>"),
+        *("%small = arith.cmpi slt, %n, %c2 : index", f"%w = arith.select %small, %t0, %t1 : {TILE}"),
+        store("%w", "%c0"),
+    )
+    args = [np.arange(1024, dtype=np.float32), np.zeros(1024, np.float32), n]
+    drawn = Drawn(kernel(*body, rows="%c32"), "a2a3", args, 1)
+    assert comes_back(drawn, tmp_path / "fence.cpp", "fence", watch=True)
 
 
 @pytest.mark.campaign

@@ -257,7 +257,7 @@ class Follower(Observer):
             if not self.by_data:
                 token = int(uniform(moment.given["buf"])) if "buf" in moment.given else attrs.get("id")
                 self._order(moment, _WHATS[does], held_pipe(attrs, kind), token)
-        elif does is Sync.SEEN and instr.pipe is Pipe.ALL:
+        elif does is Sync.SEEN and attrs.get("scope") not in (None, "local_memory"):
             self._order(moment, What.BARRIER, Pipe.ALL, MEMORY)
         elif not self.by_data or instr.order.between_cores:
             match does:

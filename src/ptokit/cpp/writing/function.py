@@ -102,9 +102,21 @@ class Writer(Pipes):
                 if self._uses[result]:
                     self.set(result, text)
             return
+        if isinstance(op.result.type, TileSpec):
+            self._chosen(op)
+            return
         made = self.numbers.write(op)
         if made is not None:
             self.define(op.result, made)
+
+    def _chosen(self, op: Op) -> None:
+        """One of two tiles."""
+        names = self._carried(op.results, [""])
+        self.say(f"if ({self.numbers.text(op['condition'])}) {{")
+        for end, word in (("} else {", "true"), ("}", "false")):
+            with self._scope():
+                self._assign(names, [op[word]])
+            self.say(end)
 
     # --- control flow
 
@@ -422,7 +434,10 @@ class Writer(Pipes):
         self.say(f"dcci({shown}, {line}{f', {where}' if where else ''});")
 
     def fence(self, op: Op) -> None:
-        memory = op.attrs.get("memory") or {"gm": "DDR"}.get(str(op.attrs.get("scope")), "ALL")
+        scope = op.attrs.get("scope")
+        memory = op.attrs.get("memory") or {"gm": "DDR"}.get(str(scope), "ALL")
+        if scope not in (None, "local_memory"):  # what pipes have moved is seen, too
+            self.say("pipe_barrier(PIPE_ALL);")
         self.say(f"dsb(DSB_{memory});")
 
 
