@@ -166,6 +166,7 @@ def softmax(o: Any, pipes: Pipes, rows: Any, n: Any, through_memory: bool) -> No
 def flash_attention(
     q: pto.Ptr[pto.f16], k: pto.Ptr[pto.f16], v: pto.Ptr[pto.f16], o: pto.Ptr[pto.f32], rows: int, n: int
 ):
+    pto.assume("rows % 64 == 0", "n % 64 == 0")
     to_vector, to_cube = pto.Direction.DIR_C2V, pto.Direction.DIR_V2C
     scores = pto.TPipe(0, to_vector, SLOT, 2, c2v_consumer_buf=0)
     weights = pto.TPipe(2, to_cube, IN_L1, 2, v2c_consumer_buf=0)
@@ -188,6 +189,7 @@ def flash_attention_a2a3(
     rows: int,
     n: int,
 ):
+    pto.assume("rows % 64 == 0", "n % 64 == 0")
     to_vector, to_cube = pto.Direction.DIR_C2V, pto.Direction.DIR_V2C
     mine = slots + pto.get_block_idx() * (SLOTS // 4)
     scores = pto.TPipe(0, to_vector, IN_ACC, 2, gm_slot_buffer=mine, c2v_consumer_buf=0)

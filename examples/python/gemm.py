@@ -14,6 +14,7 @@ NZ = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
 
 @pto.kernel(target="a5")
 def gemm(a: pto.Ptr[pto.f16], b: pto.Ptr[pto.f16], c: pto.Ptr[pto.f32], m: int, k: int, n: int):
+    pto.assume("k > 0 and k % 64 == 0")
     ga, gb, gc = pto.GlobalTensor(a, (m, k)), pto.GlobalTensor(b, (k, n)), pto.GlobalTensor(c, (m, n))
     a_l1 = pto.Tile(pto.TileType.Mat, pto.f16, SIDE, SIDE, **NZ)
     b_l1 = pto.Tile(pto.TileType.Mat, pto.f16, SIDE, SIDE, **NZ)

@@ -16,6 +16,7 @@ MTE1, MTE2, M, FIX = pto.PIPE_MTE1, pto.PIPE_MTE2, pto.PIPE_M, pto.PIPE_FIX
 
 @pto.kernel(target="a2a3")
 def gemm(a: pto.Ptr[pto.f16], b: pto.Ptr[pto.f16], c: pto.Ptr[pto.f32], m: int, k: int, n: int):
+    pto.assume("k > 0 and k % 128 == 0")
     ga, gb, gc = pto.GlobalTensor(a, (m, k)), pto.GlobalTensor(b, (k, n)), pto.GlobalTensor(c, (m, n))
     in_l1, in_l0 = [], []
     for i in pto.static_range(2):
@@ -23,7 +24,6 @@ def gemm(a: pto.Ptr[pto.f16], b: pto.Ptr[pto.f16], c: pto.Ptr[pto.f32], m: int, 
         in_l1.append(pair)
         in_l0.append([pto.TileLeft(pto.f16, SIDE, SIDE, addr=i * L1), pto.TileRight(pto.f16, SIDE, SIDE, addr=i * L1)])
     acc = pto.TileAcc(pto.f32, SIDE, SIDE, addr=0)
-
     for i in pto.static_range(2):  # everything is free at first
         pto.set_flag(MTE1, MTE2, i)
         pto.set_flag(M, MTE1, i)

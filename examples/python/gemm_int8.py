@@ -12,6 +12,7 @@ NZ = {"blayout": pto.BLayout.ColMajor, "slayout": pto.SLayout.RowMajor}
 def gemm_int8(
     a: pto.Ptr[pto.i8], b: pto.Ptr[pto.i8], c: pto.Ptr[pto.f16], m: int, k: int, n: int, scale: pto.Static = 0.125
 ):
+    pto.assume("k > 0 and k % 64 == 0")
     ga, gb, gc = pto.GlobalTensor(a, (m, k)), pto.GlobalTensor(b, (k, n)), pto.GlobalTensor(c, (m, n))
     a_l1 = pto.Tile(pto.TileType.Mat, pto.i8, SIDE, SIDE, **NZ)
     b_l1 = pto.Tile(pto.TileType.Mat, pto.i8, SIDE, SIDE, **NZ)

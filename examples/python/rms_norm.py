@@ -14,6 +14,7 @@ ROWS = 8
 def rms_norm(
     x: pto.Ptr[pto.f16], gamma: pto.Ptr[pto.f16], y: pto.Ptr[pto.f16], n: int, eps: float, width: pto.Static = 256
 ):
+    pto.assume("n % 8 == 0")
     gx, gy = pto.GlobalTensor(x, (n, width)), pto.GlobalTensor(y, (n, width))
     narrow, wide = ((pto.TileType.Vec, dtype, ROWS, width) for dtype in (pto.f16, pto.f32))
     row = pto.Tile(pto.TileType.Vec, pto.f16, 1, width)

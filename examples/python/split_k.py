@@ -75,6 +75,7 @@ def add_up(sums: pto.TPipe, r: pto.GlobalTensor, y: pto.GlobalTensor, k: Any, n:
 
 @pto.kernel(target="a5")
 def split_k(x: pto.Ptr[pto.f16], w: pto.Ptr[pto.f16], r: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], k: int, n: int):
+    pto.assume("k % 128 == 0", "n % 64 == 0")
     sums = pto.TPipe(0, pto.Direction.DIR_C2V, SLOT, 2, c2v_consumer_buf=0)
     with pto.cube_section():
         multiply(sums, pto.GlobalTensor(x, (ROWS, k)), pto.GlobalTensor(w, (k, n)), k, n)
