@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 from lsprotocol import types as lsp
 from typer.testing import CliRunner
 
+import ptokit
 from ptokit.campaign.case import Action, Status
 from ptokit.campaign.run import run_campaign
 from ptokit.campaign.spec import of_paths
 from ptokit.cli.main import app
+from ptokit.cpp.compiler import find_compiler
+from ptokit.diagnostics import DiagnosticError
 
 from ..campaign.here import Here, outcome
 from ..lsp.test_session import Editor, session
@@ -65,3 +71,28 @@ def test_an_editor_gets_findings_once_a_file_is_saved(tmp_path: Path) -> None:
         assert await it.hover(0, 0) == ""
 
     session(body, options={"target": "a5"})
+
+
+def test_every_clang_of_the_machine_makes_the_same(kernels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clang 15 and later, and the one in ziglang: kernels have the same results whichever reads them."""
+    zig = find_spec("ziglang")
+    names = ["clang++", *(f"clang++-{n}" for n in range(15, 31))]
+    names += [] if zig is None or zig.origin is None else [f"{Path(zig.origin).parent / 'zig'} c++"]
+    made: dict[str, bytes] = {}
+    x = np.random.default_rng(8).standard_normal((4, 8, 64)).astype(np.float32)
+    for name in names:
+        if shutil.which(name.split()[0]) is None:
+            continue
+        monkeypatch.setenv("PTOKIT_CXX", name)
+        try:
+            identity = find_compiler().identity
+        except DiagnosticError:
+            continue  # too old
+        if identity not in made:
+            results = [np.zeros_like(x) for _ in range(3)]
+            for kernel, y in zip(("ring", "lambdas", "table"), results):
+                ptokit.cpp(kernels / "features.cpp", target="a5")[kernel](x, y, 4)
+            made[identity] = b"".join(y.tobytes() for y in results)
+    if len(made) < 2:
+        pytest.skip("this machine has one clang")
+    assert len(set(made.values())) == 1, list(made)
