@@ -8,6 +8,8 @@
 #define KERNEL_TASK_TYPE_DEFAULT(...)
 #define KERNEL_TASK_TYPE(...)
 namespace AscendC {
+template <class T>
+struct GlobalTensor;
 PTO_INLINE int64_t GetBlockIdx() { return get_block_idx(); }
 PTO_INLINE int64_t GetBlockNum() { return get_block_num(); }
 PTO_INLINE int64_t GetSubBlockIdx() { return get_subblockid(); }
