@@ -573,6 +573,8 @@ def test_the_cores_of_a_cluster(gone: str, instead: str, claims: dict[Claim, Ver
     [
         ("vec_add", "vec_add"),
         ("softmax", "softmax"),
+        ("saxpy_registers", "saxpy"),
+        ("vector_softmax", "softmax"),
         ("rms_norm", "rms_norm"),
         ("gemm", "gemm"),
         ("gemm_int8", "gemm_int8"),

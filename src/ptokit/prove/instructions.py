@@ -26,7 +26,7 @@ from ptokit.types.values import Ptr, Scalar
 from .claims import Fragment
 from .cluster import PIPED, Cluster
 from .footprints import REGISTER
-from .numbers import DATA, Number, both, is_number, is_truth, lifted, negated, simple
+from .numbers import DATA, Number, both, is_number, is_truth, lifted, negated, same, simple
 from .places import Lanes, Pointer, Tile, Touch, View, lane_by_lane, of_view
 from .report import Claim
 from .state import DEEPEST, Body, Ended, FlagKey, Lefts, State, cycle_of, met, older, turned
@@ -188,7 +188,11 @@ class Instructions(Cluster):
         lanes = isinstance(word, Lane) and (word.lanes or getattr(site.operands.get(word.over), "lanes", 0))
         if isinstance(word, Lane) and lanes and not word.whole and all(map(lane_by_lane, word.writes)):
             active = self._active(word, given, lanes)
-            some = REGISTER if active is None else simple(lifted(active) * (REGISTER // lanes))
+            some = (
+                REGISTER
+                if active is None or same(active, lanes)
+                else simple(lifted(active) * max(word.width, REGISTER // lanes))
+            )
             if all(self.solver.implied(state.facts, lifted(some) <= lifted(value.at)) for value in taken):
                 return None
             if not any(isinstance(given.get(write.name), Pointer) for write in word.writes):
