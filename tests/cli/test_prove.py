@@ -30,7 +30,7 @@ def test_statuses_and_forms(ptokit: Run, tmp_path: Path) -> None:
     ran = ptokit("prove", strange, "-t", "a2a3", "--format", "json")
     assert ran.status == 3
     found = json.loads(ran.out)
-    assert {each["verdict"] for each in found["claims"]} == {"open"}
+    assert [each["claim"] for each in found["claims"] if each["verdict"] == "open"] == ["flags"]
     assert ptokit("prove", strange, "-t", "a2a3", "--reasons", "1").status == 3
     ran = ptokit("prove", wrong, "-t", "a2a3", "--format", "sarif")
     assert ran.status == 1
