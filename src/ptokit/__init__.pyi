@@ -1796,7 +1796,7 @@ def TNOT(dst: Tile, src: Tile, *more: RecordEvent) -> RecordEvent:
 def TNOTIFY(signal: GlobalTensor | Partition, value: _Number, *more: RecordEvent | _NotifyOp, op: _NotifyOp = ...) -> RecordEvent:
     """Set signals in global memory, or add to them; all pipes are drained afterwards, none before.
 
-    C++: TNOTIFY(signal, value); text: pto.tnotify.
+    C++: comm(signal, value); text: pto.tnotify.
 
     signal: view, written
     value: scalar, read
@@ -2825,7 +2825,7 @@ def TTRI(dst: Tile, diagonal: _Number, *more: RecordEvent | int, upper_or_lower:
 def TWAIT(signal: GlobalTensor | Partition, value: _Number, *more: RecordEvent | _CmpMode, cmp: _CmpMode = ...) -> RecordEvent:
     """Wait until every signal compares with a value as asked.
 
-    C++: TWAIT(signal, value); text: pto.twait.
+    C++: comm(signal, value); text: pto.twait.
 
     signal: view, read
     value: scalar, read

@@ -14,6 +14,7 @@ from ptokit.asm import parse_module
 from ptokit.cpp.writing.file import cpp_text
 from ptokit.diagnostics import DiagnosticError
 from ptokit.run import Program, compile_program
+from ptokit.run.arguments import divided
 from ptokit.sanitize import sanitize
 from ptokit.targets import target
 
@@ -170,6 +171,21 @@ def test_a_fence_drains_the_pipes_and_the_run_chooses_a_tile(n: int, tmp_path: P
     args = [np.arange(1024, dtype=np.float32), np.zeros(1024, np.float32), n]
     drawn = Drawn(kernel(*body, rows="%c32"), "a2a3", args, 1)
     assert comes_back(drawn, tmp_path / "fence.cpp", "fence", watch=True)
+
+
+def test_signals_come_back(tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "examples" / "python" / "ring_all_gather.py"
+    file = tmp_path / "ring.cpp"
+    file.write_text(ptokit.convert(f"{example}:ring_all_gather", "cpp"))
+    assert "comm::TWAIT(view_4, 1, comm::WaitCmp::GE);" in file.read_text()
+    kernels = ptokit.cpp(file, target="a2a3")
+    program = kernels[next(iter(kernels))].program
+    rows, arrived = np.zeros((4, 4, 256), np.float32), np.zeros((4, 4), np.int32)
+    for rank in range(4):
+        rows[rank, rank] = rank + 1
+    args = [rows, ptokit.Peer("rows", 1), arrived, ptokit.Peer("arrived", 1), ptokit.RANK, ptokit.RANKS]
+    program.launch_ranks(divided(program.entry, args, 4), 1)
+    assert (rows == np.arange(1, 5)[None, :, None]).all()
 
 
 @pytest.mark.campaign

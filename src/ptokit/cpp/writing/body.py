@@ -39,7 +39,7 @@ from ptokit.types.values import Ptr, Type
 from ..lift.library import enumerations
 from .numbers import ATOM, LONGEST, Numbers, Text, Unwritable, ctype
 
-_FORM = re.compile(r"(?:(\w+):\s*)?([\w:]+)(?:<(.*)>)?\((.*?)\)(?:\s*without\s+(.*))?\Z", re.DOTALL)
+_FORM = re.compile(r"(?:(\w+):(?!:)\s*)?([\w:]+)(?:<(.*)>)?\((.*?)\)(?:\s*without\s+(.*))?\Z", re.DOTALL)
 _WORD = re.compile(r"([!&^]?)(\w+)(?::(\w+))?(?:\{([\w ?]*)\})?(\??)\Z")
 
 

@@ -60,7 +60,7 @@ class _File:
         """The whole file."""
         bodies = [line for function in self._in_order() for line in self._function(function)]
         launchers = [line for kernel in self.kernels for line in self._launcher(kernel)]
-        lines = self._head()
+        lines = self._head(signals=any(" comm::" in line for line in bodies))
         for name in FUNCTIONS:
             if name in self.shared.used:
                 lines += [*FUNCTIONS[name].split("\n"), ""]
@@ -106,7 +106,7 @@ class _File:
             lines = [f"#if defined({GUARDS[function.core]})", *lines, "#endif"]
         return [*lines, ""]
 
-    def _head(self) -> list[str]:
+    def _head(self, *, signals: bool) -> list[str]:
         names = " and ".join(f.name for f in self.kernels)
         kinds = {self._kind(kernel) for kernel in self.kernels}
         generation = "c310" if self.target.is_a(A5) else "c220"
@@ -126,7 +126,8 @@ class _File:
         ]
         if self.auto:
             lines += ["//", "// Auto mode: the compiler places the tiles, and orders the pipes."]
-        return [*lines, "#include <pto/pto-inst.hpp>", "using namespace pto;", ""]
+        more = ["#include <pto/comm/pto_comm_inst.hpp>"] if signals else []
+        return [*lines, "#include <pto/pto-inst.hpp>", *more, "using namespace pto;", ""]
 
     def _kind(self, kernel: Function) -> str:
         roles = self.launches[kernel].roles

@@ -358,6 +358,8 @@ class Writer(Pipes):
         tile = next((op[o.name].type for o in instr.operands if o.kind is Kind.TILE and op.get(o.name)), None)
         spec = tile if isinstance(tile, TileSpec) else None
         arguments = [self._argument_of(instr, op, word, spec) for word in found.arguments]
+        space = found.form.name.rpartition("::")[0]  # its enumerations are in it, too
+        arguments = [f"{space}::{text}" if space and "::" in text else text for text in arguments]
         options = [self._option_of(instr, op, word, spec) for word in found.options]
         inside = f"<{', '.join(options)}>" if options else ""
         self.say(f"{found.form.name}{inside}({', '.join(arguments)});")

@@ -242,7 +242,7 @@ TNOTIFY = _signal(
     tnotify,
     attrs=(Attr("op", NotifyOp, NotifyOp.Set, "notifyOp", "notify_op"),),
     order=replace(BETWEEN_CORES, does=Sync.TELL),
-    cpp="",
+    cpp="comm::TNOTIFY(signal, value, op)",
 )
 TWAIT = _signal(
     "TWAIT",
@@ -251,7 +251,7 @@ TWAIT = _signal(
     twait,
     attrs=_CMP,
     order=replace(WAITING, does=Sync.HEAR),
-    cpp="",
+    cpp="comm::TWAIT(signal, value, cmp:WaitCmp)",
 )
 TTEST = _signal(
     "TTEST",
