@@ -224,3 +224,9 @@ __global__ AICORE void kernel(__gm__ float* x) {
 """
     (found,) = refused(text, tmp_path)
     assert (found.rule, found.location.line) == ("CPP-MEMORY", 3)
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    (found,) = ptokit.check(tmp_path / "kernel.cpp", target="a5").diagnostics
+    assert (found.rule, found.message) == ("TEXT-FILE", "cannot read the file: No such file or directory")

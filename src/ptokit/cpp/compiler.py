@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import ptokit
+from ptokit.asm.text.rules import FILE
 from ptokit.backends.native.compiler import folder as cache_folder
 from ptokit.backends.native.compiler import read as read_entry
 from ptokit.backends.native.compiler import write as write_entry
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Location
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
 from ptokit.records import dataclass
 from ptokit.targets import A5, Target
 from ptokit.types.dtypes import DTYPES, dtype
@@ -308,9 +309,17 @@ class Compiled:
 
 
 def compile_file(file: str, target: Target, core: str, options: Options) -> Compiled:
-    """The LLVM IR of a C++ file. Raises `DiagnosticError` (CPP-COMPILER, CPP-COMPILE, CPP-INCLUDE, CPP-LIMIT)."""
-    compiler = find_compiler()
+    """The LLVM IR of a C++ file.
+
+    Raises `DiagnosticError` (TEXT-FILE, CPP-COMPILER, CPP-COMPILE, CPP-INCLUDE, CPP-LIMIT).
+    """
     path = os.path.abspath(file)
+    try:
+        Path(path).open("rb").close()
+    except OSError as error:
+        found = Diagnostic(FILE, Severity.ERROR, f"cannot read the file: {error.strerror}", Location(file))
+        raise DiagnosticError(found) from None
+    compiler = find_compiler()
     flags = [*_LANGUAGE, *compiler.flags, *macros(target, core), "-I", str(HEADERS)]
     flags += [f"-I{os.path.abspath(folder)}" for folder in options.include]
     flags += [f"-D{macro}" for macro in options.define]
