@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ptokit
-from ptokit.cpp.compiler import arguments_at
+from ptokit.cpp.compiler import arguments_at, declared_at
 from ptokit.cpp.lift.numbers import Lifting
 from ptokit.diagnostics import DiagnosticError, Location
 from ptokit.ir.control import return_of
@@ -484,3 +484,6 @@ def test_operands_are_called_as_calls_write_them(tmp_path: Path) -> None:
     file.write_text("pipes[0].pop(tile);")
     linecache.clearcache()
     assert arguments_at(Location(str(file), 1, 10)) == ["pipes[0]"]
+    file.write_text("Pipe<2> between(slots);")
+    linecache.clearcache()
+    assert declared_at(Location(str(file), 1, 9)) == "between"

@@ -135,6 +135,23 @@ def test_a_tile_has_to_fit_into_a_slot() -> None:
     assert found.message == 'the tile has 4096 bytes, a slot of pipe "fifo" 2048'
 
 
+def test_of_a_tile_only_what_is_valid_goes_into_a_slot() -> None:
+    """As device tests push strips of an accumulator (a5, tpushpop_cv_nosplit, cases 4 and 5)."""
+    source = (
+        text("c2v", 0).replace("slot_size = 4096", "slot_size = 2048").replace("<vec, 32x32xf32>", "<vec, 16x32xf32>")
+    )
+    for tile in ("left, 32x32xf16", "acc, 32x32xf32"):
+        source = source.replace(tile, f"{tile}, valid=16x32")
+    head, mark, rest = source.partition("%y_p = ")
+    rest = rest.replace("sizes = [%c32, %c32]", "sizes = [%c16, %c32]", 1).replace(
+        "_view<32x32xf32>", "_view<16x32xf32>"
+    )
+    args = arrays()
+    program(head + mark + rest, "a5").launch(args)
+    upper = np.arange(160) % 32 < 16
+    assert (args[3][upper] == expected("c2v", args)[upper]).all()
+
+
 def test_slots_have_to_fit_into_what_is_reserved() -> None:
     (found,) = refused(text("c2v", 0).replace("size = 32768, location", "size = 8192, location"))
     assert found.rule == "PIPE-SLOT"

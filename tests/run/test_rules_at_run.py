@@ -71,7 +71,7 @@ CASES = {
     "STORE-A5-04": ("TSTORE", 1),
     "STORE-A5-06": ("TSTORE", 47),
     "STORE-A5-D1": ("TSTORE", 4),
-    "STORE-A5-D3": ("TSTORE_FP", 0),
+    "STORE-A5-D3": ("TSTORE_FP", 85),
     "TCVT-INP-01": ("TCVT", 0),
     "TGATH-A23-02": ("TGATHER", 9),
     "TMOV-COM-11": ("TMOV_FP", 23),

@@ -103,6 +103,33 @@ def test_a_barrier_is_named_once_and_global_memory_where_it_is_the_limit() -> No
     assert 0.6 * most < reached <= most == 1078
 
 
+@pytest.mark.parametrize("buffers", [1, 2])
+def test_a_barrier_that_orders_nothing_is_told_from_one_that_does(buffers: int) -> None:
+    """Two tiles with flags of their own need no barrier between them; one buffer for both does."""
+
+    @pto.kernel(target="a2a3")
+    def kernel(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: pto.i32) -> None:
+        tiles = [pto.Tile(pto.TileType.Vec, pto.f32, 32, 128, addr=k % buffers * 0x8000) for k in pto.static_range(2)]
+        gx, gy = pto.GlobalTensor(x, (64, 128)), pto.GlobalTensor(y, (64, 128))
+        for _ in range(n):
+            for k in pto.static_range(2):
+                event = (pto.EVENT_ID0, pto.EVENT_ID1)[k]
+                pto.TLOAD(tiles[k], gx[k * 32 : k * 32 + 32])
+                pto.set_flag(pto.PIPE_MTE2, pto.PIPE_V, event)
+                pto.wait_flag(pto.PIPE_MTE2, pto.PIPE_V, event)
+                pto.TADDS(tiles[k], tiles[k], 1.0)
+                pto.set_flag(pto.PIPE_V, pto.PIPE_MTE3, event)
+                pto.wait_flag(pto.PIPE_V, pto.PIPE_MTE3, event)
+                pto.TSTORE(gy[k * 32 : k * 32 + 32], tiles[k])
+                pto.pipe_barrier(pto.PIPE_ALL)
+            pto.pipe_barrier(pto.PIPE_ALL)
+
+    x, y = np.zeros((64, 128), np.float32), np.zeros((64, 128), np.float32)
+    (said,) = (text for text in kernel.time(x, y, 8).findings if "the barrier in line" in text)
+    assert said.endswith("it orders nothing that needs it" if buffers == 2 else "flags would let pipes go on")
+    assert (y == 0).all()
+
+
 @pytest.mark.campaign
 def test_a_million_instructions_are_timed_in_eight_seconds_and_300_mb() -> None:
     code = """

@@ -359,6 +359,7 @@ def time(
     arguments.
     Raises `DiagnosticError` for what is refused or fails, `UsageError` for a part that there is not.
     """
+    from ptokit.sanitize.api import look_at_barriers
     from ptokit.targets.base import PartError, part_named
     from ptokit.timing.report import timed
 
@@ -372,4 +373,6 @@ def time(
     given = as_parameters(of_ranks(make(kernel.arguments), ranks), compiled.params)
     more: dict[str, Any] = {"named": how.part is not None, "values": how.values, "ranks": ranks or 0, "warm": how.warm}
     more["complete"] = how.complete
-    return timed(compiled, given, launch.blocks, chosen, **more)
+    found = timed(compiled, given, launch.blocks, chosen, **more)
+    look_at_barriers(found, compiled, given, launch)
+    return found

@@ -138,6 +138,13 @@ def arguments_at(at: Location) -> list[str]:
     return [given if len(given) <= 40 else "" for given in arguments(rest[begin + 1 :], ")")]
 
 
+def declared_at(at: Location) -> str:
+    """The variable that is declared at a place; empty if not found."""
+    line = linecache.getline(at.file, at.line)[at.column - 1 :] if at.file is not None else ""
+    found = re.match(r"(\w+)\s*[({;]", line)
+    return found[1] if found is not None else ""
+
+
 _OF_NAMES = string.ascii_letters + string.digits + "_: \t"
 
 
@@ -317,8 +324,8 @@ def compile_file(file: str, target: Target, core: str, options: Options) -> Comp
     try:
         Path(path).open("rb").close()
     except OSError as error:
-        found = Diagnostic(FILE, Severity.ERROR, f"cannot read the file: {error.strerror}", Location(file))
-        raise DiagnosticError(found) from None
+        why = f"cannot read the file: {error.strerror}"
+        raise DiagnosticError(Diagnostic(FILE, Severity.ERROR, why, Location(file))) from None
     compiler = find_compiler()
     flags = [*_LANGUAGE, *compiler.flags, *macros(target, core), "-I", str(HEADERS)]
     flags += [f"-I{os.path.abspath(folder)}" for folder in options.include]

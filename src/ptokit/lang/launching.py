@@ -336,8 +336,10 @@ class Timer:
         ``complete``: carry out every iteration of loops, those too that repeat others. Raises
         `DiagnosticError` for what a launch refuses, and LANG-TARGET for a part that there is not.
         """
+        from ptokit.sanitize.api import look_at_barriers
         from ptokit.targets.base import PartError, part_named
         from ptokit.timing.report import timed
+        from ptokit.types.choices import LaunchOptions
 
         kernel = self.kernel
         try:
@@ -350,7 +352,9 @@ class Timer:
         try:
             compiled = kernel._program(signature)
             how = {"named": part is not None, "warm": warm, "complete": complete}
-            return timed(compiled, values, self.blocks, chosen, **how)
+            found = timed(compiled, values, self.blocks, chosen, **how)
+            look_at_barriers(found, compiled, values, LaunchOptions(blocks=self.blocks))
+            return found
         except DiagnosticError as error:
             raise DiagnosticError(kernel.parameters.at_the_call(d, args) for d in error.diagnostics) from None
 

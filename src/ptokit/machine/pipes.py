@@ -363,6 +363,8 @@ class Pipes:
             spec = TileSpec(TileType.Vec, dtype, rows, cols, rows, cols)
             if end.epilogue is not None:
                 spec = replace(spec, blayout=end.epilogue.blayout, slayout=end.epilogue.slayout)
+            elif spec.nbytes > end.slot_size and vr:  # only what is valid goes into the slot, row by row
+                spec = replace(spec, rows=vr, valid_row=vr)
             slot = self._at_slot(end, spec, k, vr, vc)
             self.move("TMOV", {"dst": slot, "src": tile, **words}, mode=_MODES[split], **extra)
         else:

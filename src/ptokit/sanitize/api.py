@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable, Sequence
-from contextlib import redirect_stdout
+from collections.abc import Callable, Collection, Hashable, Sequence, Set
+from contextlib import redirect_stdout, suppress
 from copy import copy
 from dataclasses import field, replace
 from functools import partial
 from io import StringIO
-from typing import Any, Unpack
+from typing import Any, Protocol, Unpack
 
 import numpy as np
 
-from ptokit.diagnostics import Diagnostics, Note, Severity
-from ptokit.ir.core import Module, Op
+from ptokit.diagnostics import DiagnosticError, Diagnostics, Note, Severity
+from ptokit.ir.core import Function, Module, Op
 from ptokit.ir.facts import instr_of
 from ptokit.ir.functions import as_compiled, check_runnable
 from ptokit.ir.launch import found_for, with_reached
@@ -24,7 +24,7 @@ from ptokit.machine.chunk import Chunk
 from ptokit.machine.signals import Event
 from ptokit.records import dataclass
 from ptokit.run.arguments import divided
-from ptokit.run.program import check_blocks, choose_entry, filled_in
+from ptokit.run.program import Program, check_blocks, choose_entry, filled_in
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
 from ptokit.types.choices import LaunchOptions, Mode, OptionalRule, Order, SanitizeKeywords, SanitizeOptions, taken
@@ -46,7 +46,7 @@ from .outcome import SyncMode, coverage, report_stuck
 from .page.document import Report
 from .reorder import Scheduler, can_wait, delaying
 from .simulation.clocks import Clock, Touch, shifted
-from .simulation.core import Core, GetToken, Item, Meet, ReleaseToken, Submit, WaitFlag, WaitWork, Work
+from .simulation.core import Barrier, Core, GetToken, Item, Meet, ReleaseToken, Submit, WaitFlag, WaitWork, Work
 from .simulation.queues import Simulation
 from .simulation.signals import Hub
 from .simulation.waits import Waits
@@ -308,10 +308,8 @@ def sanitize_launch(
     target = as_compiled(module, target)
     chosen = choose_entry(module, options.entry)
     given = args
-    kernel, args = filled_in(chosen, given)
-    reached = with_reached(module, chosen)
-    mode = SyncMode(reached, how.mode)
-    launch = ObservedLaunch(chosen.name, reached, kernel, target, options, how, mode)
+    launch, args = _observed(module, chosen, target, given, options, how)
+    kernel, reached, mode = launch.kernel, launch.module, launch.mode
     report = launch.report()
     found = report.diagnostics
     if launch.ranks:
@@ -371,6 +369,57 @@ def sanitize_launch(
             rng = random.Random(how.seed)
             report.shuffled = rerun(Scheduler(lambda core, work: rng.random() < 0.5, rng), f"order {how.seed}")
     return report
+
+
+def _observed(
+    module: Module, chosen: Function, target: Target, args: Sequence[Any], options: LaunchOptions, how: SanitizeOptions
+) -> tuple[ObservedLaunch, list[Any]]:
+    """A launch to observe, and its arguments, those that the text fills in among them."""
+    kernel, filled = filled_in(chosen, args)
+    reached = with_reached(module, chosen)
+    return ObservedLaunch(chosen.name, reached, kernel, target, options, how, SyncMode(reached, how.mode)), filled
+
+
+def unneeded_barriers(
+    module: Module, target: Target, args: Sequence[Any], options: LaunchOptions, lines: Collection[int]
+) -> set[int]:
+    """Of the barriers in some lines those that order nothing that needs it: without one, the launch is as ordered.
+
+    Arrays are not written. None are found where the launch cannot be ordered again, or the compiler orders it.
+    Raises `DiagnosticError` for what a launch raises.
+    """
+    how, target = SanitizeOptions(), as_compiled(module, target)
+    launch, given = _observed(module, choose_entry(module, options.entry), target, args, options, how)
+    recorded = RecordedRun(launch, copies(given), launch.report())
+    with redirect_stdout(StringIO()):
+        if launch.mode.by_compiler or not recorded.record().fit:
+            return set()
+    replay, barriers = Replay(recorded), dict[int, set[Op]]()
+    for _, item in replay.items:
+        if isinstance(item, Barrier) and item.op.location.line in lines:
+            barriers.setdefault(item.op.location.line, set()).add(item.op)
+    before = replay(()).found.keys()
+    return {line for line, ops in barriers.items() if replay([ProgramChange(dropped=ops)]).found.keys() == before}
+
+
+class Timed(Protocol):
+    """A launch that was timed, with the number of its instructions."""
+
+    count: int
+
+    @property
+    def barriers(self) -> set[int]:
+        """Lines of the barriers that cost time."""
+
+    def unneeded(self, lines: Set[int]) -> None:
+        """Say of barriers that they order nothing that needs it."""
+
+
+def look_at_barriers(timed: Timed, program: Program, args: Sequence[Any], options: LaunchOptions) -> None:
+    """Let a timed launch say which of its costly barriers order nothing that needs it. Arrays are not written."""
+    if timed.barriers and not options.ranks and timed.count <= LONGEST:
+        with suppress(DiagnosticError):  # what the launch breaks is for `sanitize` to say
+            timed.unneeded(unneeded_barriers(program.module, program.target, args, options, timed.barriers))
 
 
 def _repairs(run: ObservedRun, again: Callable[[], RecordedRun]) -> Repairs | None:

@@ -12,6 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 from ptokit.ir.core import Op
+from ptokit.ir.facts import instr_of
+from ptokit.ir.launch import with_reached
 from ptokit.isa.meaning.words import Transfer, Unrun
 from ptokit.isa.order.core_sync import COMPARE, CORE_KINDS, elements, signal_values
 from ptokit.isa.order.sync_rules import flag_pipes, held_pipe
@@ -23,6 +25,7 @@ from ptokit.machine.loops import Even
 from ptokit.machine.observer import Moment, Observer
 from ptokit.machine.signals import CoreId, Event, Freed, Pushed, Ring, Waiting
 from ptokit.machine.tiles import Tile
+from ptokit.run.program import Program
 from ptokit.targets.base import ASSUMED
 from ptokit.types.enums import Pipe
 
@@ -431,3 +434,11 @@ def _key(value: Any) -> Any:
     if isinstance(value, View):
         return value.dims, value.strides, value.stated_layout, id(value.buffer)
     return None
+
+
+def has_flags(program: Program) -> bool:
+    """True if the program orders its pipes itself; where it does not, data does."""
+    functions = with_reached(program.module, program.entry).functions
+    ops = (op for function in functions if function.body is not None for op in function.body.walk())
+    found = (instr_of(op) for op in ops)
+    return any(i is not None and i.order.only and i.order.does not in (Sync.WITHIN, Sync.SEEN) for i in found)

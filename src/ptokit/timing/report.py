@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from ptokit.diagnostics import DiagnosticError
-from ptokit.ir.facts import instr_of
-from ptokit.ir.launch import with_reached
-from ptokit.isa.table import Sync
 from ptokit.records import dataclass
 from ptokit.run.arguments import divided
 from ptokit.run.program import Program
@@ -20,7 +18,7 @@ from ptokit.targets import Target
 from ptokit.targets.base import ASSUMED, Part
 
 from .engine import Run, run
-from .issue import Follower, NeedsValues
+from .issue import Follower, NeedsValues, has_flags
 from .model import Costs
 from .state import MEMORY, NOTHING, PIPES, SCALAR, Item, LaunchItems, What
 
@@ -110,6 +108,16 @@ class Timing:
     def us(self) -> float:
         """Microseconds, the launch with them."""
         return self.cycles / self.clock
+
+    @property
+    def barriers(self) -> set[int]:
+        """Lines of the barriers that cost time worth a sentence."""
+        return {wait.line for wait in self.waits if not wait.flag and (wait.gain or 0) >= WORTH_SAYING / 2}
+
+    def unneeded(self, lines: Set[int]) -> None:
+        """Say of the barriers in these lines that they order nothing that needs it."""
+        why = "it orders nothing that needs it"
+        self.waits = [replace(w, hint=why) if w.line in lines and not w.flag else w for w in self.waits]
 
     @property
     def limit(self) -> PipeTime | None:
@@ -476,7 +484,7 @@ def _follow(
 ) -> LaunchItems:
     names = [param.name or f"arg{i}" for i, param in enumerate(program.params)]
     written = frozenset(n for n, param in zip(names, program.entry.params) if param in program.effects.written)
-    follower = Follower(Costs(part), written, by_data=not _has_flags(program), values=values, complete=complete)
+    follower = Follower(Costs(part), written, by_data=not has_flags(program), values=values, complete=complete)
     if values:
         args = [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
     try:
@@ -490,11 +498,3 @@ def _follow(
         raise
     follower.found.place(part)
     return follower.found
-
-
-def _has_flags(program: Program) -> bool:
-    """True if the program orders its pipes itself; where it does not, data does."""
-    functions = with_reached(program.module, program.entry).functions
-    ops = (op for function in functions if function.body is not None for op in function.body.walk())
-    found = (instr_of(op) for op in ops)
-    return any(i is not None and i.order.only and i.order.does not in (Sync.WITHIN, Sync.SEEN) for i in found)

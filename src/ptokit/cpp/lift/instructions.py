@@ -25,7 +25,7 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import I64, INDEX, Ptr
 from ptokit.types.values import Scalar as ScalarType
 
-from ..compiler import arguments_at
+from ..compiler import arguments_at, declared_at
 from ..llvm import Instruction, Module, Operand
 from ..rules import CALL, OPERANDS, OPTION, POINTER, Unliftable
 from .library import OF_LANGUAGE, as_in_table, meant
@@ -395,6 +395,7 @@ class Told:
         if memory is not None:
             given["gm_slot_buffer"] = memory
         pipe = self._pipes[token] = TPipe(flag, Direction(way), size, slots, local, bool(whole), **given)
+        pipe.value.called = declared_at(self.trace.at) or "between the cores"
         self._opened_in[pipe.value] = self.trace.block
 
     def _slot(self, text: str, operands: list[Operand], pipe: TPipe) -> GlobalTensor:
