@@ -130,6 +130,32 @@ def test_a_barrier_that_orders_nothing_is_told_from_one_that_does(buffers: int) 
     assert (y == 0).all()
 
 
+def test_unit_flags_order_products_and_drains() -> None:
+    """With one accumulator both wait for each other, with two they work at the same time."""
+
+    @pto.kernel(target="a2a3")
+    def products(
+        c: pto.Ptr[pto.f32], n: pto.i32, buffers: pto.Static[int], first: pto.Static, last: pto.Static
+    ) -> None:
+        left, right = pto.TileLeft(pto.f16, 128, 64, addr=0), pto.TileRight(pto.f16, 64, 128, addr=0)
+        results = [pto.TileAcc(pto.f32, 128, 128, addr=k * 0x10000) for k in pto.static_range(buffers)]
+        for _ in range(n):
+            for k in pto.static_range(buffers):
+                pto.TMATMUL(results[k], left, right, phase=first)
+                pto.TMATMUL_ACC(results[k], results[k], left, right, phase=last)
+                pto.TSTORE(pto.GlobalTensor(c, (128, 128)), results[k], phase=pto.STPhase(last.value))
+            pto.set_flag(pto.PIPE_M, pto.PIPE_S, pto.EVENT_ID0)
+            pto.wait_flag(pto.PIPE_M, pto.PIPE_S, pto.EVENT_ID0)
+
+    c, phases = np.zeros((128, 128), np.float32), (pto.AccPhase.Partial, pto.AccPhase.Final)
+    one, two = (products.time(c, 24 // buffers, buffers, *phases) for buffers in (1, 2))
+    free = products.time(c, 24, 1, pto.AccPhase.Unspecified, pto.AccPhase.Unspecified)
+    busy = {pipe.name: pipe.busy * one.cycles for pipe in one.pipes}
+    assert one.work > busy["M"] + busy["FIX"]
+    assert free.work < two.work < 0.75 * one.work
+    assert any("FIX at unit flags of L0C byte 0" in text for text in one.findings)
+
+
 @pytest.mark.campaign
 def test_a_million_instructions_are_timed_in_eight_seconds_and_300_mb() -> None:
     code = """

@@ -16,7 +16,7 @@ import z3
 from ptokit.isa.checks.tiles import pipe_on
 from ptokit.isa.meaning.expressions import OWN, Stored
 from ptokit.isa.meaning.words import Lane
-from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, flag_pipes, held_pipe
+from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, flag_pipes, held_pipe, unit_flag
 from ptokit.isa.site import UNKNOWN, PtrInfo, ScalarInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Engine, Kind, Sync
 from ptokit.plan.steps import Region, Step, walk
@@ -88,8 +88,7 @@ class Instructions(Cluster):
         site = self._site(step, state, given)
         if instr.engines and self.target.of(instr.engines) is Engine.SEVERAL_PIPES:
             self._hidden(step, state)
-        phase = step.attrs.get("phase")
-        if step.attrs.get("unit_flag") or (phase is not None and phase.value):
+        if unit_flag(step.attrs) is not None:
             self.leave_open(Claim.FLAGS, "unit flags are not followed", step)
         pipe = pipe_on(instr.pipe_of(site), site.core)
         touches = list(self._touches(step, state, site, given))

@@ -16,18 +16,19 @@ from ptokit.ir.facts import instr_of
 from ptokit.ir.launch import with_reached
 from ptokit.isa.meaning.words import Transfer, Unrun
 from ptokit.isa.order.core_sync import COMPARE, CORE_KINDS, elements, signal_values
-from ptokit.isa.order.sync_rules import flag_pipes, held_pipe
+from ptokit.isa.order.sync_rules import flag_pipes, held_pipe, unit_flag
 from ptokit.isa.table import Kind, Sync
 from ptokit.machine.chunk import Chunk
 from ptokit.machine.global_memory import Pointer, View
 from ptokit.machine.lanes import uniform
+from ptokit.machine.local_memory import LocalPointer
 from ptokit.machine.loops import Even
 from ptokit.machine.observer import Moment, Observer
 from ptokit.machine.signals import CoreId, Event, Freed, Pushed, Ring, Waiting
 from ptokit.machine.tiles import Tile
 from ptokit.run.program import Program
 from ptokit.targets.base import ASSUMED
-from ptokit.types.enums import Pipe
+from ptokit.types.enums import Pipe, TileType
 
 from .model import Cost, Costs
 from .state import EVERY, IN_BLOCK, MEMORY, PIPES, SCALAR, Issued, Item, LaunchItems, Repeat, What
@@ -62,6 +63,7 @@ class Follower(Observer):
         self._items: dict[Any, Item] = {}
         self.needs: NeedsValues | None = None
         self._fixed: dict[Op, Item] = {}  # flags whose ids are in the text
+        self._raised: dict[int, set[Hashable]] = {}  # unit flags, by core, as far as it has issued
         self._here: dict[Chunk, tuple[Op, str]] = {}  # what a core does between cores
         self._rings: dict[int, Ring] = {}
         self._told = 0  # how often signals have been set
@@ -219,7 +221,28 @@ class Follower(Observer):
         if item.place:
             assert item.cost is not None
             place = _place(moment.given[item.cost.view])
+        changes = unit_flag(step.attrs)
+        if changes is None or item.cost is None:
+            self._push(moment.machine, item, place)
+            return
+        self._unit(moment, item, place, changes)
+
+    def _unit(self, moment: Moment, item: Item, place: int, changes: bool) -> None:
+        """A product that waits until its accumulator has been drained, or a drain that waits for the product."""
+        at = next((_start(v) for v in moment.given.values() if isinstance(v, Tile | LocalPointer) and _in_l0c(v)), None)
+        own, other = (Pipe.FIX, Pipe.M) if item.pipe == _NUMBER[Pipe.FIX] else (Pipe.M, Pipe.FIX)
+        into, back = ((_NUMBER[a], _NUMBER[b], f"unit flags of L0C byte {at}") for a, b in ((other, own), (own, other)))
+        raised = self._raised.setdefault(self._core(moment.machine).core.index, set())
+        if into in raised:
+            self._order(moment, What.WAIT, own, into)
+            if changes:
+                raised.discard(into)
+            else:
+                self._order(moment, What.SET, own, into)
         self._push(moment.machine, item, place)
+        if changes:
+            raised.add(back)
+            self._order(moment, What.SET, own, back)
 
     def _new(self, moment: Moment, key: Hashable, name: str, line: int) -> Item:
         given, written = moment.given, moment.written
@@ -376,6 +399,14 @@ class Follower(Observer):
         number = _NUMBER[pipe]
         item = self._item((op, what, number, key), what, number, name, op.location.line, key=key, place=True)
         self._push(machine, item, k)
+
+
+def _in_l0c(value: Tile | LocalPointer) -> bool:
+    return (value.spec.loc is TileType.Acc) if isinstance(value, Tile) else value.space == "l0c"
+
+
+def _start(value: Tile | LocalPointer) -> Any:
+    return value.home.start if isinstance(value, Tile) else uniform(value.address)
 
 
 def _place(view: View) -> int:

@@ -83,6 +83,8 @@ class Item:
         match self.what, self.key:
             case What.WAIT, (int(src), int(dst), int(event)):
                 return f"flag {PIPES[src].name} to {PIPES[dst].name} EVENT_ID{event}"
+            case What.WAIT, (_, _, str(unit)):
+                return unit
             case What.AWAIT, event:
                 return f"flag {event} between cores"
             case What.SLOT, _:

@@ -13,7 +13,7 @@ from typing import Any
 from ptokit.diagnostics import Scope, Severity, define, rule
 from ptokit.diagnostics.rules import shared
 from ptokit.targets import A5, Target
-from ptokit.types.enums import EVENT_ID_COUNT, SECOND_CORE, Pipe
+from ptokit.types.enums import EVENT_ID_COUNT, SECOND_CORE, AccPhase, Pipe, STPhase
 
 from ..checks.tiles import on_core, pipe_list, pipe_on
 from ..site import UNKNOWN, ScalarInfo, Site
@@ -75,6 +75,19 @@ def flag_pipes(attrs: Mapping[str, Any], core: str) -> tuple[Pipe | None, Pipe |
 def held_pipe(attrs: Mapping[str, Any], core: str) -> Pipe | None:
     """The pipe of a barrier or a buffer token, by the attributes of the instruction."""
     return attrs["pipe"] if "pipe" in attrs else class_pipe(attrs["op"], core)
+
+
+def unit_flag(attrs: Mapping[str, Any]) -> bool | None:
+    """Whether a product or a drain also changes the unit flags that it waits for; None if it has no use for them.
+
+    A product waits until they are clear and sets them, a drain waits until they are set and clears them
+    (compute-reduce-matrix 9).
+    """
+    phase = attrs.get("phase")
+    if isinstance(phase, AccPhase | STPhase):
+        return phase.name == "Final" if phase.value else None
+    word = attrs.get("unit_flag")
+    return str(word) != "check_only" if word else None
 
 
 def between_cores(src: str, dst: Pipe, target: Target) -> bool:

@@ -8,11 +8,20 @@ from typing import Any
 
 from ptokit.diagnostics import Note
 from ptokit.ir.core import Op
-from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, flag_pipes, held_pipe, no_flag, out_of_range, reserved
+from ptokit.isa.order.sync_rules import (
+    BUFFER_IDS,
+    bad_pair,
+    flag_pipes,
+    held_pipe,
+    no_flag,
+    out_of_range,
+    reserved,
+    unit_flag,
+)
 from ptokit.isa.table import Instr, Sync
 from ptokit.machine.lanes import uniform
 from ptokit.targets import Target
-from ptokit.types.enums import AccPhase, Pipe, STPhase
+from ptokit.types.enums import Pipe
 
 from ..findings.insertion import COMPOSITE_PIPES
 from ..findings.races import Draft, Findings
@@ -286,16 +295,12 @@ _ACCUMULATOR = "L0C"
 
 def unit_flags(pipe: Pipe, attrs: Mapping[str, Any], touches: list[Touch]) -> Use | None:
     """The unit flags that a product or a drain looks at and changes, if it does."""
-    phase = attrs.get("phase")
-    flag = _OF_PHASE.get(phase.value) if isinstance(phase, AccPhase | STPhase) else attrs.get("unit_flag")
-    if not flag:
+    changes = unit_flag(attrs)
+    if changes is None:
         return None
     here = [t for t in touches if not isinstance(t.space, Memory) and t.space.name == _ACCUMULATOR]
     units = sorted({unit for touch in here for unit in units_of(touch.where)})
-    return Use(tuple(units), until_set=pipe is Pipe.FIX, changes=str(flag) != "check_only") if units else None
-
-
-_OF_PHASE = {AccPhase.Partial.value: "check_only", AccPhase.Final.value: "check_and_change"}
+    return Use(tuple(units), until_set=pipe is Pipe.FIX, changes=changes) if units else None
 
 
 def unit_text(core: Core, work: Work) -> str:
