@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Hashable, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Sequence
 from contextlib import redirect_stdout, suppress
 from copy import copy
 from dataclasses import field, replace
 from functools import partial
 from io import StringIO
-from typing import Any, Protocol, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -402,22 +402,17 @@ def unneeded_barriers(
     return {line for line, ops in barriers.items() if replay([ProgramChange(dropped=ops)]).found.keys() == before}
 
 
-class Timed(Protocol):
-    """A launch that was timed, with the number of its instructions."""
-
-    count: int
-
-    @property
-    def barriers(self) -> set[int]:
-        """Lines of the barriers that cost time."""
-
-    def unneeded(self, lines: Set[int]) -> None:
-        """Say of barriers that they order nothing that needs it."""
+FLOPS = 1 << 30
+"""Operations of products in a launch that is run only to look at its barriers."""
 
 
-def look_at_barriers(timed: Timed, program: Program, args: Sequence[Any], options: LaunchOptions) -> None:
-    """Let a timed launch say which of its costly barriers order nothing that needs it. Arrays are not written."""
-    if timed.barriers and not options.ranks and timed.count <= LONGEST:
+def look_at_barriers(timed: Any, program: Program, args: Sequence[Any], options: LaunchOptions) -> None:
+    """Let a timed launch, a `Timing`, say which of its costly barriers order nothing that needs it.
+
+    Arrays are not written. Long launches are not looked at.
+    """
+    short = timed.count <= LONGEST and timed.flops <= FLOPS and sum(getattr(a, "nbytes", 0) for a in args) <= KEPT
+    if timed.barriers and not options.ranks and short:
         with suppress(DiagnosticError):  # what the launch breaks is for `sanitize` to say
             timed.unneeded(unneeded_barriers(program.module, program.target, args, options, timed.barriers))
 
