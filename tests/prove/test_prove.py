@@ -122,6 +122,30 @@ def test_what_is_executed_later_may_stand_first() -> None:
     assert proof(ordered).proved
 
 
+@pytest.mark.parametrize("ahead", [0, 6, 7])
+def test_blocks_are_followed_wherever_they_stand(ahead: int) -> None:
+    """A loop of three blocks with a race in the middle one."""
+    jumps = [line for k in range(1, ahead + 1) for line in (f"cf.br ^b{k}", f"^b{k}:")]
+    blocks = (
+        *("scf.execute_region {", *jumps, "cf.br ^body(%c0 : index)", "^body(%i: index):", "cf.br ^work"),
+        *("^work:", load("%t0", "%c0"), add("%t1", "%t0"), "cf.br ^more"),
+        *("^more:", "%j = arith.addi %i, %c1 : index", "%l = arith.cmpi slt, %j, %n : index"),
+        *("cf.cond_br %l, ^body(%j : index), ^end", "^end:", "scf.yield", "}"),
+    )
+    assert refuted(proof(kernel(*blocks, rows="%c16"))) == {Claim.PIPES: "RACE-RAW"}
+
+
+def test_branches_into_the_middle_of_a_loop_are_open() -> None:
+    blocks = (
+        *("scf.execute_region {", "%l = arith.cmpi sgt, %n, %c1 : index", "cf.cond_br %l, ^second, ^first"),
+        *("^first:", load("%t0", "%c0"), add("%t1", "%t0"), "cf.br ^second"),
+        *("^second:", "%m = arith.cmpi sgt, %n, %c2 : index", "cf.cond_br %m, ^first, ^end"),
+        *("^end:", "scf.yield", "}"),
+    )
+    found = proof(kernel(*blocks, rows="%c16"))
+    assert {d.because[0] for d in found.claims} == {"branches that lead into the middle of a loop are not followed"}
+
+
 def test_loops_that_data_ends() -> None:
     """Nobody knows how often it runs: flags and pipes hold all the same, the end of what it reads does not."""
     more = ("%v = pto.load_scalar %x[%i] : !pto.ptr<f32> -> f32", "%l = arith.cmpf olt, %v, %one : f32")

@@ -335,6 +335,8 @@ class Instructions(Cluster):
                     waiting.setdefault(to, []).append(state)
                 else:
                     left.append((to, state))
+        for to in (to for to in waiting if to is not None):
+            raise Fragment("branches that lead into the middle of a loop are not followed", region[to].steps[-1])
         return left
 
     def _block(self, region: Region, n: int, order: Sequence[int], states: list[State], *, repeats: bool) -> Lefts:
@@ -342,11 +344,9 @@ class Instructions(Cluster):
         if not states:
             return []
         states = met(states, lambda key, like: self.unknown((id(region[n]), "met", key), like))
-        cycle = cycle_of(region, n, order) if repeats else ()
-        if cycle is None:
-            raise Fragment("branches that lead into the middle of a loop are not followed", region[n].steps[-1])
+        cycle = cycle_of(region, n, order) if repeats else []
         if cycle:
-            return self._cycled(region, n, list(cycle), states)
+            return self._cycled(region, n, cycle, states)
         *steps, last = region[n].steps
         if last.word != "branch":
             return [(None, state) for state in self.steps(region[n].steps, states)]

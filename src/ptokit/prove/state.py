@@ -394,17 +394,19 @@ def before(region: Region, n: int) -> set[int]:
     return {k for k in range(len(region)) if n in leads_to(region, k)}
 
 
-def cycle_of(region: Region, n: int, order: Sequence[int]) -> frozenset[int] | None:
-    """The blocks of the loop that begins with block `n`, among those of `order`; None if others lead into it."""
+def cycle_of(region: Region, n: int, order: Sequence[int]) -> list[int]:
+    """The blocks of the loop that begins with block `n`, as they stand in `order`; none if others lead into it."""
     at = {k: place for place, k in enumerate(order)}
-    todo = [k for k in before(region, n) if k in at and at[k] >= at[n]]
+    todo = [k for k in before(region, n) if at.get(k, -1) >= at[n]]
     found = {n} if todo else set()
     while todo:
         k = todo.pop()
+        if at.get(k, -1) < at[n]:
+            return []
         if k not in found:
             found.add(k)
-            todo += [p for p in before(region, k) if p in at]
-    return frozenset(found) if all(before(region, k) <= found for k in found - {n}) else None
+            todo += before(region, k)
+    return [k for k in order if k in found]
 
 
 LARGEST_SIZE, MOST_NUMBERS = 4096, 8
@@ -481,9 +483,9 @@ def laid(region: Region, order: Sequence[int], head: int | None = None) -> Itera
         if n not in done:
             cycle = cycle_of(region, n, order) if n != head else None
             if cycle:
-                first, inside = turned(region, n, [k for k in order if k in cycle])
+                first, inside = turned(region, n, cycle)
                 yield from laid(region, inside, first)
-                done |= cycle
+                done.update(cycle)
             else:
                 yield n
 
