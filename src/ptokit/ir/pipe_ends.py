@@ -12,6 +12,7 @@ from dataclasses import field
 from ptokit.diagnostics import Diagnostics, Note
 from ptokit.records import dataclass
 from ptokit.targets import A5, Target
+from ptokit.types.enums import Direction
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import TensorView, Type
 
@@ -178,7 +179,8 @@ def _splits(ends: list[End], found: Diagnostics) -> None:
 # What an initialize op's slots need, and what fits into them: tiles, tensors in global memory, halves of either.
 
 
-_C2V, _V2C = 1, 2
+C2V, V2C = int(Direction.DIR_C2V), int(Direction.DIR_V2C)
+"""Bits of dir_mask: cube to vector, vector to cube."""
 
 
 def slots_misfit(op: Op, target: Target) -> str | None:
@@ -196,14 +198,14 @@ def slots_misfit(op: Op, target: Target) -> str | None:
             return wrong
         if c2v is None and v2c is None:
             return "local_slot_num of a pipe of tensors" if local is not None else None
-        if mask != _C2V or c2v is None or v2c is not None:
+        if mask != C2V or c2v is None or v2c is not None:
             return "tiles go through gm_slot_tensor from cube to vector only, with c2v_consumer_buf"
-    needed = {_C2V: (c2v,), _V2C: (v2c,), _C2V | _V2C: (c2v, v2c)}.get(mask or 0, ())
+    needed = {C2V: (c2v,), V2C: (v2c,), C2V | V2C: (c2v, v2c)}.get(mask or 0, ())
     if None in needed:
         return (
             f"dir_mask = {mask} needs {'both consumer buffers' if len(needed) == 2 else 'the buffer of its consumer'}"
         )
-    total = slots if slots is not None else 4 if mask == _C2V | _V2C else 8
+    total = slots if slots is not None else 4 if mask == C2V | V2C else 8
     if local is not None and target.is_a(A5):
         return "a5 has no local_slot_num"
     return f"local_slot_num is {local}, not 1..{total}" if local is not None and not 1 <= local <= total else None
@@ -263,7 +265,7 @@ def split_misfit(op: Op, init: Op, c2v: bool, target: Target) -> str | None:
     if odd:
         through = init.get("gm_slot_tensor") is not None
         through |= not target.is_a(A5) and init.get("gm_slot_buffer") is not None
-        if not c2v or init.attrs.get("dir_mask") != _C2V or not through or init.get("c2v_consumer_buf") is None:
+        if not c2v or init.attrs.get("dir_mask") != C2V or not through or init.get("c2v_consumer_buf") is None:
             return f"split = {split} is for pipes of tiles from cube to vector through memory"
         if isinstance(entry, TensorView):
             return f"split = {split} is for tiles"

@@ -14,7 +14,7 @@ from ptokit.types.values import Ptr
 
 from .core import Block, Function, Op, Value, ordered
 from .facts import shown_op
-from .pipe_ends import End, check_ends, entry_misfit, slots_misfit, split_misfit
+from .pipe_ends import C2V, V2C, End, check_ends, entry_misfit, slots_misfit, split_misfit
 from .structure_checks import Survey, Surveys
 
 # PIPE-LAYOUT: tiles that are popped in another layout than the entries of a pipe have.
@@ -90,9 +90,6 @@ _NAMES = frozenset(
 )
 FLAGS = 16
 """Flags that all pipes of a core share."""
-
-C2V, V2C = 1, 2
-"""Bits of dir_mask: cube to vector, vector to cube."""
 
 
 def check_pipes(surveys: Surveys, target: Target, found: Diagnostics) -> None:
