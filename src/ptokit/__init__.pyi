@@ -1796,7 +1796,7 @@ def TNOT(dst: Tile, src: Tile, *more: RecordEvent) -> RecordEvent:
 def TNOTIFY(signal: GlobalTensor | Partition, value: _Number, *more: RecordEvent | _NotifyOp, op: _NotifyOp = ...) -> RecordEvent:
     """Set signals in global memory, or add to them; all pipes are drained afterwards, none before.
 
-    C++: comm(signal, value); text: pto.tnotify.
+    C++: comm::TNOTIFY(signal, value); text: pto.tnotify.
 
     signal: view, written
     value: scalar, read
@@ -2825,7 +2825,7 @@ def TTRI(dst: Tile, diagonal: _Number, *more: RecordEvent | int, upper_or_lower:
 def TWAIT(signal: GlobalTensor | Partition, value: _Number, *more: RecordEvent | _CmpMode, cmp: _CmpMode = ...) -> RecordEvent:
     """Wait until every signal compares with a value as asked.
 
-    C++: comm(signal, value); text: pto.twait.
+    C++: comm::TWAIT(signal, value); text: pto.twait.
 
     signal: view, read
     value: scalar, read
@@ -6760,7 +6760,7 @@ class _cmo:
     def cacheinvalid(self, space: str) -> RecordEvent:
         """Invalidate the scalar unit's cache: the 64-byte line that an address is in, or all of it.
 
-        C++: cmo([addr]); text: pto.cmo.cacheinvalid.
+        C++: cmo.cacheinvalid([addr]); text: pto.cmo.cacheinvalid.
 
         addr: ptr, read, optional
         space: str, default None
@@ -6778,7 +6778,7 @@ class _comm:
     def tbroadcast(self, src: GlobalTensor | Partition, ping: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], root: int | None = ...) -> RecordEvent:
         """Send the data of one device to all of a group.
 
-        C++: comm(src, ping, [pong], members); text: pto.comm.tbroadcast.
+        C++: comm.tbroadcast(src, ping, [pong], members); text: pto.comm.tbroadcast.
 
         src: view, read
         ping: tile, read
@@ -6795,7 +6795,7 @@ class _comm:
     def tgather(self, dst: GlobalTensor | Partition, ping: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], root: int | None = ...) -> RecordEvent:
         """Put the data of all devices of a group together, row after row.
 
-        C++: comm(dst, ping, [pong], members); text: pto.comm.tgather.
+        C++: comm.tgather(dst, ping, [pong], members); text: pto.comm.tgather.
 
         dst: view, written
         ping: tile, read
@@ -6812,7 +6812,7 @@ class _comm:
     def tget(self, dst: GlobalTensor | Partition, src: GlobalTensor | Partition, ping: Tile, *more: RecordEvent) -> RecordEvent:
         """Fetch global memory of another device, through one or two tiles.
 
-        C++: comm(dst, src, ping, [pong]); text: pto.comm.tget.
+        C++: comm.tget(dst, src, ping, [pong]); text: pto.comm.tget.
 
         dst: view, written
         src: view, read
@@ -6828,7 +6828,7 @@ class _comm:
     def tput(self, dst: GlobalTensor | Partition, src: GlobalTensor | Partition, ping: Tile, *more: RecordEvent | _AtomicType, atomic: _AtomicType | None = ...) -> RecordEvent:
         """Send global memory to another device, through one or two tiles.
 
-        C++: comm(dst, src, ping, [pong]); text: pto.comm.tput.
+        C++: comm.tput(dst, src, ping, [pong]); text: pto.comm.tput.
 
         dst: view, written
         src: view, read
@@ -6845,7 +6845,7 @@ class _comm:
     def treduce(self, dst: GlobalTensor | Partition, acc: Tile, ping: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], op: _ReduceOp | None = ..., root: int | None = ...) -> RecordEvent:
         """Make one of the data of all devices of a group, element by element.
 
-        C++: comm(dst, acc, ping, [pong], members); text: pto.comm.treduce.
+        C++: comm.treduce(dst, acc, ping, [pong], members); text: pto.comm.treduce.
 
         dst: view, written
         acc: tile, read
@@ -6864,7 +6864,7 @@ class _comm:
     def tscatter(self, src: GlobalTensor | Partition, ping: Tile, *members: GlobalTensor | Partition | Sequence[GlobalTensor | Partition], root: int | None = ...) -> RecordEvent:
         """Give every device of a group its rows.
 
-        C++: comm(src, ping, [pong], members); text: pto.comm.tscatter.
+        C++: comm.tscatter(src, ping, [pong], members); text: pto.comm.tscatter.
 
         src: view, read
         ping: tile, read
@@ -6884,7 +6884,7 @@ class _fence:
     def barrier_all(self, scope: str) -> RecordEvent:
         """Wait until all earlier accesses to a memory are seen by all: of this core, global memory, or both.
 
-        C++: fence(scope); text: pto.fence.barrier_all.
+        C++: fence.barrier_all(scope); text: pto.fence.barrier_all.
 
         scope: str, default None
 
@@ -6898,7 +6898,7 @@ class _sync:
     def set(self, pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...) -> RecordEvent:
         """Raise a flag between cores when the pipe's earlier work is done.
 
-        C++: sync([event]); text: pto.sync.set.
+        C++: sync.set([event]); text: pto.sync.set.
 
         event: scalar, read, optional
         pipe: Pipe, default None
@@ -6912,7 +6912,7 @@ class _sync:
     def wait(self, pipe: _Pipe, event_id: _Number, ffts_mode: int | None = ...) -> RecordEvent:
         """Hold the core (a2a3) or the pipe (a5) until a flag between cores is set.
 
-        C++: sync([event]); text: pto.sync.wait.
+        C++: sync.wait([event]); text: pto.sync.wait.
 
         event: scalar, read, optional
         pipe: Pipe, default None

@@ -46,6 +46,12 @@ __global__ AICORE void perhaps(__gm__ float* x, __gm__ float* y, __gm__ float* z
     if (from != nullptr) copy(z, from);
     else copy(z, x);
 }
+__global__ AICORE void nested(__gm__ float* x, __gm__ float* y, __gm__ float* z, int32_t n) {
+    __gm__ float* from = x;
+    for (int32_t k = 0; k < 3; k++)
+        if (k <= n) from = y[k] < -1 ? nullptr : x + 512;
+    copy(z, from == nullptr ? y : from);
+}
 __global__ AICORE void number(__gm__ float* x, __gm__ float* y, __gm__ float* z, int32_t n) {
     __gm__ float* from = n > 0 ? x : y;
     from[1] += float(n);
@@ -72,6 +78,8 @@ def test_the_run_chooses_between_arrays(tmp_path: Path, backend: str) -> None:
     for n in (0, 1):
         assert (made("chosen", n)[:512] == (x[512:] if n else y[:512])).all()
         assert (made("perhaps", n)[:512] == (y[:512] if n else x[:512])).all()
+    for n, expected in ((-1, x[:512]), (1, x[512:]), (2, y[:512])):
+        assert (made("nested", n)[:512] == expected).all(), n
     assert (made("swapped", 3)[:1536].reshape(3, 512) == [x[:512], y[:512], x[:512]]).all()
     assert made("number", 3)[0] == 4
     assert x[1] == 4
@@ -98,6 +106,8 @@ __global__ AICORE void ring(__gm__ Context* c, __gm__ float* x, __gm__ float* y,
     comm::Signal to(remote(c, signal, next)), from(signal);
     comm::TNOTIFY(to, 1, comm::NotifyOp::AtomicAdd);
     comm::TWAIT(from, 1, comm::WaitCmp::GE);
+    comm::Signal2D<2, 2> others(signal + 4, 8);
+    comm::TWAIT(others, 0, comm::WaitCmp::EQ);
 }
 """
     )

@@ -9,6 +9,7 @@ import pytest
 
 import ptokit
 from ptokit.cpp.compiler import find_compiler
+from ptokit.cpp.rules import findings
 from ptokit.diagnostics import Diagnostic, DiagnosticError
 
 NAMES = ["chosen", "recursion", "declared", "assembly", "option", "operands", "address"]
@@ -230,3 +231,55 @@ __global__ AICORE void kernel(__gm__ float* x) {
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     (found,) = ptokit.check(tmp_path / "kernel.cpp", target="a5").diagnostics
     assert (found.rule, found.message) == ("TEXT-FILE", "cannot read the file: No such file or directory")
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_pointer_that_is_null_or_a_variable_is_not_taken_for_the_variable(tmp_path: Path) -> None:
+    text = """#include <pto/pto-inst.hpp>
+__global__ AICORE void kernel(__gm__ int32_t* x, int32_t n) {
+    int32_t a[4];
+    for (int i = 0; i < 4; i++) a[i] = x[i + 4];
+    int32_t* p = nullptr;
+    for (int i = 0; i < n; i++) {
+        x[i] = p != nullptr ? p[i] : -5;
+        if (x[8] == i) p = a;
+    }
+}
+"""
+    (found,) = refused(text, tmp_path)
+    assert (found.rule, found.location.line) == ("CPP-POINTER", 7)
+
+
+@pytest.mark.usefixtures("compiler")
+def test_two_arguments_may_be_one_array(tmp_path: Path) -> None:
+    text = """#include <pto/pto-inst.hpp>
+__global__ AICORE void kernel(__gm__ int32_t* x, __gm__ int32_t* y) {
+    if (x == y) x[0] = 1;
+}
+"""
+    (found,) = refused(text, tmp_path)
+    assert (found.rule, found.location.line) == ("CPP-POINTER", 3)
+    assert found.message == "x and y are compared, which may be one array"
+
+
+@pytest.mark.usefixtures("compiler")
+def test_what_c_plus_plus_lacks_is_not_told_in_python(tmp_path: Path) -> None:
+    """No call in Python is the advice, and notes of warnings that are not shown belong to none of what is."""
+    text = """#include <pto/pto-inst.hpp>
+#include <pto/comm/pto_comm_inst.hpp>
+__global__ AICORE void kernel(__gm__ float* x) {
+    using namespace pto;
+    using Row = GlobalTensor<float, Shape<1, 1, 1, 1, 64>, Stride<1, 1, 1, 64, 1>>;
+    Row a(x), b(x);
+    comm::TPUT(a, b);
+}
+"""
+    (found,) = refused(text, tmp_path)
+    assert (found.rule, found.hint) == ("CPP-OPERANDS", None)
+    assert found.message == "comm.tput(dst, src, ping, [pong]) lacks ping"
+    said = (
+        "/k.cpp:1:1: error: expected ';'\n/k.cpp:1:1: note: of the error\n"
+        "/k.cpp:2:2: warning: unused\n/k.cpp:2:2: note: of the warning"
+    )
+    (made,) = findings(said, "/k.cpp", "k.cpp")
+    assert [note.message for note in made.remarks] == ["of the error"]

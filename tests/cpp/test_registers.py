@@ -182,6 +182,15 @@ def test_what_is_no_register_is_refused(tmp_path: Path) -> None:
         ("vector_f32 x; vadd(x, x, 1, pset_b32(PAT_ALL));", "not the operands of vadd"),
         ("vector_f32 x; vlds(x, (__ubuf__ float*)p, 0, ONEPT_B32);", "ONEPT_B32"),
         ("vector_f32 x, y; vabs(x, y, y, pset_b32(PAT_ALL));", "not the operands of vabs"),
+        ("vector_f32 x; vadd(x, x, x, pset_b32(PAT_ALL), POST_UPDATE);", "vadd has no POST_UPDATE"),
+        ("vector_u32 x, y; vmull(x, y, x, y, pset_b32(PAT_ALL), MODE_MERGING);", "no lanes to keep"),
+        ("vector_u16 x; vlds(x, p, 0, NORM); vabs(x, x, (MaskReg&)x);", "a register of type !pto.mask is needed"),
+        (
+            "vector_u16 x[4]; for (int k = 0; k < 4; k++) vlds(x[k], p, k * 128, NORM);"
+            "vsts(x[n & 3], q, 0, NORM_B16, pset_b16(PAT_ALL));",
+            "is kept in memory",
+        ),
+        ("vector_u16 x; __ubuf__ uint16_t* const r = p; vlds(x, r, 9, NORM, POST_UPDATE);", "this one is const"),
     ):
         with pytest.raises(DiagnosticError, match=message):
             launched(tmp_path, body, np.zeros(512, np.float32))

@@ -157,17 +157,19 @@ def findings(errors: str, path: str, file: str) -> list[Diagnostic]:
     """
     found: list[Diagnostic] = []
     told: list[Diagnostic] = []
+    of_warning = False
     for line in errors.splitlines():
         said = _SAID.match(line)
         if said is None:
             continue
         place = Location(file if said[1] == path else said[1], int(said[2]), int(said[3]))
         if said[4] == "note":
-            if found and told and found[-1] is told[-1] and len(found[-1].notes) < 8:
+            if found and told and not of_warning and found[-1] is told[-1] and len(found[-1].notes) < 8:
                 last = found[-1]
                 found[-1] = told[-1] = replace(last, notes=(*last.notes, Note(said[5], place)))
             continue
-        if said[4] == "warning":
+        of_warning = said[4] == "warning"
+        if of_warning:
             unset = _UNSET.match(said[5])
             if unset is not None:
                 message = f"{unset[1]} is read before it is set"

@@ -404,7 +404,7 @@ class Instr:
     @property
     def cpp_name(self) -> str:
         """The name by which C++ calls it; empty where C++ has no such call."""
-        called = re.match(r"(?:\w+: )?(\w*)", self.name if self.cpp is None else self.cpp)
+        called = re.match(r"(?:\w+: )?([\w:.]*)", self.name if self.cpp is None else self.cpp)
         return called[1] if called else ""
 
     @property

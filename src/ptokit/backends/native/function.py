@@ -401,9 +401,7 @@ _WORDS: dict[str, Callable[[Writer, Step], None]] = {
     "subblocks": lambda w, step: w.set(step.result, 1),
     "compute": scalars.write,
     "several": scalars.array,
-    "element": lambda w, step: (tiles.slot_of if isinstance(w.get(step.operands[0]), Slots) else scalars.element)(
-        w, step
-    ),
+    "element": _element,
     "set_element": scalars.set_element,
     **steps.WORDS,
     **views.WORDS,

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from ptokit.diagnostics import DiagnosticError, Location
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location
 from ptokit.diagnostics.finding import Called
 from ptokit.ir import Block, Function, Op, Value
 from ptokit.ir.control import branch, branch_by, branch_if, return_of
@@ -118,7 +118,7 @@ class _FunctionLift:
         except Unliftable as found:
             raise refusal(found.rule, found.message, at, found.hint) from None
         except DiagnosticError as error:
-            raise DiagnosticError(replace(d, rule=_rule(d.rule), location=at) for d in error.diagnostics) from None
+            raise DiagnosticError(_in_cpp(d, at) for d in error.diagnostics) from None
 
     # --- before anything is lifted
 
@@ -189,11 +189,8 @@ class _FunctionLift:
     def _phi(self, label: str, instruction: Instruction) -> None:
         block, text = self.blocks[label], instruction.result
         if instruction.type == "ptr":
-            roots = self.roots.of(text) or {Root("tile")}  # address 0
-            if any(operand.text == "null" for operand in instruction.operands):
-                roots = ({root for root in roots if root.kind != "argument"} and roots) or {*roots, Root("tile")}
             argument = Value(INDEX, "", block, self.trace.at)
-            self.memory.pointers[text] = Pointer(one_of(roots), 0, ((argument, 1),))
+            self.memory.pointers[text] = Pointer(one_of(self.roots.of(text) or {NULL}), 0, ((argument, 1),))
         else:
             type = self.registers.types.get(text) or scalar_type(instruction.type)
             argument = self.numbers.values[text] = Value(type, "", block, self.trace.at)
@@ -296,14 +293,20 @@ class _FunctionLift:
         if a.type != "ptr":
             return self.numbers.compare(i.word, self.numbers.value(a), self.numbers.value(b))
         p, q = self.memory.pointer(a.text), self.memory.pointer(b.text)
-        numbers = {p.root.kind, q.root.kind} - {"argument", "nothing", "local", "global"}
-        if p.root == q.root or numbers:
+        kinds = {p.root.kind, q.root.kind}
+        if p.root == q.root or kinds & {"address", "tile"}:
             root = p.root if p.root == q.root else ADDRESS
             places = (self.memory.place(each, root) for each in (p, q))
             return self.numbers.compare(i.word, *places)
+        if NULL in (p.root, q.root) and any(NULL in self.roots.of(each.text) for each in (a, b) if each.text != "null"):
+            message = "a pointer into a variable is compared with null, and whether it is null only the run knows"
+            raise Unliftable(POINTER, message, "keep a bool beside the pointer")
+        if kinds == {"argument"}:
+            message = f"{p.root.name} and {q.root.name} are compared, which may be one array"
+            raise Unliftable(POINTER, message, "pass a number that says whether they are")
         if i.word in ("eq", "ne"):
             return self.trace.constant(i.word == "ne", I1)
-        raise Unliftable(POINTER, "addresses of two arrays are compared", "compare offsets")
+        raise Unliftable(POINTER, "addresses of two variables are compared", "compare offsets")
 
     def _select(self, i: Instruction) -> None:
         condition, a, b = i.operands
@@ -379,9 +382,12 @@ def _drop_unused(root: Block) -> None:
         block.ops[:] = [op for op in block.ops if op not in dead]
 
 
-def _rule(id: str) -> str:
-    """The rule for C++ where the words of Python refuse a call."""
-    return OPERANDS.id if id.startswith("LANG-") else id
+def _in_cpp(found: Diagnostic, at: Location) -> Diagnostic:
+    """What the words of Python refuse, as it is told of C++: without advice that is a call in Python."""
+    if not found.rule.startswith("LANG-"):
+        return replace(found, location=at)
+    hint = None if found.hint and "pto." in found.hint else found.hint
+    return replace(found, rule=OPERANDS.id, location=at, hint=hint)
 
 
 class _Roots:
@@ -429,6 +435,8 @@ class _Roots:
         """What an operand may point into."""
         if text in self._of:
             return self._of[text]
+        if text == "null":
+            return {NULL}
         named = re.match(r'[^@]*@("[^"]*"|[-\w$.]+)', text) if "@" in text else None
         if named is not None:
             return {Root("global", named[1].strip('"'))}

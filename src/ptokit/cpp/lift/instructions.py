@@ -317,10 +317,8 @@ class Told:
         if found is None:
             block, self.trace.block = self.trace.block, Block()
             shape, state = known[:dimensions], conv_state(known[dimensions:])
-            of = dtype(element)
-            size = (
-                stated if stated >= of.nbytes(prod(shape)) else of.nbytes(max(stated, prod(shape)))
-            )  # some count elements
+            of, elements = dtype(element), prod(shape)
+            size = stated if stated >= of.nbytes(elements) else of.nbytes(max(stated, elements))  # some count elements
             made = ConvTile(TileType(loc), of, size, Layout(layout), shape, addr=place, state=state)
             self._name(made.value, name)
             self.memory.prologue += self.trace.block.ops

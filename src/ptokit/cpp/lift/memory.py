@@ -210,7 +210,9 @@ class Memory:
 
     def store(self, p: Pointer, value: Value, *, whole: bool = False) -> None:
         """Put a number down at a place; ``whole``: all of a variable is written, whatever is in it."""
-        assert isinstance(value.type, ScalarType)
+        if not isinstance(value.type, ScalarType):
+            message = "a vector register is kept in memory, or in an array whose indices a loop counts"
+            raise Unliftable(MEMORY, message, "name each register, and write out the loop")
         if p.root.kind in _IN_GM:
             element, operands = self._element(p, value.type)
             self.trace.emit("pto.store_scalar", {"value": self._as(value, ScalarType(element.text)), **operands})

@@ -380,7 +380,7 @@ class Registers:
             if isinstance(type, Mask):
                 return intrinsic("pset_b8")("PAT_ALLF").value  # type: ignore[no-any-return]
             value = intrinsic("vbr")(0, dtype=dtype("i32")).value
-        if value.type == type or type == Mask():
+        if value.type == type or (type == Mask() and isinstance(value.type, Mask)):
             return value
         name = {VReg: "pto.vbitcast", Mask: "pto.pbitcast"}.get(type.__class__)
         if name is None or not isinstance(value.type, type.__class__):
@@ -423,8 +423,10 @@ class Registers:
             result = next(each for each in waiting if isinstance(each.value.type, type.__class__))
             waiting.remove(result)
             results.append(handle(self.seen_as(result.value, type)))
-        if merges and not (isinstance(old, Register) and "mask" in named):
-            raise Unliftable(OPERANDS, f"{name} with MODE_MERGING has no lanes to keep", "it needs a mask")
+        if merges and not (isinstance(old, Register) and "mask" in named and len(results) == 1):
+            raise Unliftable(
+                OPERANDS, f"{name} with MODE_MERGING has no lanes to keep", "it is for one result, and a mask"
+            )
         if merges:
             results[0] = intrinsic("vsel")(results[0], old, named["mask"])
         return results + sorted(waiting, key=lambda each: not isinstance(each, AlignState | Register | Predicate))
@@ -457,6 +459,7 @@ class Registers:
     def _say(self, instr: Instr, words: list[str], named: dict[str, Any]) -> None:
         """Give attributes their words."""
         posts = [attr.name for attr in instr.attrs if attr.default == "POST_UPDATE"]
+        advances = any(operand.kind is Kind.PTR for operand in instr.operands)
         named.update(dict.fromkeys(posts, "POST_UPDATE" if "POST_UPDATE" in words else "NO_POST_UPDATE"))
         for word in words:
             spellings = (word, _OTHER_WORDS.get(word), word.partition("_")[2])
@@ -469,7 +472,7 @@ class Registers:
             name, each = next(found, ("", ""))
             if name:
                 named[name] = each
-            elif word not in _SAY_NOTHING:
+            elif word not in _SAY_NOTHING or (word == "POST_UPDATE" and not advances):
                 raise Unliftable(OPERANDS, f"{instr.name} has no {word}")
 
     def _number(self, x: Any, lanes: DType) -> Any:

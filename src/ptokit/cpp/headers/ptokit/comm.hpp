@@ -86,4 +86,6 @@ PTO_INLINE bool BuildAsyncSession(P&&...) {
     return true;
 }
 }  // namespace comm
+template <int Rows, int Cols>
+struct is_global_data<comm::Signal2D<Rows, Cols>> : std::true_type {};
 }  // namespace pto

@@ -77,8 +77,10 @@ PTO_INLINE void step_of(const P& p, int64_t& step) {
 }
 template <Number NUMBER, class P>
 PTO_INLINE void advance(P& p, int64_t step) {
-    if constexpr (std::is_pointer_v<P> && !std::is_const_v<P>)
-        p += NUMBER == STRIDES ? (step & 0xffff) * 32 / int64_t(sizeof(*p)) : step;
+    if constexpr (std::is_pointer_v<P>) {
+        static_assert(!std::is_const_v<P>, "POST_UPDATE moves a pointer on, and this one is const");
+        if constexpr (!std::is_const_v<P>) p += NUMBER == STRIDES ? (step & 0xffff) * 32 / int64_t(sizeof(*p)) : step;
+    }
 }
 template <class... P>
 constexpr int leading_registers() {
