@@ -49,6 +49,7 @@ def test_a_kernel_carries_assumptions_that_proofs_take_and_launches_keep() -> No
     assert refused(lambda: copied(x, y, 31)) == odd
     assert refused(lambda: copied.interpret(x, y, 31)) == odd
     assert refused(lambda: copied.sanitize(x, y, 31)) == odd
+    assert refused(lambda: copied.sanitize(x, y, True)) == odd.replace("31", "1")
     assert "blocks <= 4, and blocks is 5" in refused(lambda: copied[5](x, y, 32))
     text = copied.to_pto()
     assert refused(lambda: ptokit.run(text, [x, y, 31])) == odd
@@ -73,6 +74,7 @@ def test_what_the_kernel_computes_is_no_assumption() -> None:
         ('["n"]', "a number is no condition in 'n': compare it"),
         ('["n +"]', "'n +' is no comparison, as in n % 16 == 0"),
         ('["n % n == 0"]', "numbers are divided by positive constants, in 'n % n == 0'"),
+        ('["' + "1+" * 2000 + 'n > 3"]', "'" + "1+" * 39 + "1 is nested too deeply"),
         ('"n > 3"', 'n > 3: write a list of texts, as in ["n % 16 == 0"]'),
     ],
 )
@@ -93,10 +95,21 @@ def test_arrays_that_are_one() -> None:
     one = prove(text, target="a2a3", blocks=3, assume=["y is x"])
     assert one[Claim.BLOCKS].verdict is Verdict.REFUTED
     assert "arrays do not overlap but for x and y" in one.assumptions
+    assert one[Claim.BLOCKS].counterexample.command.endswith(" -a 0, with x for y, too")
     held = text.replace("attributes {", 'attributes {pto.assume = ["x is y"], ')
     x = np.zeros((4096, 32), np.float32)
     assert "x is y" in refused(lambda: ptokit.run(held, [x, x.copy(), 3], target="a2a3"))
     ptokit.run(held, [x, x, 3], target="a2a3")
+
+
+def test_arrays_of_two_types_that_are_one() -> None:
+    text = kernel(load("%t0", "%n"), *HANDED, add("%t1", "%t0"), rows="%c16")
+    halves = text.replace("%y: !pto.ptr<f32>", "%y: !pto.ptr<f16>").replace(
+        "%yv = pto.make_tensor_view %y, shape = [%c16, %c32], strides = [%c32, %c1] : !pto.tensor_view<?x?xf32>", ""
+    )
+    found = prove(halves, target="a2a3", assume=["x is y", "x is x"])
+    assert found[Claim.BOUNDS].verdict is Verdict.REFUTED
+    assert "arrays do not overlap but for x and y" in found.assumptions
 
 
 def test_a_project_states_assumptions(tmp_path: Path, command: Run) -> None:  # noqa: F811

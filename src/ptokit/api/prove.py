@@ -328,9 +328,9 @@ class Proving:
             return Decided(claim, Verdict.OPEN, **reasons([(f"the run says: {report.verdict}", 0)]))
         return Decided(claim, Verdict.PROVED)
 
-    @staticmethod
-    def _refuted(claim: Claim, found: Diagnostic, texts: Sequence[str], blocks: int) -> Decided:
-        shown = Counterexample(found.rule, found.message, found.location.line, tuple(texts), blocks)
+    def _refuted(self, claim: Claim, found: Diagnostic, texts: Sequence[str], blocks: int) -> Decided:
+        shared = tuple(self.shared)
+        shown = Counterexample(found.rule, found.message, found.location.line, tuple(texts), blocks, shared)
         return Decided(claim, Verdict.REFUTED, (), (), shown)
 
     def _solved(self, proof: Proof, decides: str) -> None:
@@ -455,7 +455,11 @@ class Proving:
         arguments = make(read_arguments(texts))
         where = named(self.kernel)
         for one, other in self.shared:
-            arguments[where.index(other)] = arguments[where.index(one)]
+            given, kind = arguments[where.index(one)], arguments[where.index(other)].dtype
+            if given.dtype != kind:
+                whole = given.reshape(-1).view("u1")
+                given = whole[: len(whole) // kind.itemsize * kind.itemsize].view(kind)
+            arguments[where.index(other)] = given
         values = as_parameters(arguments, [Param(p.name, p.type) for p in self._params()])
         options = replace(self.options, blocks=blocks)
         with redirect_stdout(StringIO()):

@@ -398,7 +398,10 @@ def condition(text: str, names: Mapping[str, Any], words: Words) -> Any:
         raise ValueError(f"{text!r:.80} is no comparison, as in n % 16 == 0") from None
     if not isinstance(tree, ast.Compare | ast.BoolOp | ast.UnaryOp | ast.Name):
         raise ValueError(f"{text!r:.80} is no comparison, as in n % 16 == 0")
-    return _Reading(text, names, words).truth(tree)
+    try:
+        return _Reading(text, names, words).truth(tree)
+    except RecursionError:
+        raise ValueError(f"{text!r:.80} is nested too deeply") from None
 
 
 class _Reading:
@@ -462,11 +465,18 @@ _BY_PYTHON: Words = {
 }
 
 
+def _numbers(function: Function, values: Sequence[Any], blocks: int) -> dict[str, int]:
+    """What conditions are about: the number of blocks, and the parameters that are whole numbers or truths."""
+    found = {"blocks": blocks}
+    for name, param, value in zip(named(function), function.params, values):
+        if isinstance(param.type, Scalar) and not param.type.is_float:
+            found[name] = bool(value) if param.type.name == "i1" else int(value)
+    return found
+
+
 def check_assumptions(function: Function, texts: Sequence[str]) -> None:
     """Raise `ValueError` for an assumption that says nothing of a function."""
-    types = {name: p.type for name, p in zip(named(function), function.params)}
-    whole = {name: t.name for name, t in types.items() if isinstance(t, Scalar) and not t.is_float}
-    names = {"blocks": 1, **{name: False if kind == "i1" else 1 for name, kind in whole.items()}}
+    names = _numbers(function, [1] * len(function.params), 1)
     for text in texts:
         if alias(text, function) is None:
             condition(text, names, _BY_PYTHON)
@@ -480,7 +490,7 @@ def broken_assumption(function: Function, values: Sequence[Any], start: Callable
     if ASSUMED not in function.attrs:
         return ""
     given = dict(zip(named(function), values))
-    numbers = {"blocks": blocks, **{name: v for name, v in given.items() if isinstance(v, int)}}
+    numbers = _numbers(function, values, blocks)
     for text in assumptions(function):
         pair = alias(text, function)
         holds = condition(text, numbers, _BY_PYTHON) if pair is None else len({start(given[n]) for n in pair}) == 1

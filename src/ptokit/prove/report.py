@@ -74,19 +74,24 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Counterexample:
-    """Arguments, as after ``--arg``, for which a run shows it; ``rule`` and ``message`` are what that reports."""
+    """Arguments, as after ``--arg``, for which a run shows it; ``rule`` and ``message`` are what that reports.
+
+    ``shared``: pairs of parameters that get one array, the one given for the first of them.
+    """
 
     rule: str
     message: str
     line: int
     arguments: tuple[str, ...]
     blocks: int
+    shared: tuple[tuple[str, str], ...] = ()
 
     @property
     def command(self) -> str:
         """What shows it, after the program and its target."""
         given = "".join(f" -a {text}" for text in self.arguments)
-        return f"ptokit sanitize ... --blocks {self.blocks}{given}"
+        one = "".join(f", with {name} for {other}, too" for name, other in self.shared)
+        return f"ptokit sanitize ... --blocks {self.blocks}{given}{one}"
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,7 @@ class Decided:
 NOT_COVERED = (
     "values",
     "order inside a pipe",
+    "whether loops end",
     "what the arrays hold at first",
     "rules about sizes that the run checks",
 )

@@ -70,7 +70,8 @@ class Walk(Claims):
                 numbers.append(text)
                 continue
             one, other = sorted((self.array(name) for name in pair), key=named(program.entry).index)
-            self.shared |= {name: one for name in named(program.entry) if self.array(name) == other}
+            if one != other:
+                self.shared |= {name: one for name in named(program.entry) if self.array(name) == other}
         self.start()
         names = {"blocks": lifted(self.total), **self.params}
         self.stated = tuple(lifted(condition(text, names, WORDS)) for text in numbers)
