@@ -49,6 +49,7 @@ def test_a_kernel_carries_assumptions_that_proofs_take_and_launches_keep() -> No
     assert refused(lambda: copied(x, y, 31)) == odd
     assert refused(lambda: copied.interpret(x, y, 31)) == odd
     assert refused(lambda: copied.sanitize(x, y, 31)) == odd
+    copied.interpret(x, y, np.int64(32))
     assert refused(lambda: copied.sanitize(x, y, True)) == odd.replace("31", "1")
     assert "blocks <= 4, and blocks is 5" in refused(lambda: copied[5](x, y, 32))
     text = copied.to_pto()

@@ -266,7 +266,7 @@ def typed(value: Any, type: ScalarType) -> Any:
     if type.name == "i1":
         return Condition(bool(value))
     if not type.is_float:
-        return _integers(type)(wrapped(value, type))
+        return _integers(type)(wrapped(int(value), type))
     if type.name in _REALS:
         return _REALS[type.name](round_float(value, type.name))
     kind = FLOAT_TYPES.get(type.name)
