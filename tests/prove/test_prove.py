@@ -21,8 +21,8 @@ from ptokit.testing import assert_proved
 from tests.each import each
 
 from .clusters import cluster
-from .kernels import BACK, BODY, COPY, DRAINED, HANDED, PRIMED, add, flag, kernel, load, loop, store
-from .nests import GRID, Nest, asked, begun, judged, program, turned
+from .kernels import BACK, BODY, COPY, DRAINED, HANDED, PRIMED, SLICE, TILE, add, flag, kernel, load, loop, store
+from .nests import ALL, GRID, Nest, asked, begun, judged, program, turned
 
 pytest.importorskip("z3")
 
@@ -144,6 +144,29 @@ def test_branches_into_the_middle_of_a_loop_are_open() -> None:
     )
     found = proof(kernel(*blocks, rows="%c16"))
     assert {d.because[0] for d in found.claims} == {"branches that lead into the middle of a loop are not followed"}
+
+
+def test_a_loop_that_carries_one_array_and_then_another_is_open() -> None:
+    """Each block reads of y, in the second iteration, what the next one writes."""
+    views = [
+        f"%{name}0 = pto.partition_view %{name}v, offsets = [{row}, %c0], sizes = [%c16, %c32] : "
+        f"!pto.tensor_view<?x?xf32> -> {SLICE}"
+        for name, row in (("x", "%n"), ("y", "%s"))
+    ]
+    text = kernel(
+        "%b = pto.get_block_idx\n%bi = arith.index_cast %b : i64 to index",
+        *("%r = arith.muli %bi, %c16 : index\n%s = arith.addi %r, %c16 : index", *views),
+        f"%z:2 = scf.for %i = %c0 to %c2 step %c1 iter_args(%p = %x0, %q = %y0) -> ({SLICE}, {SLICE}) {{",
+        *(ALL, f"pto.tload ins(%p : {SLICE}) outs(%t0 : {TILE})", ALL),
+        *(f"scf.yield %q, %p : {SLICE}, {SLICE}", "}", ALL, store("%t0", "%r")),
+        rows="%c4096",
+    )
+    found = prove(text, target="a2a3", blocks=3, assume=["n <= 4080"])
+    assert found[Claim.BLOCKS].verdict is not Verdict.PROVED
+    same = prove(text.replace("yield %q, %p", "yield %p, %p"), target="a2a3", blocks=3, assume=["n <= 4080"])
+    assert "one array and then another" in same[Claim.BLOCKS].because[0]
+    apart = prove(text.replace("yield %q, %p", "yield %p, %q"), target="a2a3", blocks=3, assume=["n <= 4080"])
+    assert apart[Claim.BLOCKS].verdict is Verdict.PROVED
 
 
 def test_loops_that_data_ends() -> None:

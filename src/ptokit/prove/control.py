@@ -15,7 +15,7 @@ import z3
 
 from ptokit.plan.steps import Step, walk
 
-from .claims import RING, Fragment, Loop, last_of
+from .claims import Fragment, Loop, last_of
 from .instructions import Instructions
 from .numbers import (
     STOPS,
@@ -31,7 +31,7 @@ from .numbers import (
     simple,
     symbols,
 )
-from .places import Pointer, Tile, identity, keeps, known, numbers_of, rewritten
+from .places import Pointer, identity, keeps, known, numbers_of, rewritten
 from .report import STOPPED, Claim
 from .state import (
     MOST_CYCLE,
@@ -325,8 +325,8 @@ class Iterations:
         handed = []
         for j, value in enumerate(given):
             mode = self.modes[j]
-            if isinstance(value, Tile) and value.space[0] == RING:
-                raise Fragment("a loop that carries an entry of a pipe is not followed", self.loop.step)
+            exact = mode == "value" or isinstance(mode, Growth | Follows)
+            self.walk.carries(self.loop.step, self.first[j], value, exact=exact)
             wrong = mode == "value" and not known(value)
             if wrong or (isinstance(mode, Growth | Follows) and not self._grows(state, j, mode, value)):
                 self._try(j)

@@ -22,9 +22,9 @@ from ptokit.types.codecs import width
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
-from .claims import Claims, Fragment, Loop, line_of
+from .claims import RING, Claims, Fragment, Loop, line_of
 from .numbers import DATA, Number, both, computed, either, is_number, is_truth, lifted, simple
-from .places import Lanes, Pointer, Space, Tile, Tiles, View, space_of
+from .places import Lanes, Pointer, Space, Tile, Tiles, View, identity, space_of
 from .report import Claim
 from .state import WORDS, State, met
 
@@ -116,6 +116,14 @@ class Walk(Claims):
                 value, offsets=places, sizes=tuple(self.unknown((key, "size", k)) for k in range(len(places)))
             )
         return DATA
+
+    def carries(self, step: Step, first: Any, value: Any, *, exact: bool) -> None:
+        """Refuse what a loop cannot carry from `first` on: but for numbers in it, it stays, where it is not ``exact``."""
+        if isinstance(value, Tile) and value.space[0] == RING:
+            raise Fragment("a loop that carries an entry of a pipe is not followed", step)
+        now, then = (identity(self.unknown_like((id(step), "carries"), each)) for each in (first, value))
+        if isinstance(first, Pointer | View) and now != then and not exact:
+            raise Fragment("a loop that carries one array and then another is not followed", step)
 
     def valid(self, state: State, tile: Any, step: Step) -> tuple[Number, Number]:
         """The valid rows and columns of a tile."""
