@@ -118,7 +118,7 @@ class Walk(Claims):
         return DATA
 
     def carries(self, step: Step, first: Any, value: Any, *, exact: bool) -> None:
-        """Refuse what a loop cannot carry from `first` on: but for numbers in it, it stays, where it is not ``exact``."""
+        """Refuse what a loop cannot carry from `first` on. Where it is not ``exact``, only numbers in it may change."""
         if isinstance(value, Tile) and value.space[0] == RING:
             raise Fragment("a loop that carries an entry of a pipe is not followed", step)
         now, then = (identity(self.unknown_like((id(step), "carries"), each)) for each in (first, value))
