@@ -241,3 +241,22 @@ def test_lists_are_merged_before_their_places_are_written(to: int, through: int,
     x = np.zeros((1, 256), np.float32)
     found = merge[1].sanitize(x, x.copy(), to, through).diagnostics.errors
     assert [each.rule for each in found] == rules
+
+
+@pytest.mark.parametrize("on", ["a5", "a2a3"])
+def test_scratch_that_a5_leaves_alone_may_lie_over_a_source(on: str) -> None:
+    @pto.kernel(target=on)
+    def transpose(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32]) -> None:
+        source = pto.Tile(pto.TileType.Vec, pto.f32, 16, 32, addr=0)
+        turned = pto.Tile(pto.TileType.Vec, pto.f32, 32, 16, addr=4096)
+        tmp = pto.Tile(pto.TileType.Vec, pto.f32, 32, 16, addr=0)
+        pto.TLOAD(source, pto.GlobalTensor(x, (16, 32)))
+        pto.pipe_barrier(pto.PIPE_ALL)
+        pto.TTRANS(turned, source, tmp)
+        pto.pipe_barrier(pto.PIPE_ALL)
+        pto.TSTORE(pto.GlobalTensor(y, (32, 16)), turned)
+        pto.pipe_barrier(pto.PIPE_ALL)
+
+    x = np.zeros((16, 32), np.float32)
+    found = transpose.sanitize(x, np.zeros((32, 16), np.float32)).diagnostics.errors
+    assert [each.rule for each in found] == ([] if on == "a5" else ["RACE-SELF"])
