@@ -387,21 +387,23 @@ def alias(text: str, function: Function) -> tuple[str, str] | None:
     return pair[1], pair[2]
 
 
-_ARRAYS = (Ptr, MemRef, TensorView, PartitionView)
+_ARRAYS, _NESTED = (Ptr, MemRef, TensorView, PartitionView), 100
 
 
 def condition(text: str, names: Mapping[str, Any], words: Words) -> Any:
     """What an assumption says. Raises `ValueError`, which says how they are written."""
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree: ast.expr | None = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ValueError(f"{text!r:.80} is no comparison, as in n % 16 == 0") from None
+        tree = None
     if not isinstance(tree, ast.Compare | ast.BoolOp | ast.UnaryOp | ast.Name):
         raise ValueError(f"{text!r:.80} is no comparison, as in n % 16 == 0")
-    try:
-        return _Reading(text, names, words).truth(tree)
-    except RecursionError:
-        raise ValueError(f"{text!r:.80} is nested too deeply") from None
+    level: list[ast.AST] = [tree]
+    for _ in range(_NESTED):
+        level = [part for node in level for part in ast.iter_child_nodes(node)]
+    if level:
+        raise ValueError(f"{text!r:.80} is nested too deeply")
+    return _Reading(text, names, words).truth(tree)
 
 
 class _Reading:
@@ -416,9 +418,8 @@ class _Reading:
                 return self.words["not"](self.truth(part))
             case ast.Compare(left=left, ops=ops, comparators=others) if all(isinstance(op, _COMPARED) for op in ops):
                 sides = [self.number(left), *map(self.number, others)]
-                return self.words["and"](
-                    *(self.words[type(op).__name__](a, b) for op, a, b in zip(ops, sides, sides[1:]))
-                )
+                found = (self.words[type(op).__name__](a, b) for op, a, b in zip(ops, sides, sides[1:]))
+                return self.words["and"](*found)
             case ast.Name(id=name) if self.words["truth"](self.named(name)):
                 return self.names[name]
         self.number(node)
@@ -429,8 +430,8 @@ class _Reading:
             case ast.UnaryOp(op=ast.USub(), operand=part):
                 return self.words["Sub"](self.words["number"](0), self.number(part))
             case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _ARITHMETIC):
-                divides = isinstance(op, ast.FloorDiv | ast.Mod)
-                if divides and not (isinstance(right, ast.Constant) and type(right.value) is int and right.value > 0):
+                by = right.value if isinstance(right, ast.Constant) and type(right.value) is int else 0
+                if isinstance(op, ast.FloorDiv | ast.Mod) and by <= 0:
                     raise ValueError(f"numbers are divided by positive constants, in {self.text!r:.80}")
                 return self.words[type(op).__name__](self.number(left), self.number(right))
             case ast.Constant(value=int(number)) if not isinstance(number, bool):
@@ -438,9 +439,8 @@ class _Reading:
             case ast.Name(id=name) if not self.words["truth"](self.named(name)):
                 return self.names[name]
             case ast.Name() | ast.BoolOp() | ast.Compare() | ast.UnaryOp(op=ast.Not()):
-                raise ValueError(
-                    f"arithmetic and comparisons are of numbers, and or and not join comparisons: {self.text!r:.80}"
-                )
+                why = "arithmetic and comparisons are of numbers, and or and not join comparisons"
+                raise ValueError(f"{why}: {self.text!r:.80}")
         raise ValueError(f"{self.text!r:.80} has more than numbers, + - * // %, comparisons, and, or, not")
 
     def named(self, name: str) -> Any:
