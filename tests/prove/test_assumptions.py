@@ -30,6 +30,21 @@ def copied(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int):
         pto.TSTORE(pto.GlobalTensor(y, (n, 32))[top : top + 16], tile)
 
 
+multiples = pto.assume
+
+
+def copy(x, y, n):
+    multiples("n % 16 == 0", "blocks <= 4")
+    tile = pto.Tile(pto.TileType.Vec, pto.f32, 16, 32)
+    pto.TLOAD(tile, pto.GlobalTensor(x, (n, 32))[:16])
+    pto.TSTORE(pto.GlobalTensor(y, (n, 32))[:16], tile)
+
+
+@pto.kernel(target="a2a3")
+def copied_by_helper(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int):
+    copy(x, y, n)
+
+
 def refused(run: Any) -> str:
     with pytest.raises(ptokit.DiagnosticError) as raised:
         run()
@@ -48,6 +63,7 @@ def test_a_kernel_carries_assumptions_that_proofs_take_and_launches_keep() -> No
     odd = "RUN-ASSUME: the launch breaks what kernel @copied assumes: n % 16 == 0, and n is 31"
     assert refused(lambda: copied(x, y, 31)) == odd
     assert refused(lambda: copied.interpret(x, y, 31)) == odd
+    assert refused(lambda: copied_by_helper.interpret(x, y, 31)) == odd.replace("@copied", "@copied_by_helper")
     assert refused(lambda: copied.sanitize(x, y, 31)) == odd
     copied.interpret(x, y, np.int64(32))
     assert refused(lambda: copied.sanitize(x, y, True)) == odd.replace("31", "1")

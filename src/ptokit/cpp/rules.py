@@ -13,9 +13,9 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note, Rule
 from ptokit.isa.table import TABLE
 
 
-def _rule(id: str, what: str, why: str, example: str) -> Rule:
+def _rule(id: str, what: str, why: str, example: str, severity: Severity = Severity.ERROR) -> Rule:
     unrun = "a compiler for C++ need not be there"
-    return define(id, what, scope=Scope.RUN, why=why, example=example, unrun=unrun)
+    return define(id, what, scope=Scope.RUN, severity=severity, why=why, example=example, unrun=unrun)
 
 
 COMPILER = _rule(
@@ -36,14 +36,12 @@ INCLUDE = _rule(
     "ptokit has headers for the PTO instructions only. Others are found with -I.",
     "{#include <pto/pto-inst.hpp>|#include <torch/extension.h>}",
 )
-UNSET = define(
+UNSET = _rule(
     "CPP-UNSET",
     "A variable is set before it is read.",
-    scope=Scope.RUN,
-    severity=Severity.WARNING,
-    why="On a device it is whatever was there; ptokit takes zero, so that a result is the same in every run.",
-    example="{int32_t n = 0;|int32_t n;} for (int32_t k = 0; k < 4; k++) n += x[k];",
-    unrun="a compiler for C++ need not be there",
+    "On a device it is whatever was there; ptokit takes zero, so that a result is the same in every run.",
+    "{int32_t n = 0;|int32_t n;} for (int32_t k = 0; k < 4; k++) n += x[k];",
+    Severity.WARNING,
 )
 LIMIT = _rule(
     "CPP-LIMIT",

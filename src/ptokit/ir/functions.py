@@ -450,18 +450,17 @@ class _Reading:
         return self.names[name]
 
 
+_NAMED = {name: name.lower() for name in ("Add", "Sub", "Mod", "Eq", "Lt", "Gt")}
+_NAMED |= {"Mult": "mul", "NotEq": "ne", "LtE": "le", "GtE": "ge"}
+OPERATORS: Words = {name: getattr(operator, called) for name, called in _NAMED.items()}
 _BY_PYTHON: Words = {
+    **OPERATORS,
     "and": lambda *parts: all(parts),
     "or": lambda *parts: any(parts),
     "not": operator.not_,
     "number": int,
     "truth": lambda value: isinstance(value, bool),
-    **{name: getattr(operator, name.lower()) for name in ("Add", "Sub", "Mod", "Eq", "Lt", "Gt")},
-    "Mult": operator.mul,
     "FloorDiv": operator.floordiv,
-    "NotEq": operator.ne,
-    "LtE": operator.le,
-    "GtE": operator.ge,
 }
 
 

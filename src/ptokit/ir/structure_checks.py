@@ -413,7 +413,7 @@ def _pointer(survey: Survey, op: Op, found: Diagnostics) -> None:
     address, made = op["addr"], op.results[0]
     if isinstance(address.type, Scalar) and address.type.name not in ("i64", "ui64", "si64"):
         found.error("IP-1", f"{address.shown} has type {address.shown_type}", op.location)
-    for user in () if op.in_cpp else survey.ops:  # C++ has a compiler of its own
+    for user in () if op.in_cpp else survey.ops:  # the rule is of texts: C++ may add to such a pointer
         if made in user.values and not (user.name in _ACCESSES and user.get("ptr") is made):
             note = Note(f"{made.shown} is made here", op.location)
             found.error("IP-2", f"{user.name} takes a pointer made of a number", user.location, notes=[note])

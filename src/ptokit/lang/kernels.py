@@ -34,6 +34,7 @@ from ptokit.types.values import Scalar as ScalarType
 from . import rules
 from .launching import Compiled, P, States, Timer, Watcher, given, interpret, selections, wanted
 from .mistakes import refuse_result
+from .outside import names_reached
 from .params import Constant, Parameters, Signature, count_hint, is_count, refuses
 from .rules import refusal, user_frame
 from .scalar import Scalar
@@ -211,13 +212,12 @@ class Kernel(Generic[P]):
     ) -> None:
         types = {name: entry for name, entry in zip(bound, signature) if not isinstance(entry, Constant)}
         params = [Value(t, name, location=self.parameters.place(name), called=name) for name, t in types.items()]
-        names = self.function.__code__.co_names
-        attrs = choose_entry(self._module(signature), self.name).attrs if "assume" in names else {}
-        function = IrFunction(self.name, params, attrs=attrs, location=self.location)
+        assumes = "assume" in names_reached(self.function)
+        attrs = choose_entry(self._module(signature), self.name).attrs if assumes else {}
+        entry = IrFunction(self.name, params, attrs=attrs, location=self.location)
         if not ranks:
-            bind_arguments(function, values, set(), blocks)
-        ranked = divided(function, values, ranks) if ranks else []
-        devices = bind_devices(function, ranked, set(params), blocks, None) if ranks else [values]
+            bind_arguments(entry, values, set(), blocks)
+        devices = bind_devices(entry, divided(entry, values, ranks), set(params), blocks, None) if ranks else [values]
 
         def machine(total: int) -> Chunk:
             chunk = Chunk(self.target, 1, total, self.matmul, extended=self.extended)

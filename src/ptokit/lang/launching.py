@@ -89,7 +89,7 @@ def interpret(
 
 def _cores(function: FunctionType) -> tuple[tuple[Role, ...], bool]:
     """The cores that run a function, by the sections in it, and whether some may wait for others."""
-    names = names_reached(function, function.__code__.co_names)
+    names = names_reached(function)
     kinds = {kind for word, kind in SECTION_WORDS.items() if word in names}
     waiting = {name for name, instr in TABLE.items() if instr.order.waits}
     if len(kinds) < 2:

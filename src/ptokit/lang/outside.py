@@ -389,14 +389,15 @@ def names_of(code: CodeType) -> tuple[frozenset[str], frozenset[str], frozenset[
 # The names that a function uses, and the functions that it calls, as far as its code tells.
 
 
-def names_reached(function: FunctionType, names: Iterable[str]) -> set[str]:
-    """`names`, which stand in the function, and those in the functions that they may mean, and so on."""
+def names_reached(function: FunctionType) -> set[str]:
+    """The names in a function, of what they mean there, and those in the functions that they may mean, and so on."""
     found: set[str] = set()
-    pending = [(function, names)]
+    pending: list[tuple[FunctionType, Iterable[str]]] = [(function, function.__code__.co_names)]
     while pending:
         here, these = pending.pop()
         new = set(these) - found
         found |= new
+        found.update(v.__name__ for v in map(here.__globals__.get, new) if isinstance(v, FunctionType))  # "as" another
         pending += [
             (called, all_names_of(called.__code__)) for _, _, called in called_in(here, new) if called is not function
         ]

@@ -17,6 +17,7 @@ from typing import Any
 import z3
 
 from ptokit.ir.core import Value
+from ptokit.ir.functions import OPERATORS
 from ptokit.isa.scalar.arithmetic import ARITHMETIC
 from ptokit.plan.steps import Data, Region, Step, constant, walk, without_form
 from ptokit.records import dataclass
@@ -218,17 +219,13 @@ def _met(a: State, b: State, unknown: Callable[[Any, Any], Number]) -> State:
 
 
 WORDS: dict[str, Any] = {
+    **OPERATORS,
     "and": both,
     "or": either,
     "not": negated,
     "number": z3.IntVal,
     "truth": z3.is_bool,
-    "FloorDiv": operator.truediv,
-    **{name: getattr(operator, name.lower()) for name in ("Add", "Sub", "Mod", "Eq", "Lt", "Gt")},
-    "Mult": operator.mul,
-    "NotEq": operator.ne,
-    "LtE": operator.le,
-    "GtE": operator.ge,
+    "FloorDiv": operator.truediv,  # of integers, in z3
 }
 """What makes conditions of assumptions (`condition`)."""
 

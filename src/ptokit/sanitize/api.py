@@ -403,7 +403,7 @@ def unneeded_barriers(
 
 
 FLOPS = 1 << 30
-"""Operations of products in a launch that is run only to look at its barriers."""
+"""Operations that products may have in a launch that is run only to look at its barriers."""
 
 
 def look_at_barriers(timed: Any, program: Program, args: Sequence[Any], options: LaunchOptions) -> None:

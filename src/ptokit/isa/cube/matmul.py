@@ -273,53 +273,57 @@ def contraction(start: str = "", at: Index = OWN) -> Contract:
     return Contract("lhs", "rhs", start, at)
 
 
-TMATMUL = instruction(
-    Instr(
-        "TMATMUL",
-        "tmatmul",
-        "Matrix product of a left and a right tile into an accumulator.",
-        (dst(), src("lhs"), src("rhs")),
-        (PHASE,),
-        pipe=Pipe.M,
-        cpp="TMATMUL<phase?>(dst, lhs, rhs)",
-        rules=(*PRODUCT, *matmul_text_rules.PRODUCT),
-        meaning=contraction(),
-        form=TextForm(carried=(TENSOR,)),
-        together=TOGETHER,
-        source="compute-reduce-matrix 9",
+def _product(
+    name: str, text: str, summary: str, rules: tuple[Rule, ...], meaning: Contract, source: int, *operands: Operand
+) -> Instr:
+    return instruction(
+        Instr(
+            name,
+            text,
+            summary,
+            (dst(), *operands),
+            (PHASE,),
+            pipe=Pipe.M,
+            cpp=with_phase(name, (dst(), *operands)),
+            rules=rules,
+            meaning=meaning,
+            form=TextForm(carried=(TENSOR,)),
+            together=TOGETHER,
+            source=f"compute-reduce-matrix {source}",
+        )
     )
+
+
+_FACTORS = (src("lhs"), src("rhs"))
+
+TMATMUL = _product(
+    "TMATMUL",
+    "tmatmul",
+    "Matrix product of a left and a right tile into an accumulator.",
+    (*PRODUCT, *matmul_text_rules.PRODUCT),
+    contraction(),
+    9,
+    *_FACTORS,
 )
-TMATMUL_ACC = instruction(
-    Instr(
-        "TMATMUL_ACC",
-        "tmatmul.acc",
-        "Matrix product added to an accumulator.",
-        (dst(), src("acc"), src("lhs"), src("rhs")),
-        (PHASE,),
-        pipe=Pipe.M,
-        cpp="TMATMUL_ACC<phase?>(dst, acc, lhs, rhs)",
-        rules=(*ACCUMULATE, *matmul_text_rules.ACCUMULATE),
-        meaning=contraction("acc"),
-        form=TextForm(carried=(TENSOR,)),
-        together=TOGETHER,
-        source="compute-reduce-matrix 9",
-    )
+TMATMUL_ACC = _product(
+    "TMATMUL_ACC",
+    "tmatmul.acc",
+    "Matrix product added to an accumulator.",
+    (*ACCUMULATE, *matmul_text_rules.ACCUMULATE),
+    contraction("acc"),
+    9,
+    src("acc"),
+    *_FACTORS,
 )
-TMATMUL_BIAS = instruction(
-    Instr(
-        "TMATMUL_BIAS",
-        "tmatmul.bias",
-        "Matrix product plus a bias per column.",
-        (dst(), src("lhs"), src("rhs"), src("bias")),
-        (PHASE,),
-        pipe=Pipe.M,
-        cpp="TMATMUL_BIAS<phase?>(dst, lhs, rhs, bias)",
-        rules=(*BIASED, *matmul_text_rules.BIAS),
-        meaning=contraction("bias", ROW),
-        form=TextForm(carried=(TENSOR,)),
-        together=TOGETHER,
-        source="compute-reduce-matrix 9",
-    )
+TMATMUL_BIAS = _product(
+    "TMATMUL_BIAS",
+    "tmatmul.bias",
+    "Matrix product plus a bias per column.",
+    (*BIASED, *matmul_text_rules.BIAS),
+    contraction("bias", ROW),
+    9,
+    *_FACTORS,
+    src("bias"),
 )
 
 
@@ -374,54 +378,32 @@ ROW_PRODUCT_BIASED = (*ROW_PRODUCT, BIAS)
 # TGEMV and its relatives: the product of a row and a matrix (compute-reduce-matrix 10).
 
 
-def _gemv(name: str, text: str, summary: str, rules: tuple[Rule, ...], meaning: Contract, *operands: Operand) -> Instr:
-    return instruction(
-        Instr(
-            name,
-            text,
-            summary,
-            operands,
-            (PHASE,),
-            pipe=Pipe.M,
-            cpp=with_phase(name, operands),
-            rules=rules,
-            meaning=meaning,
-            form=TextForm(carried=(TENSOR,)),
-            together=TOGETHER,
-            source="compute-reduce-matrix 10",
-        )
-    )
-
-
-TGEMV = _gemv(
+TGEMV = _product(
     "TGEMV",
     "tgemv",
     "Product of one row and a matrix.",
     (*ROW_PRODUCT, *GEMV),
     contraction(),
-    dst(),
-    src("lhs"),
-    src("rhs"),
+    10,
+    *_FACTORS,
 )
-TGEMV_ACC = _gemv(
+TGEMV_ACC = _product(
     "TGEMV_ACC",
     "tgemv.acc",
     "Product of one row and a matrix, added to an accumulator.",
     (*ROW_PRODUCT_ACCUMULATED, *ROW_ACCUMULATE),
     contraction("acc"),
-    dst(),
+    10,
     src("acc"),
-    src("lhs"),
-    src("rhs"),
+    *_FACTORS,
 )
-TGEMV_BIAS = _gemv(
+TGEMV_BIAS = _product(
     "TGEMV_BIAS",
     "tgemv.bias",
     "Product of one row and a matrix, plus a bias.",
     (*ROW_PRODUCT_BIASED, *ROW_BIAS),
     contraction("bias", ROW_VECTOR),
-    dst(),
-    src("lhs"),
-    src("rhs"),
+    10,
+    *_FACTORS,
     src("bias"),
 )

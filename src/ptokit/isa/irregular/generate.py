@@ -358,12 +358,17 @@ def _meaning(o: Site) -> Move | None:
     if not on_cpu and not (o.dst.vr and o.dst.vc):
         return Move(Element("src"), 0, 0)
     if spec.loc is TileType.Mat and not on_cpu:
-        filled = -(-o.dst.vc // spec.c0) * spec.c0  # the rest of the last block stays as it is
+        filled = _filled(o)
         below = Fill(o.dst.vr, spec.rows, 0, filled, 0)
         return Move(Element("src"), VR, VC, fills=(Fill(0, spec.rows, filled, spec.cols, 0), below))
     bits = pad_bits(spec.dtype, spec.pad, wide=o.target.pads_64_bits, finite=o.target.templates)
     below = Fill(VR, spec.rows if on_cpu else o.dst.vr, 0, spec.cols, bits)
     return Move(Element("src"), VR, VC, fills=(Fill(0, VR, VC, spec.cols, bits), below))
+
+
+def _filled(o: Site) -> Any:
+    """The column of L1 from which on all rows are filled: the rest of the last block of c0 stays as it is."""
+    return -(-o.dst.vc // o.dst.spec.c0) * o.dst.spec.c0
 
 
 def _pipe(o: Site) -> Pipe:
@@ -373,7 +378,7 @@ def _pipe(o: Site) -> Pipe:
 def _footprint(o: Site) -> Iterator[Access]:
     d, in_l1 = o.dst, o.dst.loc is TileType.Mat
     if in_l1 and o.target.is_device and known(o.src.origin, d.origin) and o.src.origin == d.origin:
-        filled = -(-d.vc // d.spec.c0) * d.spec.c0
+        filled = _filled(o)
         yield Access("dst", True, d.rows - d.vr, filled, row=d.vr)  # what is valid, devices leave alone
         yield Access("dst", True, d.rows, d.cols - filled, col=filled)
         return

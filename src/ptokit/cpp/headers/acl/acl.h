@@ -26,7 +26,7 @@ inline const char* aclGetRecentErrMsg() { return ""; }
 inline float aclFloat16ToFloat(aclFloat16 x) { return float(__builtin_bit_cast(half, x)); }
 inline aclFloat16 aclFloatToFloat16(float x) { return __builtin_bit_cast(aclFloat16, half(x)); }
 inline rtError_t rtGetAiCoreCount(uint32_t* count) {
-    *count = 24;
+    *count = PTOKIT_CORES;
     return RT_ERROR_NONE;
 }
 inline aclError aclrtSetDevice(int) { return ACL_SUCCESS; }
