@@ -54,6 +54,75 @@ def test_a_folder_and_a_campaign(tmp_path: Path) -> None:
     assert {status for name, status in told if "wrong.cpp:add_one" in name} == {Status.REFUSED}
 
 
+IN_MEMORY = """#include <pto/pto-inst.hpp>
+#include "core.h"
+using namespace pto;
+struct Strip { uint64_t place, bytes; };
+extern "C" __aicore__ void scale(__gm__ int64_t* words) {
+    using View = GlobalTensor<half, Shape<1, 1, 1, 16, 64>, Stride<1024, 1024, 1024, 64, 1>>;
+    auto from = reinterpret_cast<__gm__ Strip*>(words[0]);
+    auto to = reinterpret_cast<__gm__ Strip*>(words[1]);
+    Tile<TileType::Vec, half, 16, 64> t;
+    TASSIGN(t, 0x0);
+    View x(reinterpret_cast<__gm__ half*>(from->place)), y(reinterpret_cast<__gm__ half*>(to->place));
+    TLOAD(t, x);
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    TMULS(t, t, half(words[2]));
+    finish();
+    if (from->bytes == to->bytes) TSTORE(y, t);
+}
+"""
+OF_CORE = """static inline void finish() {
+#if defined(__DAV_VEC__)
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+#elif defined(__DAV_CUBE__)
+    set_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+    wait_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+#else
+#error "which core?"
+#endif
+}
+"""
+
+
+def test_a_function_that_gets_its_arguments_in_memory(tmp_path: Path) -> None:
+    """No __global__, a header that refuses to be compiled for no core, and addresses in memory."""
+    (tmp_path / "scale.cpp").write_text(IN_MEMORY)
+    (tmp_path / "core.h").write_text(OF_CORE)
+    file = str(tmp_path / "scale.cpp")
+    done = CliRunner().invoke(app, ["check", file, "-t", "a2a3", "--entry", "scale"])
+    assert done.exit_code == 0, done.output
+    assert "no kernel in this file" in CliRunner().invoke(app, ["check", file, "-t", "a2a3"]).output
+    scale = ptokit.cpp(file, target="a2a3", core="vector")["scale"]
+    x = np.arange(1024).reshape(16, 64).astype(np.float16)
+    y, z = np.zeros_like(x), np.zeros_like(x)
+    strip = [x, x.nbytes]
+    scale([strip, (y, y.nbytes), 3])
+    assert (y == 3 * x).all()
+    scale[1]([[x, 0], [z, x.nbytes], 3])
+    assert not z.any()
+    assert scale.sanitize([strip, strip, np.int64(2)]).clean
+    with pytest.raises(DiagnosticError, match="a word of memory is a whole number, an array or a list, not float"):
+        scale([strip, strip, 0.5])
+    with pytest.raises(DiagnosticError, match="contiguous"):
+        scale([[x.T, 0], strip, 1])
+
+
+def test_a_pointer_to_bytes_takes_bytes(tmp_path: Path) -> None:
+    (tmp_path / "add.cpp").write_text(
+        GOOD.replace("float* x", "uint8_t* bytes").replace("v(x)", "v(reinterpret_cast<__gm__ float*>(bytes))")
+    )
+    add = ptokit.cpp(str(tmp_path / "add.cpp"), target="a5")["add_one"]
+    x = np.zeros(1024, np.float32)
+    add(x)
+    add(x.view(np.uint8))
+    assert (x == 2).all()
+    with pytest.raises(DiagnosticError, match="must have element type f32, not u8"):
+        add(x.view(np.uint8)[1:-3])
+
+
 @pytest.mark.campaign
 def test_an_editor_gets_findings_once_a_file_is_saved(tmp_path: Path) -> None:
     file = tmp_path / "add.cpp"

@@ -242,7 +242,7 @@ class CppProgram(Origin):
             found.extend(file.warnings)
             for kernel in file.kernels if self.every and not self.name else [file.kernel(self.name)]:
                 _lift(file, kernel, module, found)
-            if not file.kernels:
+            if not file.kernels and not self.name:
                 file.kernel()
         except DiagnosticError as error:
             found.extend(error.diagnostics)
@@ -355,8 +355,17 @@ def _plain(name: str) -> str:
     return re.sub(r"\s+", "", name)
 
 
+Pieces = list[tuple[np.ndarray, np.ndarray]]
+"""Arrays of a list of words, each with its bytes in the memory that was made of the list."""
+
+
 class CppLaunchable:
-    """A kernel of a C++ file: ``k[blocks](x, y, n)`` launches it, arrays are used in place; None is a null pointer."""
+    """A kernel of a C++ file: ``k[blocks](x, y, n)`` launches it, arrays are used in place; None is a null pointer.
+
+    A list or tuple is memory of 64-bit words, each a number, or the address of an array or of another list: the
+    arguments of kernels that get them in memory, ``k([[x, x.nbytes], [y, y.nbytes], 128])``. All that a list points to
+    is one memory for the sanitizer, so that bounds between its arrays are not checked.
+    """
 
     def __init__(self, file: CppFile, kernel: CppKernel) -> None:
         self.file, self.kernel = file, kernel
@@ -391,23 +400,37 @@ class CppLaunchable:
         self._launch(args, 1, how)
 
     def _launch(self, args: Sequence[Any], blocks: int, how: dict[str, Any]) -> None:
-        program, given = self._bound(args)
         ranks = how.pop("ranks", None)
+        program, given, pieces = self._bound(args, ranks is None)
         if ranks is None:
             program.launch(given, blocks, **how)
+            for array, there in pieces:
+                if array.flags.writeable:
+                    np.copyto(array, there.view(array.dtype).reshape(array.shape))
             return
         from ptokit.run.arguments import divided
 
         program.launch_ranks(divided(program.entry, given, ranks), blocks, **how)
 
-    def _bound(self, args: Sequence[Any]) -> tuple[Compiled, list[Any]]:
-        """The kernel for the null pointers among its arguments, and what it is launched with."""
+    def _bound(self, args: Sequence[Any], nested: bool = True) -> tuple[Compiled, list[Any], Pieces]:
+        """The kernel for the null pointers among its arguments, what it is launched with, and the arrays in lists."""
+        from ptokit.run.arguments import words_in_memory
+
         program = self._compiled(frozenset(k for k, arg in enumerate(args) if arg is None))
         types = (*(param.dtype for param in program.params), *[None] * len(args))
-        given = (
-            np.zeros(1, type.storage) if arg is None and type is not None else arg for arg, type in zip(args, types)
-        )
-        return program, list(given)
+        given: list[Any] = []
+        pieces: Pieces = []
+        for arg, type in zip(args, types):
+            if type is not None and arg is None:
+                given.append(np.zeros(1, type.storage))
+            elif type is not None and nested and isinstance(arg, list | tuple):
+                number = sum(isinstance(other, np.ndarray) for other in given)
+                memory, found = words_in_memory(arg, number)
+                given.append(memory)
+                pieces += found
+            else:
+                given.append(arg)
+        return program, given, pieces
 
     def check(self) -> Diagnostics:
         """What the rules find in the kernel."""
@@ -421,7 +444,7 @@ class CppLaunchable:
         """Run the kernel under observation; ``options``: as for `ptokit.sanitize`."""
         from ptokit.sanitize import sanitize
 
-        program, given = self._bound(args)
+        program, given, _ = self._bound(args, not options.get("ranks"))
         return sanitize(program.module, self.target, given, blocks, **options)
 
     def to_pto(self) -> str:

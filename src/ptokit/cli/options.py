@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from enum import StrEnum
@@ -147,10 +148,11 @@ Targets = Annotated[
 
 def _to_cpp(ctx: typer.Context, param: typer.CallbackParam, value: Any) -> Any:
     """Keep what is said of C++ files for when one is opened."""
-    if value:
-        from ptokit.api.files import stated
+    if value or "ptokit.api.files" in sys.modules:  # where another command of this process may have said something
+        from ptokit.api.files import Stated, stated
 
-        setattr(stated, str(param.name), value)
+        name = str(param.name)
+        setattr(stated, name, value or getattr(Stated(), name))
     return value
 
 

@@ -336,7 +336,14 @@ def compile_file(file: str, target: Target, core: str, options: Options) -> Comp
     kept = _Kept(asked)
     found = kept.read()
     if found is None:
-        source = _with_headers(compiler, path, file, flags)
+        try:
+            source = _with_headers(compiler, path, file, flags)
+        except DiagnosticError:  # of a header that wants to know the kind of core
+            if core:
+                raise
+            source = _with_headers(compiler, path, file, [*flags, *macros(target, "vector")])
+            if not asks_core(source, path):
+                raise
         if not core and asks_core(source, path):
             found = Compiled("", True)
         else:

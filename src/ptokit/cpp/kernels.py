@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -67,9 +67,12 @@ class CppFile:
     @cached_property
     def kernels(self) -> list[CppKernel]:
         """The kernels of the file, in its order."""
+        return self._functions(lambda module: module.kernels)
+
+    def _functions(self, chosen: Callable[[Module], Iterable[str]]) -> list[CppKernel]:
         found: dict[str, CppKernel] = {}
         for module in self.parts.values():
-            for symbol in module.kernels:
+            for symbol in chosen(module):
                 begin = module.begin(module.functions[symbol])
                 place = Location(self.file, begin.line, 1) if begin.line else Location(self.file)
                 found.setdefault(symbol, CppKernel(begin.function, symbol, place))
@@ -78,6 +81,7 @@ class CppFile:
     def kernel(self, name: str = "") -> CppKernel:
         """The kernel that a name means: as it is written, or its symbol; without one the only one of the file.
 
+        A name may also be that of a function without ``__global__``, which another file calls.
         Raises `DiagnosticError` (CPP-KERNEL).
         """
         known = self.kernels
@@ -86,6 +90,9 @@ class CppFile:
         wanted = _plain(name)
         symbol = self._instance(wanted)
         exact = [k for k in known if wanted in (_plain(k.name), k.symbol) or k.symbol == symbol]
+        if not exact and name:
+            others = self._functions(lambda module: module.functions)
+            exact = [f for f in others if wanted in (_plain(f.name), f.symbol)]
         chosen = exact or [k for k in known if name and _plain(k.name).split("<")[0] == wanted]
         if len(chosen) == 1:
             return chosen[0]
@@ -93,7 +100,8 @@ class CppFile:
         listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
         if not known:
             hint = (
-                "a kernel is a function with __global__; a template is named with arguments: --entry 'Add<float, 64>'"
+                "a kernel is a function with __global__, or named: --entry kernel_entry; a template is named with "
+                "arguments: --entry 'Add<float, 64>'"
             )
             raise refusal(KERNEL, "there is no kernel in this file", Location(self.file), hint)
         if not name or chosen:

@@ -22,6 +22,7 @@ from ptokit.ir.launch import MOST_RANKS, Each, Peer, RankQuery
 from ptokit.machine.buffers import Buffer, overlaps
 from ptokit.machine.chunk import Workspace
 from ptokit.machine.global_memory import Pointer, Tensor
+from ptokit.machine.words import APART
 from ptokit.types.codecs import width
 from ptokit.types.dtypes import FLOAT_TYPES, DType, from_numpy, round_float, u8
 from ptokit.types.tile import DYNAMIC
@@ -284,8 +285,11 @@ def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostic
             "RUN-ARG-TYPE", f"argument {name} must be an array of {dtype}, not {type(arg).__name__}", param.location
         )
         return None
-    if dtype is u8 and arg.flags.c_contiguous and (param.location.file or "").endswith(CPP_FILES):
-        arg = arg.reshape(-1).view(np.uint8)  # where C++ casts, a pointer is one to bytes
+    if arg.flags.c_contiguous and (param.location.file or "").endswith(CPP_FILES):
+        if dtype is u8:
+            arg = arg.reshape(-1).view(np.uint8)  # where C++ casts, a pointer is one to bytes
+        elif arg.dtype == np.uint8 and not (arg.nbytes | arg.ctypes.data) % dtype.storage.itemsize:
+            arg = arg.reshape(-1).view(dtype.storage)  # declared as one to bytes, and cast
     raw = arg.dtype == dtype.storage  # any type may be given as unsigned integers of its width
     if arg.dtype != dtype.value and not raw:
         given = from_numpy(arg.dtype) or arg.dtype
@@ -311,6 +315,57 @@ def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostic
         buffer.written = written
         return Pointer(buffer, 0, dtype)
     return None
+
+
+def words_in_memory(words: Sequence[Any], number: int) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+    """64-bit words, and all that they point to, as the bytes of memory `number` of a launch.
+
+    A word is a whole number, or an array or list of words, whose address is taken. Also every array with its bytes
+    there. Raises `DiagnosticError` (RUN-ARG-TYPE) for other words, and for arrays that are not contiguous.
+    """
+    base, size = (number + 1) * APART, 0
+    places: dict[Any, int] = {}
+    lists: list[tuple[int, Sequence[Any]]] = []
+    arrays: list[tuple[int, np.ndarray]] = []
+
+    def placed(piece: Any) -> int:
+        nonlocal size
+        key = (piece.ctypes.data, piece.nbytes) if isinstance(piece, np.ndarray) else id(piece)
+        if key not in places:
+            places[key] = start = size
+            if isinstance(piece, np.ndarray):
+                if not piece.flags.c_contiguous:
+                    raise DiagnosticError(
+                        Diagnostic("RUN-ARG-LAYOUT", Severity.ERROR, "an array whose address is taken is contiguous")
+                    )
+                arrays.append((start, piece))
+                size += -(-(piece.nbytes + 1) // _GAP) * _GAP
+            else:
+                lists.append((start, piece))
+                size += -(-(8 * len(piece) + 1) // _GAP) * _GAP
+        return base + places[key]
+
+    placed(words)
+    written: list[tuple[int, list[int]]] = []
+    while lists:
+        start, piece = lists.pop(0)
+        found = []
+        for word in piece:
+            if isinstance(word, np.ndarray | list | tuple):
+                found.append(placed(word))
+            elif isinstance(word, int | np.integer):
+                found.append(int(word) & (1 << 64) - 1)
+            else:
+                message = f"a word of memory is a whole number, an array or a list, not {type(word).__name__}"
+                raise DiagnosticError(Diagnostic("RUN-ARG-TYPE", Severity.ERROR, message))
+        written.append((start, found))
+    memory = np.zeros(size, np.uint8)
+    for start, found in written:
+        memory[start : start + 8 * len(found)] = np.array(found, np.uint64).view(np.uint8)
+    pieces = [(array, memory[start : start + array.nbytes]) for start, array in arrays]
+    for array, there in pieces:
+        there[:] = array.reshape(-1).view(np.uint8)
+    return memory, pieces
 
 
 def _conversion(name: str, dtype: DType) -> str:
