@@ -81,12 +81,15 @@ def cluster(seed: int) -> str:
         *_around(bounds, product * pushes, [[]] * len(bounds)),
         _flag("wait", "FIX", "M"),
     ]
-    pops = []
-    for k in range(popped):
-        freed = "pto.tfree_from_aic {id = 0, split = 1}"
-        added = f"pto.tadd ins(%total, %p{k} : !half, !half) outs(%total : !half)"
-        pops += [f"%p{k} = pto.tpop_from_aic {{id = 0, split = 1}} -> !half"]
-        pops += [freed, added] if fault == "early" and k == 0 else [added, freed]
+    takes = [f"%p{k} = pto.tpop_from_aic {{id = 0, split = 1}} -> !half" for k in range(popped)]
+    adds = [f"pto.tadd ins(%total, %p{k} : !half, !half) outs(%total : !half)" for k in range(popped)]
+    frees = ["pto.tfree_from_aic {id = 0, split = 1}"] * popped
+    early = fault == "early"
+    if random.Random(~seed).random() < 0.5:  # takes all entries before it gives the first one back
+        pops = [*takes, *frees[:early], *adds, *frees[early:]]
+    else:
+        each_one = [[frees[k], adds[k]] if early and k == 0 else [adds[k], frees[k]] for k in range(popped)]
+        pops = [line for take, rest in zip(takes, each_one) for line in (take, *rest)]
     each = rng.random() < 0.5 and len(bounds) > 1  # stores in each iteration of the outer loop
     stored = [*_handed("V", "MTE3"), "pto.tstore ins(%total : !half) outs(%ys : !half_slice)"]
     if each:

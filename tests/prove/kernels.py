@@ -5,6 +5,7 @@ from __future__ import annotations
 ROWS, COLS = 16, 32
 BYTES = ROWS * COLS * 4
 TILE = f"!pto.tile_buf<vec, {ROWS}x{COLS}xf32>"
+VIEW = "!pto.tensor_view<?x?xf32>"
 SLICE = f"!pto.partition_tensor_view<{ROWS}x{COLS}xf32>"
 
 

@@ -4,7 +4,7 @@ For all arguments by the prover, and for each of some arguments by the sanitizer
 A claim that is proved and that a run breaks is an error.
 
     python -m tests.prove.nests --count 1000 --seed 7 --log FILE
-    python -m tests.prove.nests --count 1000 --clusters
+    python -m tests.prove.nests --count 1000 --kind clusters
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from ptokit.api.check import read
@@ -25,10 +26,13 @@ from ptokit.prove.report import Claim, claim_of
 from ptokit.targets import target as target_named
 
 from .clusters import cluster
-from .kernels import add, flag, kernel, load, store
+from .kernels import SLICE, TILE, VIEW, add, flag, kernel, load, store
 
 GRID = ((0, 0), (0, 1), (1, 0), (1, 1), (2, 1), (1, 3), (2, 3), (4, 3))
 """Values of n and m."""
+
+QUICK = ((0, 0), (1, 0), (0, 1), (2, 1), (2, 3))
+"""Of these, the ones that find all faults of a few hundred programs, and two more."""
 
 ALL = "pto.barrier #pto.pipe<PIPE_ALL>"
 TILES = 3
@@ -155,6 +159,206 @@ class Nest:
         return lines
 
 
+@dataclass
+class Graph(Nest):
+    """A region of many blocks: loops and branches that only jumps make, and loops that carry tiles, arrays and numbers.
+
+    ``pool``: tiles, those that loops carry too, with the numbers of what they may be; ``arrays``: the same of pointers.
+    """
+
+    pool: list[tuple[str, tuple[int, ...]]] = field(default_factory=lambda: [(f"%t{k}", (k,)) for k in range(TILES)])
+    arrays: list[tuple[str, tuple[int, ...]]] = field(default_factory=lambda: [("%x", (TILES,)), ("%y", (TILES + 1,))])
+    blocks: list[list[str]] = field(default_factory=lambda: [[]])
+
+    def begin(self, label: str, *args: str) -> None:
+        """What follows stands in a block of its own."""
+        self.blocks.append([f"^{label}({', '.join(args)}):" if args else f"^{label}:"])
+
+    def add(self, *lines: str) -> None:
+        self.blocks[-1] += lines
+
+    def work(self, variables: Sequence[str]) -> list[str]:
+        (a, these), (b, those) = self.rng.sample(self.pool, 2)
+        kind = self.rng.choice(("load", "add", "add", "store"))
+        if kind == "add":
+            return [*self.ordered("V", [*these, *those]), add(a, b)]
+        loads = kind == "load"
+        usual = self.arrays[0 if loads else 1]
+        array, which = usual if self.rng.random() < 0.8 else self.rng.choice(self.arrays)
+        view, part, turned, row = (self.name(prefix) for prefix in "vxpq")
+        number = self.rng.choice([*variables, "%c0"])
+        return [
+            f"{turned} = arith.remui {number}, %c2 : index",
+            f"{row} = arith.muli {turned}, %c16 : index",
+            f"{view} = pto.make_tensor_view {array}, shape = [%c32, %c32], strides = [%c32, %c1] : {VIEW}",
+            f"{part} = pto.partition_view {view}, offsets = [{row}, %c0], sizes = [%c16, %c32] : {VIEW} -> {SLICE}",
+            *self.ordered("MTE2" if loads else "MTE3", [*these, *which]),
+            f"pto.tload ins({part} : {SLICE}) outs({a} : {TILE})"
+            if loads
+            else f"pto.tstore ins({a} : {TILE}) outs({part} : {SLICE})",
+        ]
+
+    def flow(self, depth: int, variables: Sequence[str]) -> None:
+        """What follows each other in blocks, from the last one on."""
+        variables = list(variables)
+        for _ in range(self.rng.randint(1, 2)):
+            kind = self.rng.random()
+            if depth and kind < 0.35:
+                self.cycle(depth, variables)
+            elif depth and kind < 0.55:
+                variables += self.fork(depth, variables)
+            elif depth and kind < 0.63:
+                self.add(*self.loop(1, variables))
+            elif depth and kind < 0.7:
+                self.add(*self.swapped(variables))
+            elif kind < 0.75:
+                self.last.clear()
+                self.add(ALL)
+            else:
+                self.add(*self.work(variables))
+
+    def asks(self, variables: Sequence[str]) -> str:
+        """A condition."""
+        made, other = self.name("b"), self.rng.choice(["%m", "%c1", "%c2"])
+        how, number = self.rng.choice(("slt", "eq", "sge")), self.rng.choice([*variables, "%n", "%m"])
+        self.add(f"{made} = arith.cmpi {how}, {number}, {other} : index")
+        return made
+
+    def fork(self, depth: int, variables: Sequence[str]) -> list[str]:
+        """Two ways that meet; the number that says which one it was."""
+        condition, number, met = self.asks(variables), self.name("g")[1:], self.name("h")
+        both = self.rng.random() < 0.6
+        otherwise = f"^right{number}" if both else f"^met{number}(%c2 : index)"
+        self.add(f"cf.cond_br {condition}, ^left{number}, {otherwise}")
+        start = {t: set(p) for t, p in self.last.items()}
+        self.begin(f"left{number}")
+        self.flow(depth - 1, variables)
+        self.add(f"cf.br ^met{number}(%c1 : index)")
+        ended, self.last = self.last, start
+        if both:
+            self.begin(f"right{number}")
+            self.flow(depth - 1, variables)
+            self.add(f"cf.br ^met{number}({self.rng.choice(('%c0', '%n'))} : index)")
+        for t, pipes in ended.items():
+            self.last.setdefault(t, set()).update(pipes)
+        self.begin(f"met{number}", f"{met}: index")
+        return [met]
+
+    def cycle(self, depth: int, variables: Sequence[str]) -> None:
+        """A loop that carries numbers, tiles or arrays, with further jumps to its beginning and its end."""
+        rng, number = self.rng, self.name("g")[1:]
+        upper, variable = rng.choice(["%n", "%m", "%c2", *variables]), self.name("i")
+        names, firsts, kinds, handed = [variable], ["%c0"], ["index"], [""]
+        pool, arrays = list(self.pool), list(self.arrays)
+        carried = rng.choice(("", "", "tiles", "arrays", "further", "half"))
+        a, b = self.name("a"), self.name("d")
+        swaps = rng.random() < 0.7
+        if carried == "tiles":
+            (one, these), (other, those) = rng.sample(self.pool, 2)
+            every = tuple({*these, *those})
+            self.pool += [(a, every), (b, every)]
+            names, firsts, kinds = [*names, a, b], [*firsts, one, other], [*kinds, TILE, TILE]
+            handed += [b, a] if swaps else [a, b]
+        elif carried == "arrays":
+            (one, these), (other, those) = self.arrays[:2]
+            every = tuple({*these, *those}) if swaps else ()
+            self.arrays += [(a, every or these), (b, every or those)]
+            names, firsts, kinds = [*names, a, b], [*firsts, one, other], [*kinds, "!pto.ptr<f32>", "!pto.ptr<f32>"]
+            handed += [b, a] if swaps else [a, b]
+        elif carried == "further":
+            self.arrays += [(a, self.arrays[0][1])]
+            names, firsts, kinds, handed = [*names, a], [*firsts, self.arrays[0][0]], [*kinds, "!pto.ptr<f32>"], ["", b]
+        elif carried == "half":
+            names, firsts, kinds, handed = [*names, a], [*firsts, "%c0"], [*kinds, "index"], ["", b]
+        inner = [*variables, variable, *([a] if carried == "half" else [])]
+        args = [f"{name}: {kind}" for name, kind in zip(names, kinds)]
+        late = rng.random() < 0.5  # asks at the end of each iteration
+
+        def goes_to(label: str, given: Sequence[str]) -> str:
+            return f"^{label}{number}({', '.join(given)} : {', '.join(kinds)})"
+
+        def following() -> list[str]:
+            more = self.name("j")
+            self.add(f"{more} = arith.addi {variable}, %c1 : index")
+            given = [more, *handed[1:]]
+            if carried in ("further", "half"):
+                given[1] = self.name("d")
+                step = (
+                    "arith.subi %c1, " + f"{a} : index" if carried == "half" else f"pto.addptr {a}, %c32 : {kinds[1]}"
+                )
+                self.add(f"{given[1]} = {step}" + (f" -> {kinds[1]}" if carried == "further" else ""))
+            return given
+
+        self.last.clear()
+        begins = "body" if late else "head"
+        self.add(ALL)
+        if late:
+            some = self.name("s")
+            self.add(f"{some} = arith.cmpi slt, %c0, {upper} : index")
+            self.add(f"cf.cond_br {some}, {goes_to('body', firsts)}, ^end{number}")
+            self.begin(f"body{number}", *args)
+        else:
+            self.add(f"cf.br {goes_to('head', firsts)}")
+            self.begin(f"head{number}", *args)
+            if rng.random() < 0.2:
+                self.add(*self.work(inner))
+            below = self.name("l")
+            self.add(f"{below} = arith.cmpi slt, {variable}, {upper} : index")
+            self.add(f"cf.cond_br {below}, ^body{number}, ^end{number}")
+            self.begin(f"body{number}")
+        if rng.random() < 0.5:
+            self.add(ALL)
+        self.flow(depth - 1, inner)
+        jump = rng.random()
+        if jump < 0.2:
+            self.add(f"cf.cond_br {self.asks(inner)}, ^end{number}, ^rest{number}")
+        elif jump < 0.4 and not late:
+            given = following()
+            self.add(f"cf.cond_br {self.asks(inner)}, {goes_to('head', given)}, ^rest{number}")
+        if jump < 0.2 or (jump < 0.4 and not late):
+            self.begin(f"rest{number}")
+            self.flow(depth - 1, inner)
+        given = following()
+        if late:
+            below = self.name("l")
+            self.add(f"{below} = arith.cmpi slt, {given[0]}, {upper} : index")
+            self.add(f"cf.cond_br {below}, {goes_to(begins, given)}, ^end{number}")
+        else:
+            self.add(f"cf.br {goes_to(begins, given)}")
+        self.pool, self.arrays = pool, arrays
+        self.begin(f"end{number}")
+        if rng.random() < self.care:
+            self.last.clear()
+            self.add(ALL)
+
+    def swapped(self, variables: Sequence[str]) -> list[str]:
+        """A loop by the operation that says so, which carries two tiles and hands them on the other way round."""
+        variable, result, a, b = (self.name(prefix) for prefix in "izad")
+        (one, these), (other, those) = self.rng.sample(self.pool, 2)
+        upper = self.rng.choice(["%n", "%m", "%c2", *variables])
+        pool, every = list(self.pool), tuple({*these, *those})
+        self.pool += [(a, every), (b, every)]
+        self.last.clear()
+        begins = f"{result}:2 = scf.for {variable} = %c0 to {upper} step %c1 iter_args({a} = {one}, {b} = {other})"
+        lines = [ALL, f"{begins} -> ({TILE}, {TILE}) {{", *([ALL] if self.rng.random() < 0.5 else [])]
+        for _ in range(self.rng.randint(1, 3)):
+            lines += self.work([*variables, variable])
+        handed = [b, a] if self.rng.random() < 0.7 else [a, b]
+        lines += [f"scf.yield {', '.join(handed)} : {TILE}, {TILE}", "}"]
+        self.pool = pool
+        if self.rng.random() < self.care:
+            self.last.clear()
+            lines.append(ALL)
+        return lines
+
+    def region(self) -> list[str]:
+        """All blocks; those that come before others in every execution may stand behind them."""
+        first, *others = self.blocks
+        if self.rng.random() < 0.5:
+            self.rng.shuffle(others)
+        return ["scf.execute_region {", *first, *(line for block in others for line in block), "}"]
+
+
 def counted(nest: Nest, variable: str, upper: str, body: Sequence[str]) -> list[str]:
     """A loop from 0, by the operation that says so."""
     return [f"scf.for {variable} = %c0 to {upper} step %c1 {{", *body, "}"]
@@ -237,26 +441,49 @@ def begun(nest: Nest, variable: str, upper: str, body: Sequence[str]) -> list[st
     ]
 
 
-def program(seed: int) -> str:
-    """A random program."""
+def program(seed: int, depth: int = 3) -> str:
+    """A random program of nested loops and branches."""
     rng = random.Random(seed)
     nest = Nest(rng)
     nest.care = rng.choice((0.7, 0.9, 0.97))
     lines = ["%bytes = arith.constant 2048 : index"]
     if rng.random() < 0.9:
         lines += [*(load(f"%t{k}", "%c0") for k in range(TILES)), ALL]
-    lines += nest.body(3, [])
+    lines += nest.body(depth, [])
     return kernel(*lines, ALL, params="%n: index, %m: index", rows="%c4096", tiles=TILES)
+
+
+def graph(seed: int) -> str:
+    """A random program of one region of many blocks."""
+    rng = random.Random(seed)
+    nest = Graph(rng)
+    nest.care = rng.choice((0.4, 0.7, 0.9))
+    nest.add(*(load(f"%t{k}", "%c0") for k in range(TILES)), ALL)
+    nest.flow(rng.choice((2, 2, 3)), [])
+    nest.add("scf.yield")
+    return kernel(*nest.region(), ALL, params="%n: index, %m: index", rows="%c4096", tiles=TILES)
 
 
 ARRAYS = {"a2a3": ("zeros:f32:131072",) * 2, "a5": ("zeros:f16:2048", "zeros:f16:4096", "zeros:f32:2048")}
 """Of nests, and of clusters."""
 
 
+KINDS: dict[str, tuple[Callable[[int], str], str]] = {
+    "nests": (program, "a2a3"),
+    "small": (partial(program, depth=2), "a2a3"),
+    "graphs": (graph, "a2a3"),
+    "clusters": (cluster, "a5"),
+}
+"""What makes a program of a kind, and its target."""
+
+
 def judged(
     text: str, grid: Sequence[tuple[int, int]] = GRID, target: str = "a2a3"
 ) -> tuple[dict[Claim, str], dict[Claim, str]]:
-    """By claim: what the prover says ("" if it is proved), and the first run that breaks it."""
+    """By claim: what the prover says ("" if it is proved), and the first run that breaks it.
+
+    Runs end where a fault has been found and nothing is proved that another one could break.
+    """
     source = read(text, name="nest", target=target)
     source.diagnostics.raise_if_errors()
     work = Proving(source.module, target_named(target))
@@ -265,6 +492,8 @@ def judged(
     said = {claim: "; ".join(f"line {line}: {why}" for why, line in prover.reasons(claim)) for claim in Claim}
     broken: dict[Claim, str] = {}
     for n, m in grid:
+        if broken and all(said.values()):
+            break
         report = work.launch([*ARRAYS[target], str(n), str(m)], 1)
         for d in report.errors:
             claim = claim_of(d.rule)
@@ -277,7 +506,8 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--count", type=int, default=100)
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--clusters", action="store_true", help="programs of two kinds of cores")
+    options.add_argument("--kind", choices=KINDS, default="nests")
+    options.add_argument("--quick", action="store_true", help="run them for fewer arguments")
     options.add_argument("--log", help="a file of JSON lines, which is continued")
     given = options.parse_args()
     log = Path(given.log) if given.log else None
@@ -286,7 +516,8 @@ def main() -> None:
     for seed in range(given.seed, given.seed + given.count):
         if seed in lines:
             continue
-        said, broken = judged(cluster(seed), target="a5") if given.clusters else judged(program(seed))
+        make, target = KINDS[given.kind]
+        said, broken = judged(make(seed), QUICK if given.quick else GRID, target)
         lines[seed] = {"seed": seed, "open": {c: w[:200] for c, w in said.items() if w}, "broken": broken}
         if log is not None:
             with log.open("a", encoding="utf-8") as out:

@@ -21,8 +21,8 @@ from ptokit.testing import assert_proved
 from tests.each import each
 
 from .clusters import cluster
-from .kernels import BACK, BODY, COPY, DRAINED, HANDED, PRIMED, SLICE, TILE, add, flag, kernel, load, loop, store
-from .nests import ALL, GRID, Nest, asked, begun, judged, program, turned
+from .kernels import BACK, BODY, COPY, DRAINED, HANDED, PRIMED, SLICE, TILE, VIEW, add, flag, kernel, load, loop, store
+from .nests import ALL, GRID, QUICK, Nest, asked, begun, graph, judged, program, turned
 
 pytest.importorskip("z3")
 
@@ -133,6 +133,22 @@ def test_blocks_are_followed_wherever_they_stand(ahead: int) -> None:
         *("cf.cond_br %l, ^body(%j : index), ^end", "^end:", "scf.yield", "}"),
     )
     assert refuted(proof(kernel(*blocks, rows="%c16"))) == {Claim.PIPES: "RACE-RAW"}
+
+
+def test_a_loop_with_two_ends_that_carries_a_pointer_on() -> None:
+    """Neither end alone says how often it runs."""
+    pointer = "!pto.ptr<f32>"
+    view = f"%v = pto.make_tensor_view %p, shape = [%c16, %c32], strides = [%c32, %c1] : {VIEW}"
+    part = f"%x0 = pto.partition_view %v, offsets = [%c0, %c0], sizes = [%c16, %c32] : {VIEW} -> {SLICE}"
+    blocks = (
+        *("scf.execute_region {", f"cf.br ^head(%x, %c0 : {pointer}, index)", f"^head(%p: {pointer}, %i: index):"),
+        *("%l = arith.cmpi slt, %i, %n : index", "cf.cond_br %l, ^body, ^end", "^body:", view, part),
+        *(f"pto.tload ins(%x0 : {SLICE}) outs(%t0 : {TILE})", "%d = arith.cmpi eq, %i, %m : index"),
+        *("cf.cond_br %d, ^end, ^more", "^more:", f"%q = pto.addptr %p, %c32 : {pointer} -> {pointer}"),
+        *("%j = arith.addi %i, %c1 : index", f"cf.br ^head(%q, %j : {pointer}, index)", "^end:", "scf.yield", "}"),
+    )
+    found = proof(kernel(*blocks, params="%n: index, %m: index", rows="%c16"))
+    assert found[Claim.PIPES].verdict is Verdict.PROVED
 
 
 def test_branches_into_the_middle_of_a_loop_are_open() -> None:
@@ -614,6 +630,28 @@ def test_the_cores_of_a_cluster(gone: str, instead: str, claims: dict[Claim, Ver
     assert found.proved is (not claims)
 
 
+@each(
+    "order, wrong",
+    [
+        ("a f s f", None),
+        ("a s f f", None),
+        ("s a f f", None),
+        ("f a s f", Claim.PIPES),  # the first entry, after it has been given back
+        ("a f f s", Claim.PIPES),
+    ],
+)
+def test_entries_of_a_pipe_that_are_taken_at_once(order: str, wrong: Claim | None) -> None:
+    """They are given back in the order in which they were taken."""
+    taken, pushed = "%partial = pto.tpop_from_aic {id = 0, split = 1} -> !half\n", f"{PUSHED} {{id = 0, split = 1}}\n"
+    lines = {"a": ADDED, "s": ADDED.replace("%partial", "%second"), "f": FREED}
+    used = "".join(lines[each] for each in order.split())
+    text = SPLIT_K.replace(pushed, pushed * 2).replace(f"{ADDED}        {FREED}", used)
+    text = text.replace(taken, taken + taken.replace("%partial", "%second"))
+    found = prove(text, assume=["n == 64"], blocks=1)
+    assert refuted(found).keys() == ({wrong} if wrong else set())
+    assert found.proved is (wrong is None)
+
+
 @pytest.mark.campaign
 @each(
     "file, name",
@@ -655,6 +693,12 @@ def test_random_clusters(seed: int) -> None:
     assert bool(broken) is (seed > 0)
     assert any(said.values()) is (seed > 0)
     assert (Claim.BLOCKS in broken) is (seed > 0)
+
+
+@each("seed", range(3))
+def test_random_graphs(seed: int) -> None:
+    said, broken = judged(graph(seed), QUICK[3:])
+    assert [claim for claim in broken if not said[claim]] == []
 
 
 @pytest.mark.campaign

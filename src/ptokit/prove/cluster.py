@@ -22,8 +22,8 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 
 from .claims import RING, Fragment, Loop
 from .footprints import Footprints
-from .numbers import Number, both, lifted, renamed, simple
-from .places import Pointer, Tile, Touch, identity, of_tile, space_of
+from .numbers import Number, both, either, lifted, renamed, simple
+from .places import Pointer, Space, Tile, Touch, identity, of_tile, space_of
 from .report import Claim
 from .state import State
 
@@ -79,12 +79,16 @@ class Ring:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """What is pushed or popped: a tile with so much of it valid, halved for the vector cores as ``split`` says."""
+    """What is pushed or popped: a tile with so much of it valid, halved for the vector cores as ``split`` says.
+
+    ``size``: bytes of a slot that it takes.
+    """
 
     step: Step
     spec: TileSpec
     valid: tuple[Number, Number]
     split: int
+    size: int
 
 
 class Cluster(Footprints):
@@ -101,6 +105,7 @@ class Cluster(Footprints):
         self.unplaced: set[Any] = set()
         self.loops_seen: dict[Any, list[Loop]] = {}  # loops by core, what is around, and step
         self._ids: dict[Any, Ring] = {}
+        self._takes: dict[Space, tuple[int, ...]] = {}  # by space of an entry, the loops and calls around what pops it
         self._met: set[Any] = set()  # of those in `piped`, what both cores do one after the other
         super().__init__(program, by_compiler=by_compiler, blocks=blocks, assume=assume)
 
@@ -108,7 +113,7 @@ class Cluster(Footprints):
 
     def access(self, step: Step, state: State, pipe: Pipe, touches: Sequence[Touch]) -> None:
         for touch in touches:
-            if touch.space[0] == RING and touch.space[1] not in state.popped:
+            if touch.space[0] == RING and touch.space not in state.popped:
                 text = f"{step.name} touches an entry of a pipe that has been given back"
                 self.suspect(Claim.PIPES, "PIPE-FREED", step, state.facts, text)
         super().access(step, state, pipe, touches)
@@ -198,7 +203,7 @@ class Cluster(Footprints):
         found = self.passed.setdefault((ring.key, pushed), {})
         if id(step) in found and identity(found[id(step)].valid) != identity(valid):
             raise Fragment("entries of a pipe with several valid regions are not followed", step)
-        found[id(step)] = Passed(step, spec, valid, step.attrs["split"])
+        found[id(step)] = Passed(step, spec, valid, step.attrs["split"], size)
 
     def _push(self, step: Step, state: State, given: Mapping[str, Any]) -> None:
         ring, tile = self._of(step, state, given, "push"), given["tile"]
@@ -230,11 +235,19 @@ class Cluster(Footprints):
         else:
             raise Fragment(f"what {step.name} pops is not followed", step)
         self._pass(step, ring, spec, valid, pushed=False)
-        if len(self.passed[ring.key, False]) > 1 or (ring.memory is None and ring.key in state.popped):
-            raise Fragment("a pipe with several entries taken at once, or in several places, is not followed", step)
-        made = Tile(spec, (RING, ring.key), 0, spec, 0, 0, cell)
+        around = {id(loop.step) for loop in self.loops}
+        site = (RING, ring.key, *(call for call in self.context if call not in around), id(step))
+        if ring.memory is not None and len(self.passed[ring.key, False]) > 1:
+            raise Fragment("a pipe through memory with entries taken in several places is not followed", step)
+        if ring.memory is None and site in state.popped:
+            raise Fragment("a pipe with several entries that are taken at once in one place is not followed", step)
+        if isinstance(tile, Tile) and tile.space != site and self._takes.get(tile.space, self.context) != self.context:
+            raise Fragment("a tile that takes entries in a loop and outside of it is not followed", step)
+        self._takes[site] = self.context
+        made = Tile(spec, site, 0, spec, 0, 0, cell)
         state.cells[cell] = (spec, *valid)
-        state.popped |= {ring.key}
+        state.popped = (*(entry for entry in state.popped if entry != site), site)
+        state.filled = {key: entry for key, entry in state.filled.items() if entry[0] != site}
         touches = [Touch(made.space, True, 0, ring.size)]
         if ring.memory is not None:
             touches.append(self._in_memory(ring, write=False))
@@ -252,8 +265,11 @@ class Cluster(Footprints):
     def _free(self, step: Step, state: State, given: Mapping[str, Any]) -> None:
         ring = self._of(step, state, given, "free")
         if ring.memory is None:  # a copy has been free since it was loaded
-            self.access(step, state, self._taking(ring), [Touch((RING, ring.key), True, 0, ring.size)])
-            state.popped -= {ring.key}
+            oldest = next((entry for entry in state.popped if entry[1] == ring.key), None)
+            if oldest is None:
+                raise Fragment(f"{step.name} gives back what has not been taken", step)
+            self.access(step, state, self._taking(ring), [Touch(oldest, True, 0, ring.size)])
+            state.popped = tuple(entry for entry in state.popped if entry is not oldest)
 
     # --- the cores of a cluster ----------------------------------------------------------------------------------
 
@@ -285,6 +301,7 @@ class Cluster(Footprints):
             return
         space = space_of(TileType.Vec if ring.to_vector else TileType.Mat)
         end = ring.base + ring.local * ring.size
+        used = max((x.size for way in (True, False) for x in self.passed.get((ring.key, way), {}).values()), default=0)
         others = [
             r for r in self.rings.values() if r is not ring and r.to_vector == ring.to_vector and r.base is not None
         ]
@@ -294,7 +311,12 @@ class Cluster(Footprints):
             for a in found.values():
                 for touch in a.touches if a.core == ring.consumer else ():
                     if touch.space == space:
-                        meet = touch.lo is None or both(lifted(touch.lo) < end, lifted(touch.hi) > ring.base)
+                        meet = touch.lo is None or either(
+                            *(
+                                both(lifted(touch.lo) < at + used, lifted(touch.hi) > at)
+                                for at in range(ring.base, end, ring.size)
+                            )
+                        )
                         if meet is not False and (meet is True or self.solver.possible((*a.facts, meet))):
                             raise Fragment(f"{a.step.name} may touch the slots of a pipe", a.step)
 

@@ -409,7 +409,7 @@ class Iterations:
     def _counted(self) -> bool:
         """True if a number that grows decides how often the loop runs: it is known then, and the loop begins anew."""
         for j, mode in enumerate(self.modes if self.asks and self.countable else ()):
-            if isinstance(mode, Growth):
+            if isinstance(mode, Growth) and is_number(self.first[j]):
                 after = mode.of(self.first[j], self.loop.k + 1)
                 for upper in limits(after, (fact for facts, _ in self.ends for fact in facts)):
                     if all(self._decides(j, upper, *end) for end in self.ends) and self._count(j, upper):

@@ -45,7 +45,7 @@ class State:
     with what their pipe did not know then. ``tokens``: by token and pipe, what the pipe did not know when it gave it
     back last, None while it holds it. ``unknown``: by pipe. ``cells``: valid regions of tiles. ``written``: by space,
     bytes that every way here has written, as bits; ``filled``: tiles at open places that are written as far as valid.
-    ``popped``: pipes between cores with an entry that has been taken and not given back.
+    ``popped``: the spaces of entries of pipes between cores that have been taken and not given back, oldest first.
     """
 
     values: dict[Any, Any] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class State:
     cells: dict[Any, tuple[Any, Number, Number]] = field(default_factory=dict)
     written: dict[Any, int] = field(default_factory=dict)
     filled: dict[Hashable, Any] = field(default_factory=dict)
-    popped: frozenset[Any] = frozenset()
+    popped: tuple[Any, ...] = ()
 
     def copy(self) -> State:
         """An independent state."""
