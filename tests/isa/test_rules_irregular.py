@@ -64,7 +64,7 @@ PAIRS = {"dst0": T, "dst1": T, "src0": T, "src1": T}
 
 CASES: list[Case] = [
     ("TGATH-COM-03", "TGATHER", "cpu", MASKED, {"dst": T, "src": T}),
-    ("TGATH-COM-03", "TGATHER", "a2a3", MASKED, changed(MASKED, dst=spec("f32", 16, 40, 16, 32))),
+    ("TGATH-COM-07", "TGATHER", "a2a3", MASKED, changed(MASKED, dst=spec("f32", 16, 40, 16, 32))),
     ("TGATH-COM-03", "TGATHER", "a2a3", MASKED, changed(MASKED, src=spec("f32", 16, 64, dn=True))),
     ("TGATH-COM-06", "TGATHER", "a5", COMPARED, changed(COMPARED, dst=T)),
     ("TGATH-A23-01", "TGATHER", "a2a3", changed(INDEX, tmp=I), changed(INDEX, tmp=T)),

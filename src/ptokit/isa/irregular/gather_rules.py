@@ -70,17 +70,26 @@ RULES = (
         "TGATHER(Tile(Vec, f32, 16, 32), Tile(Vec, {f32|f16}, 16, 64), mask=MaskPattern.P0101)",
         evidence="static_assert",
     )(
-        """By mask, elements have one size, tiles are row-major; by columns dst is valid in full rows.
+        """By mask, elements have one size, and tiles are row-major.
 
-        Rows of 64-bit elements begin on a5 a period's part of the columns of dst after each other.
+        By columns, they are written one after the other from the start of dst, whatever of it is valid. Rows of 64-bit
+        elements begin on a5 a period's part of the columns of dst after each other.
         """,
         "mask is not None if by_mask(o)",
         "neither an index tile nor a mask pattern nor a threshold says what to gather",
         "src.dtype.bits == dst.dtype.bits if by_mask(o)",
         "{src} has {src.dtype.bits}-bit elements, {dst} {dst.dtype.bits}-bit ones",
-        "dst.vc == dst.cols or (target.is_a(A5) and dst.dtype.bits == 64) if by_mask(o) and axis is MaskAxis.Row",
-        "{dst} has {dst.vc} valid columns of {dst.cols}; the elements are written one after the other",
         lambda o: not_plain(o) if by_mask(o) else None,
+    ),
+    _rule(
+        "TGATH-COM-07",
+        "TGATHER(Tile(Vec, f32, 16, 32{|, valid_col=24}), Tile(Vec, f32, 16, 64), mask=MaskPattern.P0101)",
+        evidence="assertion",
+        targets=("cpu", "a2a3"),
+    )(
+        "By mask of columns, dst is valid in full rows.",
+        "dst.vc == dst.cols if by_mask(o) and axis is MaskAxis.Row",
+        "{dst} has {dst.vc} valid columns of {dst.cols}; the elements are written one after the other",
     ),
     _rule(
         "TGATH-COM-04",
@@ -88,13 +97,13 @@ RULES = (
         evidence="device",
         on="a2a3",
     )(
-        """By mask of columns, dst has room for the elements that the mask selects.
+        """By mask of columns, dst has room for the elements that the mask selects, whatever of it is valid.
 
         Decision: What is left of a larger dst keeps its value.
         """,
         "chosen = src.vr * len(range(mask.first, src.vc, mask.period))",
-        "dst.vr * dst.vc >= chosen if mask and by_mask(o) and axis is MaskAxis.Row and known(src.vr, src.vc)",
-        "{mask.name} selects {chosen} elements, {dst} takes {dst.vr * dst.vc}",
+        "dst.rows * dst.cols >= chosen if mask and by_mask(o) and axis is MaskAxis.Row and known(src.vr, src.vc)",
+        "{mask.name} selects {chosen} elements, {dst} has room for {dst.rows * dst.cols}",
     ),
     _rule(
         "TGATH-COM-05",

@@ -254,18 +254,13 @@ def _gather(
             dst.write(src.read(int(rows[-1]) + 1, src.vc)[:, rows].view(kind(dst)), dst.vr, src.vc)
         else:
             chosen = src.read()[:, :, mask.first :: mask.period]
-            if dst.vc != dst.spec.cols:  # of 64 bits
+            if dst.spec.dtype.bits == 64 and dst.vc != dst.spec.cols:
                 chosen = chosen[:, : dst.vr, : min(dst.vc, src.vc // mask.period)]
-                where = np.arange(chosen.shape[1])[:, None] * (dst.spec.cols // mask.period) + np.arange(
-                    chosen.shape[2]
-                )
-                store_at(dst, where, np.ascontiguousarray(chosen).view(dst.spec.dtype.storage))
-                return
-            chosen = chosen.reshape(len(chosen), -1).copy().view(kind(dst))
-            if chosen.shape[1] < dst.vr * dst.vc:  # the rest stays as it is
-                old, chosen = for_all_blocks(dst.read().reshape(-1, dst.vr * dst.vc), chosen)
-                chosen = np.concatenate((chosen, old[:, chosen.shape[1] :]), axis=1)
-            dst.write(chosen.reshape(len(chosen), dst.vr, dst.vc), dst.vr, dst.vc)
+                rows, cols = np.ogrid[: chosen.shape[1], : chosen.shape[2]]
+                where = rows * (dst.spec.cols // mask.period) + cols
+            else:
+                where = np.arange(chosen[0].size).reshape(chosen.shape[1:])
+            store_at(dst, where, np.ascontiguousarray(chosen).view(dst.spec.dtype.storage))
 
 
 def _meaning(o: Site) -> Word:
@@ -304,23 +299,29 @@ def _footprint(o: Site) -> Iterator[Access]:
     for name in ("dst", "count", "tmp") if not o.target.is_a(A5) else ("dst", "count"):
         info = o.operands[name]
         if isinstance(info, TileInfo):
-            kept = name == "dst" and _keeps(o)
-            if kept and by_mask(o) and o.axis is MaskAxis.Row and known(info.vc) and info.vc != info.cols:
-                yield Access(name, True, info.vr, info.cols, kept=True)  # type: ignore[arg-type]
-                continue
-            yield Access(name, True, info.vr, info.vc, kept=kept)  # type: ignore[arg-type]
+            if name == "dst" and by_mask(o) and o.axis is MaskAxis.Row:
+                yield from _one_after_the_other(o)
+            else:
+                yield Access(name, True, info.vr, info.vc, kept=name == "dst" and _keeps(o))  # type: ignore[arg-type]
+
+
+def _one_after_the_other(o: Site) -> Iterator[Access]:
+    """What a mask of columns writes: elements from the start of dst on, whole rows and the beginning of one."""
+    d, s = o.dst, o.src
+    if not known(s.vr, s.vc) or (d.dtype.bits == 64 and d.vc != d.cols):
+        return (yield Access("dst", True, d.rows, d.cols, kept=True))
+    rows, rest = divmod(s.vr * len(range(o.mask.first, s.vc, o.mask.period)), d.cols)
+    if rows:
+        yield Access("dst", True, rows, d.cols)
+    if rest:
+        yield Access("dst", True, 1, rest, row=rows)
 
 
 def _keeps(o: Site) -> bool:
     """True if elements of dst may stay as they are: nothing is found for them, or their index lies outside of src."""
     if o.has("count") or o.has("idx"):
         return o.has("count") or not o.target.is_device
-    if o.axis is MaskAxis.Col:
-        return bool(o.src.vc < o.dst.vc)
-    if known(o.dst.vc) and o.dst.vc != o.dst.cols:
-        return True
-    chosen = len(range(o.mask.first, o.src.vc, o.mask.period)) if known(o.src.vc) else 0
-    return not o.src.vr * chosen >= o.dst.vr * o.dst.vc
+    return bool(o.src.vc < o.dst.vc)
 
 
 TGATHER = instruction(

@@ -1,3 +1,3 @@
 // The PTO instructions, as ptokit reads them: declarations of its own, with the names and numbers of the C++ library.
 #pragma once
-#include <ptokit/instructions.hpp>
+#include <ptokit/comm.hpp>

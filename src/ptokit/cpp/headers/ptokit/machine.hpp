@@ -18,11 +18,12 @@ PTO_INLINE void wait_flag(pipe_t from, pipe_t to, int64_t id) {
     ptokit_end();
 }
 PTO_INLINE void pipe_barrier(pipe_t pipe) { pto::told("pipe_barrier", pipe); }
-PTO_INLINE int64_t get_block_idx() { return ptokit_query("get_block_idx"); }
-PTO_INLINE int64_t get_block_num() { return ptokit_query("get_block_num"); }
-PTO_INLINE int64_t get_subblockid() { return ptokit_query("get_subblock_idx"); }
-PTO_INLINE int64_t get_subblockdim() { return ptokit_query("get_subblock_num"); }
-PTO_INLINE int64_t get_coreid() { return ptokit_query("get_block_idx"); }
+// In parentheses, since a kernel may have made macros of these names before.
+PTO_INLINE int64_t (get_block_idx)() { return ptokit_query("get_block_idx"); }
+PTO_INLINE int64_t (get_block_num)() { return ptokit_query("get_block_num"); }
+PTO_INLINE int64_t (get_subblockid)() { return ptokit_query("get_subblock_idx"); }
+PTO_INLINE int64_t (get_subblockdim)() { return ptokit_query("get_subblock_num"); }
+PTO_INLINE int64_t (get_coreid)() { return ptokit_query("get_block_idx"); }
 static const struct {
     PTO_INLINE operator int64_t() const { return get_block_idx(); }
 } block_idx;

@@ -165,16 +165,23 @@ constexpr TileLayoutCustom GetTileLayoutCustom() {
     return !whole ? TileLayoutCustom::NONE : rows ? TileLayoutCustom::ZZ : TileLayoutCustom::NZ;
 }
 
+// In Auto mode the compiler places tiles, whatever their addresses.
+template <class T>
+PTO_INLINE void place_at(T& t, int64_t address) {
+#ifndef __PTO_AUTO__
+    t.place = address + 1;
+#endif
+}
 template <class T, class A>
 PTO_INLINE void TASSIGN(T& t, A address) {
     if constexpr (is_global<T>::value)
         t.data_ = address;
     else
-        t.place = int64_t(address) + 1;
+        place_at(t, int64_t(address));
 }
 template <auto Address, class T>
 PTO_INLINE void TASSIGN(T& t) {
-    t.place = int64_t(Address) + 1;
+    place_at(t, int64_t(Address));
 }
 template <class T, class A>
 PTO_INLINE void TASSIGN_IMPL(T& t, A address) {

@@ -164,6 +164,7 @@ struct MrgSortExecutedNumList : RecordEvent {
         }
     };
     Count mrgSortList0, mrgSortList1, mrgSortList2, mrgSortList3;
+    PTO_INLINE MrgSortExecutedNumList(int = 0, int = 0, int = 0, int = 0) {}
 };
 constexpr int32_t SYNCALL_SOFT_WORKSPACE_INT32 = 16;
 using TRandomKey = uint32_t[2];
