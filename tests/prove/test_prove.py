@@ -426,6 +426,80 @@ def test_limits_of_numbers_are_proposed() -> None:
     assert proof(both).sufficient == ("n <= 4079", "m <= 1")
 
 
+WAITS = f"scf.if %some {{\n{flag('wait', 'MTE2', 'V')}\n}}"
+"""A hang, unless %some is false."""
+PRODUCT = "%z = arith.constant 0 : i32\n%m = arith.constant 65536 : i32\n%p = arith.muli %n, %m : i32"
+NEGATIVE = f"{PRODUCT}\n%some = arith.cmpi slt, %p, %z : i32"
+SUM = NEGATIVE.replace("65536", "2147483647").replace("muli", "addi")
+CUT = """%b = arith.constant 4294967296 : i64
+%w = arith.extsi %n : i32 to i64
+%q = arith.muli %w, %b : i64
+%p = arith.trunci %q : i64 to i32
+%three = arith.constant 3 : i32
+%z = arith.addi %p, %three : i32
+%some = arith.cmpi slt, %z, %n : i32"""
+WRAPS = "i32 arithmetic in line"
+
+
+@each(
+    "made, assume, least, wraps",
+    [
+        (NEGATIVE, "n >= 0", "32768", True),
+        (NEGATIVE, "n < 32768", "", False),
+        (NEGATIVE, "n <= 32768", "32768", True),
+        (SUM, "n >= 0", "1", True),
+        (SUM, "n > 0", "1", False),  # it always wraps: nothing follows from that it does not
+        (SUM, "n == 0", "", False),
+        (CUT, "n >= 0", "4", True),
+        (NEGATIVE.replace("slt, %p", "eq, %m"), "n >= 0", "", False),  # wraps, and nobody uses it
+    ],
+)
+def test_arithmetic_that_wraps(made: str, assume: str, least: str, wraps: bool) -> None:
+    """What holds only as long as a product of 32 bits does not wrap is refuted by a run that wraps."""
+    found = proof(kernel(made, WAITS, params="%n: i32", rows="%c16"), assume=[assume])
+    assert found.proved is not bool(least)
+    assert [text.startswith(WRAPS) for text in found.assumptions[3:]] == [True] * wraps
+    if least:
+        assert refuted(found) == {Claim.FLAGS: "DEADLOCK"}
+        assert found[Claim.FLAGS].counterexample.arguments[-1] == least  # type: ignore[union-attr]
+
+
+def test_sizes_that_wrap() -> None:
+    """A view of n * 16 rows in 32 bits: from 2**27 on they are negative. In 64 bits arguments never get so far."""
+    rows = "%s = arith.constant 16 : i32\n%r32 = arith.muli %n, %s : i32\n%rr = arith.index_cast %r32 : i32 to index"
+    inside = "\n".join(("%r = arith.muli %i, %c16 : index", load("%t0", "%r"), "pto.barrier #pto.pipe<PIPE_ALL>"))
+    again = f"%ni = arith.index_cast %n : i32 to index\nscf.for %i = %c0 to %ni step %c1 {{\n{inside}\n}}"
+    text = kernel(again, params="%n: i32", rows="%rr").replace("%xv =", f"{rows}\n%xv =", 1)
+    found = proof(text)
+    assert refuted(found) == {Claim.BOUNDS: "GM-OOB"}
+    assert found[Claim.BOUNDS].counterexample.arguments[-1] == str(1 << 27)  # type: ignore[union-attr]
+    assert found.sufficient == (f"n <= {(1 << 27) - 1}",)
+    held = proof(text, assume=found.sufficient)
+    assert held.proved
+    assert not any("wrap" in text for text in held.assumptions)
+    assert not any("wrap" in text for text in proof(COPY).assumptions)
+
+
+def test_numbers_of_64_bits_that_may_wrap_are_named() -> None:
+    """No run gets so far in arrays that fit a machine."""
+    grown = "%a = arith.muli %n, %n : index\n%b = arith.muli %a, %n : index"
+    some = "%some = arith.cmpi slt, %b, %c0 : index"
+    found = proof(kernel(grown, some, WAITS, rows="%c16"))
+    assert [text.split(" in line")[0] for text in found.assumptions[2:]] == ["index arithmetic"]
+    assert found.as_json()["assumptions"] == list(found.assumptions)
+    assert found.assumptions[2] in str(found)
+
+
+def test_a_run_that_does_not_end_is_given_up() -> None:
+    endless = "scf.execute_region {\ncf.br ^a\n^a:\ncf.br ^a\n}"
+    work = (load("%t0", "%c0"), add("%t1", "%t0"))
+    found = proof(kernel(*work[:1], endless, params="", rows="%c16"))
+    assert found.closed
+    assert {d.verdict for d in found.claims} == {Verdict.OPEN}
+    assert "RUN-LIMIT" in found.claims[0].because[0]
+    assert refuted(proof(kernel(*work, endless, params="", rows="%c16"))) == {Claim.PIPES: "RACE-RAW"}
+
+
 REGISTERS = """
 func.func @r(%x: !pto.ptr<f32, gm>, %y: !pto.ptr<f32, gm>, %n: i32)
     attributes {{pto.kernel_kind = #pto.kernel_kind<vector>}} {{

@@ -15,11 +15,12 @@ from typing import Any
 
 from ptokit import __version__
 from ptokit.arguments.derive import derive
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity, UsageError
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity, UsageError
 from ptokit.ir.core import Function, Module
 from ptokit.ir.functions import assumptions, check_assumptions, named
 from ptokit.ir.launch import found_for, with_reached
 from ptokit.ir.verify import verify
+from ptokit.machine.loops import at_most
 from ptokit.prove.report import (
     NOT_COVERED,
     OF_PIPES,
@@ -59,6 +60,9 @@ LARGEST = 1 << 26
 MOST_RUNS = 8
 """Suspicions that runs are tried for."""
 
+MOST_ITERATIONS, MOST_SHOWN = 1 << 16, 1 << 12
+"""Iterations of loops, of all blocks together, after which a run is given up; one that is to show something."""
+
 DOUBLINGS = 4
 """How often arrays are made larger that a launch turns out to leave."""
 
@@ -69,11 +73,7 @@ MOST_QUESTIONS = 2000
 
 APART = "arrays do not overlap"
 
-NAMED = (
-    "scalar arguments are from 0 to 2**31 - 1",
-    APART,
-    "index arithmetic stays within its types",
-)
+NAMED = ("scalar arguments are from 0 to 2**31 - 1", APART)
 """What every proof by the solver assumes."""
 
 
@@ -354,12 +354,18 @@ class Proving:
         prover.solver.most = self.limit
         prover.prove()
         prover.solver.most = None
+        wrapping = self._wrapping(prover)
+        if wrapping is not None and not any(wrapping.reasons(claim) for claim in Claim):
+            prover, wrapping = wrapping, None
         proof.needs, proof.assumptions = prover.needs(), (*self.assume, *prover.asserted.values(), *_named(self.shared))
-        proof.stopped = bool(prover.undecided) and not prover.exhausted
+        proof.assumptions += prover.unwrapped()
+        proof.stopped = any(each.undecided and not each.exhausted for each in (prover, wrapping or prover))
         confirmed: dict[Claim, Decided] = {}
         if not proof.stopped:
             try:
                 self._confirmed(prover, confirmed)
+                if wrapping is not None:
+                    self._confirmed(wrapping, confirmed)
             except STOPS:
                 proof.stopped = True
         for claim in Claim:
@@ -372,12 +378,27 @@ class Proving:
                 proof.claims.append(Decided(claim, Verdict.OPEN if why else Verdict.PROVED, **reasons(why)))
         if not (proof.proved or proof.stopped or prover.exhausted) and prover.solver.asked <= MOST_QUESTIONS:
             try:
-                proof.sufficient = self._sufficient(prover)
+                proof.sufficient = self._sufficient(prover if wrapping is None else wrapping)
             except STOPS:
                 proof.stopped = True
 
+    def _wrapping(self, first: Any) -> Any:
+        """Where numbers of 32 bits may become too large for their type, what holds if they wrap, as they do in runs."""
+        from ptokit.prove.ranges import may_wrap
+
+        if first.undecided or not may_wrap(first.found.wide):
+            return None
+        self.progress("numbers that wrap")
+        again = type(first)(self.program, by_compiler=self.by_compiler, blocks=self.blocks, assume=self.assume)
+        again.wraps, again.solver.most = True, MOST_QUESTIONS if self.limit is None else self.limit
+        again.prove()
+        again.solver.most = None
+        return again
+
     def _sufficient(self, first: Any) -> tuple[str, ...]:
         """Assumptions under which everything is proved, none of them superfluous, and all accesses still happen."""
+        from ptokit.prove.ranges import may_wrap
+
         positive, others = first.proposals()
         if not (positive or others):
             return ()
@@ -389,7 +410,8 @@ class Proving:
             again.prove()
             if again.undecided:
                 raise KeyboardInterrupt
-            return again.reached == first.reached and not any(again.reasons(claim) for claim in Claim)
+            wraps = first.wraps and may_wrap(again.found.wide)
+            return again.reached == first.reached and not (wraps or any(again.reasons(claim) for claim in Claim))
 
         texts = [*positive, *others]
         if not proves(texts):
@@ -423,7 +445,7 @@ class Proving:
                     continue
                 tried[tuple(texts), blocks] = None
                 self.progress(f"a run that may show {suspect.rule}")
-                report = self.launch(texts, blocks)
+                report = self.launch(texts, blocks, MOST_SHOWN)
                 for d in report.errors:
                     claim = claim_of(d.rule)
                     if claim is not None:
@@ -450,8 +472,8 @@ class Proving:
                 return None
         return texts
 
-    def launch(self, texts: Sequence[str], blocks: int) -> Report:
-        """What the sanitizer says of a launch."""
+    def launch(self, texts: Sequence[str], blocks: int, most: int = MOST_ITERATIONS) -> Report:
+        """What the sanitizer says of a launch; where that takes too many iterations, what it has found by then."""
         arguments = make(read_arguments(texts))
         where = named(self.kernel)
         for one, other in self.shared:
@@ -462,10 +484,13 @@ class Proving:
             arguments[where.index(other)] = given
         values = as_parameters(arguments, [Param(p.name, p.type) for p in self._params()])
         options = replace(self.options, blocks=blocks)
-        with redirect_stdout(StringIO()):
-            return sanitize_launch(
-                self.module, self.target, values, options, SanitizeOptions(mode=self.mode), causes=False
-            )
+        how = SanitizeOptions(mode=self.mode)
+        with redirect_stdout(StringIO()), at_most(most):
+            report = sanitize_launch(self.module, self.target, values, options, how, causes=False)
+        found = list(report.diagnostics)
+        if any(d.rule == "RUN-LIMIT" for d in found):  # others may wait for what it would have done yet
+            report.diagnostics = Diagnostics([d for d in found if claim_of(d.rule) is not Claim.FLAGS])
+        return report
 
     def _params(self) -> list[Any]:
         entry: Function = choose_entry(self.module, self.options.entry)

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from contextvars import ContextVar
 from math import lcm
 from typing import Any, NamedTuple
 
@@ -23,7 +25,7 @@ from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe
 from ptokit.types.values import INDEX, Scalar
 
-from .lanes import lanes, lift
+from .lanes import Fault, lanes, lift
 from .local_memory import LocalMemory, LocalPointer
 from .storage import Arena
 
@@ -34,14 +36,37 @@ Loops = tuple[tuple[str, Any], ...]
 """The loops around something, from the outside in: what findings call each loop variable, and its value."""
 
 
+_LEFT: ContextVar[list[int] | None] = ContextVar("_LEFT", default=None)
+"""How many iterations launches may still begin; None for any number."""
+
+
+@contextmanager
+def at_most(iterations: int) -> Iterator[None]:
+    """Launches under observation end after so many iterations of loops, of all blocks together (RUN-LIMIT)."""
+    before = _LEFT.set([iterations])
+    try:
+        yield
+    finally:
+        _LEFT.reset(before)
+
+
 class Nest:
     """The loops around what a core executes now. Levels count from 1 in the running function."""
 
-    __slots__ = ("_calls", "loops")
+    __slots__ = ("_calls", "_left", "loops")
 
     def __init__(self) -> None:
         self.loops: Loops = ()
         self._calls: list[Loops] = [()]
+        self._left = _LEFT.get()
+        self._begins()
+
+    def _begins(self) -> None:
+        """A block or an iteration begins."""
+        if self._left is not None:
+            self._left[0] -= 1
+            if self._left[0] < 0:
+                raise Fault("RUN-LIMIT", "a run that a proof asks for begins no more iterations of loops")
 
     def enter(self) -> None:
         """A function of the program is called: its loops are nested in those around the call."""
@@ -57,10 +82,12 @@ class Nest:
 
     def iteration(self, level: int, name: str, value: Any) -> None:
         """An iteration of the loop at nesting depth `level` begins."""
+        self._begins()
         self.loops = (*self.loops[: self._outside(level)], (name, value))
 
     def again(self, level: int) -> None:
         """The next iteration of a loop that does not count."""
+        self._begins()
         outside = self._outside(level)
         count = self.loops[outside][1] + 1 if len(self.loops) > outside else 1
         self.loops = (*self.loops[:outside], ("iteration", count))

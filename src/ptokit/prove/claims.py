@@ -12,13 +12,15 @@ from typing import Any
 
 import z3
 
-from ptokit.plan.steps import Step, constant, without_form
+from ptokit.plan.steps import Step
 from ptokit.records import dataclass
 from ptokit.run.program import Program
 from ptokit.targets import Target
+from ptokit.types.codecs import width
 from ptokit.types.enums import Pipe
 
 from .numbers import (
+    DATA,
     FAR,
     Number,
     Solver,
@@ -33,16 +35,14 @@ from .numbers import (
     symbols,
 )
 from .places import Space, Touch, View, branches, certainly_apart, in_words, overlap
+from .ranges import Span, in_types, of_loops, proposed, sizes_of, span
 from .report import Claim
-from .state import ANY, LARGEST_SIZE, Ages, State, proposed
+from .state import ANY, Ages, State
 
 MOST_BLOCKS = 65_535
 
 _MENDED = (Claim.BOUNDS, Claim.WRITTEN)
 """Claims that assumptions about sizes may save."""
-
-MOST_SIZES = 4
-"""Constants of a text that sizes may be multiples of."""
 
 RING = "ring"
 """In the space, and among what commutes, of the slots of a pipe between cores: the pipe orders them itself."""
@@ -110,11 +110,13 @@ class Found:
     instances: dict[int, dict[Any, Instance]] = field(default_factory=dict)
     unordered: dict[tuple[int, Any, int], Ages] = field(default_factory=dict)
     needs: dict[Any, tuple[str, Number, Step | None]] = field(default_factory=dict)
+    wide: dict[tuple[str, int], None] = field(default_factory=dict)  # types that may be too small, and lines
 
     def copy(self) -> Found:
         """What there is now."""
         instances = {access: dict(found) for access, found in self.instances.items()}
-        return Found(dict(self.suspects), dict(self.gaps), instances, dict(self.unordered), dict(self.needs))
+        flat = dict(self.unordered), dict(self.needs), dict(self.wide)
+        return Found(dict(self.suspects), dict(self.gaps), instances, *flat)
 
 
 def line_of(step: Step | None) -> int:
@@ -133,6 +135,7 @@ class Claims:
     program: Program
     core: str
     sub: Number  # of the vector core of a cluster
+    wraps = False  # True if arithmetic does what its type does, and is not assumed to stay within that
     looks = True  # at what may not hold; False while it is found out how a loop goes on
 
     def __init__(self, target: Target) -> None:
@@ -141,6 +144,7 @@ class Claims:
         self.levels: dict[int, tuple[int, ...]] = {}  # by access, the loops around it
         self._accesses: dict[Any, int] = {}
         self._order: dict[int, float] = {}
+        self.spans: dict[int, Span] = {}  # by unknown, between what it lies
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -173,6 +177,28 @@ class Claims:
     def leave_open(self, claim: Claim, reason: str, step: Step | None = None) -> None:
         """A claim is not decided."""
         self.found.gaps[Gap(claim, reason, line_of(step))] = None
+
+    # --- numbers stay within their types -------------------------------------------------------------------------
+
+    def within(self, step: Step, made: Number, kind: Any, facts: Sequence[Number]) -> Number:
+        """A result as its type has it. Where it may be too large, that it is not is assumed, but with ``wraps``."""
+        half = 1 << width(kind.name) - 1
+        least, most = span(made, of_loops(self.loops, self.spans))
+        if (-half <= least and most < half) or not self.looks:
+            return made
+        fits = both(lifted(made) >= -half, lifted(made) < half)
+        if self.solver.implied(facts, fits):
+            return made
+        if self.wraps:
+            return simple((lifted(made) + half) % (2 * half) - half)
+        if fits is False or not self.solver.possible((*facts, fits)):
+            return DATA
+        self.found.wide[kind.name, line_of(step)] = None
+        return made
+
+    def unwrapped(self) -> tuple[str, ...]:
+        """What is assumed of arithmetic, in words."""
+        return in_types(self.found.wide)
 
     # --- what arrays have to hold --------------------------------------------------------------------------------
 
@@ -386,10 +412,9 @@ class Claims:
         if not suspects or self.found.gaps or any(s.claim not in _MENDED for s in suspects):
             return [], []
         steps = [step for function in self.program.plan.functions.values() for step in function.walk()]
-        sizes = sorted({size for step in steps for size in _sizes(step) if 1 < size <= LARGEST_SIZE}, reverse=True)
         numbers = {name: p for name, p in self.params.items() if isinstance(p, z3.ArithRef)}
         bounds = [s.facts for s in suspects if s.claim is not Claim.WRITTEN]
-        return proposed(bounds, numbers, sizes[:MOST_SIZES], self.assumed, self.solver)
+        return proposed(bounds, numbers, sizes_of(steps), self.assumed, self.solver)
 
     @property
     def reached(self) -> set[int]:
@@ -407,7 +432,7 @@ class Claims:
             numbers.append(self.total)
         most = 1
         model = None
-        while model is None and most < MOST_BLOCKS:
+        while model is None and most < (MOST_BLOCKS << 16 if self.wraps else MOST_BLOCKS):
             limits = [n <= most for n in numbers]
             model = self.solver.solve((*suspect.facts, *limits), model=True).model
             most *= 4
@@ -465,16 +490,6 @@ def last_of(loop: Loop) -> Any:
     """The number of the last iteration of a loop that runs."""
     lower, upper, by = map(lifted, (loop.lower, loop.upper, loop.by))
     return simple((upper - lower + by - 1) / by - 1)
-
-
-def _sizes(step: Step) -> Iterator[int]:
-    """The constants that arguments may have to be multiples of: steps of loops, and sizes of slices."""
-    given: tuple[Any, ...] = ()
-    if step.word == "for":
-        given = step.operands[2:3]
-    elif step.word == "slice":
-        given = step.operands[2]
-    yield from (size for size in map(constant, map(without_form, given)) if type(size) is int)
 
 
 def _valued(model: Any, symbol: Any) -> Any:

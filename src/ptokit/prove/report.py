@@ -116,6 +116,7 @@ class Decided:
                 "line": shown.line,
                 "arguments": list(shown.arguments),
                 "blocks": shown.blocks,
+                "shared": [list(pair) for pair in shown.shared],
             }
         return found
 

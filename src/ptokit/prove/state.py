@@ -23,7 +23,7 @@ from ptokit.plan.steps import Data, Region, Step, constant, walk, without_form
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 
-from .numbers import FAR, Number, Solver, both, either, is_number, key_of, lifted, negated, renamed, simple
+from .numbers import FAR, Number, both, either, is_number, key_of, lifted, negated, renamed, simple
 from .places import Pointer, alike, merged, rewritten
 
 OLDEST, ANY = 5, 99
@@ -404,63 +404,6 @@ def cycle_of(region: Region, n: int, order: Sequence[int]) -> list[int]:
             found.add(k)
             todo += before(region, k)
     return [k for k in order if k in found]
-
-
-LARGEST_SIZE, MOST_NUMBERS = 4096, 8
-"""The largest constant that sizes may be multiples of, and how many numbers limits are looked for."""
-
-
-def proposed(
-    broken: Sequence[Sequence[Number]], numbers: Mapping[str, Any], sizes: Sequence[int], assumed: Any, solver: Solver
-) -> tuple[list[str], list[str]]:
-    """Assumptions under which nothing is `broken`: numbers are positive, multiples of `sizes`, or no greater than this.
-
-    The second ones of the pair are such that none can be left out, and limits are as great as they can be.
-    """
-    positive = {f"{name} > 0": number > 0 for name, number in numbers.items()}
-    multiples = {f"{name} % {size} == 0": p % size == 0 for size in sizes for name, p in numbers.items()}
-
-    def enough(*parts: Mapping[str, Any]) -> bool:
-        facts = [fact for part in parts for fact in part.values()]
-        return solver.possible((*assumed, *facts)) and all(solver.solve((*each, *facts)).none for each in broken)
-
-    def limits(most: int, *parts: Mapping[str, Any]) -> dict[str, Any]:
-        """The greatest values that numbers may have, one after the other; empty if no such values suffice."""
-
-        def below(ends: Mapping[str, int]) -> dict[str, Any]:
-            return {f"{name} <= {end}" if end else f"{name} == 0": numbers[name] <= end for name, end in ends.items()}
-
-        ends = dict.fromkeys(numbers, most)
-        if len(numbers) > MOST_NUMBERS or not enough(*parts, below(ends)):
-            return {}
-        for name in numbers:
-            others = {other: end for other, end in ends.items() if other != name}
-            if enough(*parts, below(others)):
-                ends = others
-                continue
-            low, high = most, 2 * most + 1
-            while enough(*parts, below({**others, name: high})):
-                low, high = high, 2 * high + 1
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (middle, high) if enough(*parts, below({**others, name: middle})) else (low, middle)
-            ends[name] = low
-        return below(ends)
-
-    kept = multiples
-    if not enough(positive, multiples):
-        for most, parts in ((1, (positive, {})), (LARGEST_SIZE, (positive, multiples)), (0, ({}, {}))):
-            found = limits(most, *parts)
-            if found:
-                positive, kept = parts[0], {**parts[1], **found}
-                break
-        else:
-            return [], []
-    for text in [*kept]:
-        fewer = {other: fact for other, fact in kept.items() if other != text}
-        if enough(positive, fewer):
-            kept = fewer
-    return [*positive], [*kept]
 
 
 def turned(region: Region, n: int, cycle: list[int]) -> tuple[int, list[int]]:

@@ -25,14 +25,12 @@ from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 from .claims import RING, Claims, Fragment, Loop, line_of
 from .numbers import DATA, Number, both, computed, either, is_number, is_truth, lifted, simple
 from .places import Lanes, Pointer, Space, Tile, Tiles, View, identity, space_of
+from .ranges import largest, narrowed
 from .report import Claim
 from .state import WORDS, State, met
 
 GIVEN = "given"
 """In the values of a state: what the last yield or return hands on."""
-
-LIMIT = 2**31
-"""Arguments are less than this."""
 
 MOST_STATES = 48
 MOST_STEPS = 60_000
@@ -50,6 +48,7 @@ class Walk(Claims):
         self.program, self.core, self.by_compiler = program, program.cores.roles[0].kind, by_compiler
         self.total: Number = z3.Int("blocks#") if blocks is None else blocks
         self.block: Number = z3.Int("block#")
+        self.spans |= {n.get_id(): (0, 65535) for n in (self.block, self.total) if not isinstance(n, int)}
         self.sub: Number = z3.Int("sub#") if program.cores.mixed and program.cores.vectors > 1 else 0
         self.frames: list[Loop | Step] = []  # loops and calls around what is gone through
         self.homes: dict[int, tuple[Any, ...]] = {}  # by unknown: the loops in whose iterations it has one value
@@ -77,6 +76,7 @@ class Walk(Claims):
         self.stated = tuple(lifted(condition(text, names, WORDS)) for text in numbers)
         if self.stated and self.solver.solve((*self.assumed, *self.stated), model=True).none:
             raise ValueError(f"there are no arguments for which {' and '.join(assume)}")
+        narrowed(self.spans, self.params.values(), self.assumed, self.stated, self.solver)
 
     # --- unknowns ------------------------------------------------------------------------------------------------
 
@@ -162,7 +162,8 @@ class Walk(Claims):
             if isinstance(kind, Scalar):
                 if kind.is_integer and kind.name != "i1":
                     number = self.params[name] = z3.Int(name)
-                    facts += [number >= 0, number < min(LIMIT, 1 << _bits(kind))]
+                    facts += [number >= 0, number <= largest(kind)]
+                    self.spans.setdefault(number.get_id(), (0, largest(kind)))
                     state.values[param] = number
                 elif kind.name == "i1":
                     state.values[param] = self.params[name] = z3.Bool(name)
@@ -243,14 +244,17 @@ class Walk(Claims):
             return [state]
         kind = step.result.type
         made = computed(step.op.name, given, step.op.attrs, kind, lambda goal: self.solver.implied(state.facts, goal))
+        made = self.within(step, made, kind, state.facts) if is_number(made) else made
         return self._open(step, 0, step.result) if made is DATA else made
 
     def _open(self, step: Step, k: int, result: Value) -> Any:
         """A result that is not followed."""
         kind = result.type
-        if isinstance(kind, Scalar) and kind.is_integer:
-            return self.unknown((id(step), k), kind.name != "i1" and 0)
-        return DATA
+        if not (isinstance(kind, Scalar) and kind.is_integer):
+            return DATA
+        made, half = self.unknown((id(step), k), kind.name != "i1" and 0), 1 << width(kind.name) - 1
+        self.spans[made.get_id()] = -half, half - 1
+        return made
 
     def on_parameter(self, step: Step, state: State) -> None:
         """It is there from the start."""
@@ -484,10 +488,6 @@ class Walk(Claims):
         """Its items are not followed."""
 
     on_set_field = on_set_element
-
-
-def _bits(kind: Scalar) -> int:
-    return 31 if kind.name == "index" else width(kind.name) - (0 if kind.name.startswith("u") else 1)
 
 
 def buffer_of(space: str) -> Space:

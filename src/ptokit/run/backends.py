@@ -190,6 +190,11 @@ _rule(
     """,
 )
 _rule(
+    *("RUN-LIMIT", "A run that a proof asks for begins at most 65536 iterations of loops."),
+    example="{a loop of 8 iterations|a loop without end}",
+    unrun="proofs alone ask for it",
+)
+_rule(
     "RUN-REGION",
     "What an instruction reads and writes lies inside its tiles.",
     why="Instructions take their extent from one operand; a smaller one would be read or written past its end.",

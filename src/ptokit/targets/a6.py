@@ -6,8 +6,8 @@ from ptokit.diagnostics import family
 from ptokit.diagnostics.rules import need
 from ptokit.types.dtypes import hif4
 
-from .a5 import A5
 from .base import COMMUNICATION, CORE_PIPES
+from .devices import A5
 
 _FLAGS = ("S", "M", "MTE1", "MTE2", "MTE3", "FIX")
 _rule = family("library headers for a6", "A6-", targets=("a6",), evidence="static_assert")
