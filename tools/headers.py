@@ -83,7 +83,7 @@ def enumerations_header() -> str:
 def instructions_header() -> str:
     """A function for every instruction."""
     lines = [f"PTOKIT_INSTRUCTION({name})" for name in instruction_names()]
-    lines = [MADE + "#include <ptokit/transfers.hpp>\n", *register_instructions(), "\nnamespace pto {", *lines]
+    lines = [MADE + "#include <ptokit/threads.hpp>\n", *register_instructions(), "\nnamespace pto {", *lines]
     return "\n".join([*lines, "}  // namespace pto\n"])
 
 

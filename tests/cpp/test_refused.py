@@ -131,20 +131,6 @@ __global__ AICORE void kernel(__gm__ float* x) {
 
 
 @pytest.mark.usefixtures("compiler")
-def test_memory_of_a_tile_is_no_variable(tmp_path: Path) -> None:
-    text = """#include <pto/pto-inst.hpp>
-using namespace pto;
-__global__ AICORE void kernel(__gm__ float* x) {
-    Tile<TileType::Vec, float, 8, 64> t;
-    TASSIGN(t, 0);
-    x[0] = t.data()[3];
-}
-"""
-    (found,) = refused(text, tmp_path)
-    assert (found.rule, found.location.line) == ("CPP-MEMORY", 6)
-
-
-@pytest.mark.usefixtures("compiler")
 def test_what_is_declared_only_is_refused_where_it_is_used(tmp_path: Path) -> None:
     text = (
         "#include <pto/pto-inst.hpp>\n"
@@ -214,17 +200,6 @@ def test_a_variable_that_is_read_before_it_is_set_is_a_warning(tmp_path: Path) -
     x = np.arange(8, dtype=np.int32)
     kernel(x, 3)
     assert (x[0], x[7]) == (3, 1)
-
-
-@pytest.mark.usefixtures("compiler")
-def test_a_store_at_address_0_of_a_buffer_is_not_dropped(tmp_path: Path) -> None:
-    text = """#include <pto/pto-inst.hpp>
-__global__ AICORE void kernel(__gm__ float* x) {
-    reinterpret_cast<__ubuf__ int32_t*>(uint64_t(0))[0] = 1;
-}
-"""
-    (found,) = refused(text, tmp_path)
-    assert (found.rule, found.location.line) == ("CPP-MEMORY", 3)
 
 
 @pytest.mark.usefixtures("compiler")

@@ -143,6 +143,12 @@ def test_rows_that_are_overwritten_after_they_are_read() -> None:
     assert verdicts("TCOLEXPAND", "a5", **flat)["CMP-INP-01"] is Severity.ERROR
 
 
+def test_scratch_that_a_target_leaves_alone_may_lie_anywhere() -> None:
+    met = {"dst": at(spec("f32", 16, 1, dn=True), 8192), "src": at(F, 0), "tmp": at(F, 0)}
+    assert verdicts("TROWSUM", "a2a3", **met)["CMP-INP-01"] is Severity.ERROR
+    assert "CMP-INP-01" not in verdicts("TROWSUM", "a5", **met)
+
+
 def test_a_view_that_is_larger_than_what_a_run_asks_for() -> None:
     def found(tile: object, g: object) -> dict[str, Severity]:
         return {b.rule.id: b.severity for b in broken_rules(transfer("TLOAD", "a5", tile, g), text=False)}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -13,6 +14,7 @@ from ptokit.diagnostics import DiagnosticError, Diagnostics, Location
 from ptokit.ir import Block, Function, Op, Value
 from ptokit.ir import Module as IrModule
 from ptokit.ir.control import call_of, return_of
+from ptokit.ir.facts import Facts
 from ptokit.isa.table import TABLE
 from ptokit.records import dataclass
 from ptokit.targets import Target
@@ -24,7 +26,7 @@ from .compiler import CORES, Compiled, Options, compile_file
 from .lift import lift
 from .llvm import Function as LlvmFunction
 from .llvm import Instruction, Module
-from .rules import KERNEL, findings, refusal
+from .rules import KERNEL, OPERANDS, findings, refusal
 
 _VECTOR_ONLY = frozenset((Pipe.V,))
 _CUBE_ONLY = frozenset((Pipe.M, Pipe.MTE1))
@@ -127,9 +129,7 @@ class CppFile:
         ``null``: the places of parameters that are null pointers. Raises `DiagnosticError` for what cannot be lifted.
         """
         parts = {
-            core: lift(
-                module, _decided(module.functions[kernel.symbol], null), null, self.target, self.file, kernel.name
-            )
+            core: self._lifted(module, kernel.symbol, kernel.name, null)
             for core, module in self.parts.items()
             if kernel.symbol in module.functions
         }
@@ -138,13 +138,45 @@ class CppFile:
                 _leave_to_cube(parts["vector"])
             own = {core: f for core, f in parts.items() if _has_work(f) and not _is_of_other(f, core)}
             parts = own or {core: f for core, f in parts.items() if _has_work(f)} or parts
+        run = [f for core, part in parts.items() for f in self._threads(self.parts[core], part, core)]
         attrs = {"pto.target_arch": self.target.arch}
         for core, function in parts.items():
             if core:
                 function.attrs["pto.kernel_kind"] = core
         if len(parts) == 1 or not any(map(_has_work, parts.values())):
-            return IrModule([next(iter(parts.values()))], attrs, file=self.file, text=False)
-        return IrModule([_entry(parts), *parts.values()], attrs, file=self.file, text=False)
+            return IrModule([next(iter(parts.values())), *run], attrs, file=self.file, text=False)
+        return IrModule([_entry(parts), *parts.values(), *run], attrs, file=self.file, text=False)
+
+    def _lifted(
+        self,
+        module: Module,
+        symbol: str,
+        name: str,
+        null: frozenset[int] = frozenset(),
+        handed: Sequence[Type] | None = None,
+    ) -> Function:
+        """A function of a part, without what nothing uses. ``handed``: what threads are, which run it."""
+        decided = _decided(module.functions[symbol], null)
+        made, homeless = lift(module, decided, null, self.target, self.file, name, handed)
+        assert made.body is not None
+        _drop_unused(made.body)
+        if homeless:
+            _refuse_homeless(made, homeless, self.target)
+        return made
+
+    def _threads(self, module: Module, part: Function, core: str) -> list[Function]:
+        """The functions that a part launches on threads, one for each kind of arguments; launches get their names."""
+        made: dict[tuple[str, tuple[Type, ...]], Function] = {}
+        for op in _operations(part):
+            if op.name != "pto.simt_launch":
+                continue
+            symbol, types = op.attrs["callee"], tuple(value.type for value in op.group("args"))
+            if (symbol, types) not in made:
+                name = module.begin(module.functions[symbol]).function.partition("<")[0]
+                name = "_".join(filter(None, (name, core, "threads", str(len(made)))))
+                made[symbol, types] = self._lifted(module, symbol, name, handed=types)
+            op.attrs["callee"] = made[symbol, types].name
+        return list(made.values())
 
     def modules(self) -> Iterator[tuple[CppKernel, IrModule | DiagnosticError]]:
         """All kernels, each with its module or with what it is refused for."""
@@ -153,6 +185,42 @@ class CppFile:
                 yield kernel, self.module(kernel)
             except DiagnosticError as error:
                 yield kernel, error
+
+
+_PURE = ("arith.", "pto.addptr", "pto.castptr", "pto.alloc_tile", "ptokit.")
+
+
+def _drop_unused(root: Block) -> None:
+    """Remove arithmetic whose results nothing uses, and what only that has used."""
+    ops = list(root.walk())
+    uses = Counter(value for op in ops for value in op.values)
+    dead: set[Op] = set()
+    pending = [op for op in ops if op.name.startswith(_PURE) and not any(uses[r] for r in op.results)]
+    while pending:
+        op = pending.pop()
+        dead.add(op)
+        for value in op.values:
+            uses[value] -= 1
+            owner = value.owner
+            if not uses[value] and isinstance(owner, Op) and owner.name.startswith(_PURE):
+                pending.append(owner)
+    for block in root.blocks:
+        block.ops[:] = [op for op in block.ops if op not in dead]
+
+
+def _refuse_homeless(function: Function, tiles: Mapping[Value, str], target: Target) -> None:
+    """Refuse tiles without an address, but scratch that the instruction does not touch on this target.
+
+    ``tiles``: those without, and what is said of each. Raises `DiagnosticError` (CPP-OPERANDS).
+    """
+    facts = Facts(function)
+    for op in function.body.walk() if function.body is not None else ():
+        for name, value in op.operands.items():
+            message = tiles.get(value) if isinstance(value, Value) else None
+            site = facts.site(op, target) if message else None
+            if message and (site is None or any(access.operand == name for access in site.instr.footprint(site))):
+                hint = "TASSIGN one first, or compile with -D __PTO_AUTO__ where the assembler places tiles"
+                raise refusal(OPERANDS, message, op.location, hint)
 
 
 def _decided(function: LlvmFunction, null: frozenset[int]) -> LlvmFunction:

@@ -212,6 +212,8 @@ def _guess(message: str) -> str | None:
         return _HEADER
     if unknown is None:
         return None
+    if unknown[1] in ("__simt_vf__", "__simt_callee__", "async_invoke"):
+        return "vector cores of A5 have threads: check it with --target a5"
     if _OF_PTO in message:
         return "write using namespace pto; after the headers"
     if "did you mean" in message:

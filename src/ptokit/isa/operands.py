@@ -117,6 +117,10 @@ class Operand:
         """Where a tile lies that text calls a scaling tile."""
         return TileType[self.type] if self.kind is Kind.TILE and self.type not in ("", BITS) else None
 
+    def used(self, site: Site) -> bool:
+        """False for a scratch tile that the target leaves alone."""
+        return self.needed is None or self.needed(site) is not None
+
     @property
     def posted(self) -> bool:
         """True for the advanced pointer of an access."""

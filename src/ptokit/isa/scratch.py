@@ -234,7 +234,8 @@ def _in_place(o: Site, allowed: Callable[[Site, TileInfo, TileInfo], bool] = _ne
             if safe:
                 doubt = Doubt(f"{message}; row after row, nothing is read that has been overwritten")
     scratch = o.operands.get("tmp")
-    if isinstance(scratch, TileInfo) and any(overlap(scratch, t, whole=True) for _, t in tiles):
+    met = isinstance(scratch, TileInfo) and any(overlap(scratch, t, whole=True) for _, t in tiles)
+    if met and o.instr.operand("tmp").used(o):
         return f"{o:tmp} overlaps another operand"
     return doubt
 
@@ -247,7 +248,8 @@ CMP_INP_01 = rule(
         "reduction."
     ),
     source="compute-reduce-matrix 0.3",
-    decision="A warning where the result of each row lies before the next row of the source.",
+    decision="A warning where the result of each row lies before the next row of the source. Scratch that the target "
+    "leaves alone may lie anywhere.",
     evidence="device document",
 )(_in_place)
 CMP_INP_01_MATRIX = replace(CMP_INP_01, check=partial(_in_place, allowed=_matrix))

@@ -48,8 +48,7 @@ from .reorder import Scheduler, can_wait, delaying
 from .simulation.clocks import Clock, Touch, shifted
 from .simulation.core import Barrier, Core, GetToken, Item, Meet, ReleaseToken, Submit, WaitFlag, WaitWork, Work
 from .simulation.queues import Simulation
-from .simulation.signals import Hub
-from .simulation.waits import Waits
+from .simulation.signals import Hub, Waits
 
 # The order of a launch once more, with changes of its program: what the cores issued is kept, values are not.
 

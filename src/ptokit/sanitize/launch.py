@@ -46,8 +46,7 @@ from .page.document import Report
 from .reorder import Delayed, Scheduler, explained
 from .simulation.core import Core, Signal
 from .simulation.queues import Simulation
-from .simulation.signals import Hub
-from .simulation.waits import Waits
+from .simulation.signals import Hub, Waits
 
 # What a program must leave to the compiler in Auto mode (memory-model-and-sync 4): AUTO-RULE.
 

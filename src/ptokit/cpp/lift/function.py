@@ -4,61 +4,78 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location
 from ptokit.diagnostics.finding import Called
-from ptokit.ir import Block, Function, Op, Value
+from ptokit.ir import Block, Function, Value
 from ptokit.ir.control import branch, branch_by, branch_if, return_of
+from ptokit.ir.core import RawAttr
+from ptokit.isa.table import TABLE, Kind
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType, dtype
-from ptokit.types.values import I1, INDEX, Ptr
+from ptokit.types.values import I1, INDEX, Ptr, Type
+from ptokit.types.values import Scalar as ScalarType
 
 from .. import llvm
 from ..compiler import HEADERS, declared_pointers
 from ..llvm import Instruction, Module, Operand
-from ..rules import ASSEMBLY, CALL, OPERANDS, POINTER, Unliftable, refusal, short
+from ..rules import CALL, OPERANDS, POINTER, Unliftable, refusal, short
 from .instructions import Told
-from .library import call, refuse_homeless
-from .memory import ADDRESS, NULL, Memory, Pointer, Root, accessed, one_of
+from .library import assembly, call
+from .memory import Memory, Pointer
 from .numbers import BINARY, CASTS, FLOATS, Lifting, Numbers, scalar_type
+from .roots import ADDRESS, IDENTIFIER, NULL, Root, Roots, accessed, one_of
 
 _LABEL = re.compile(r"\W")
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-_HARMLESS = re.compile(r'asm (?:[a-z]+ )*"(?:\s|nop|MOV \$0, (?:SYS_CNT|PC)|\\0A)*"', re.IGNORECASE)
 _OTHERS = re.compile(rf"{re.escape(str(HEADERS))}|/usr/|.*/libcxx/")  # headers that are not the user's
 _ENDS = frozenset(("br", "switch", "ret", "unreachable"))
 
 
 def lift(
-    module: Module, function: llvm.Function, null: frozenset[int], target: Target, file: str, name: str
-) -> Function:
-    """The function of a kernel. ``null``: the places of parameters that are null pointers.
+    module: Module,
+    function: llvm.Function,
+    null: frozenset[int],
+    target: Target,
+    file: str,
+    name: str,
+    handed: Sequence[Type] | None = None,
+) -> tuple[Function, dict[Value, str]]:
+    """The function of a kernel, and its tiles without an address with what is said of each.
 
-    ``file``: what findings call the file that was compiled, ``name``: the kernel. Raises `DiagnosticError`
+    ``null``: the places of parameters that are null pointers. ``file``: what findings call the file that was compiled,
+    ``name``: the function. ``handed``: of a function of threads, what its launch hands it. Raises `DiagnosticError`
     (CPP-POINTER, CPP-MEMORY, CPP-CALL, CPP-OPERANDS, CPP-OPTION, CPP-ASM).
     """
-    return _FunctionLift(module, function, null, target, file, re.sub(r"\W+", "_", name).strip("_")).lifted()
+    name = re.sub(r"\W+", "_", name).strip("_")
+    made = _FunctionLift(module, function, null, target, file, name, handed)
+    return made.lifted(), made.told.homeless
 
 
 class _FunctionLift:
     def __init__(
-        self, module: Module, function: llvm.Function, null: frozenset[int], target: Target, file: str, name: str
+        self,
+        module: Module,
+        function: llvm.Function,
+        null: frozenset[int],
+        target: Target,
+        file: str,
+        name: str,
+        handed: Sequence[Type] | None,
     ) -> None:
-        self.module, self.function, self.null, self.file = module, function, null, file
+        self.module, self.function, self.null, self.file, self.handed_over = module, function, null, file, handed
         self.path = os.path.abspath(file)
         begin = module.begin(function)
         self.begin = Location(self._shown(begin.file), begin.line, begin.column) if begin.file else Location(file)
         self.trace = Lifting(name, target, self.begin)
         self.numbers = Numbers(self.trace)
         self.params: list[Value] = []
-        self.memory = Memory(module, self.trace, self.numbers, self.params)
+        self.memory = Memory(module, self.trace, self.numbers, self.params, bool(null), handed is not None)
         self.told = Told(module, self.trace, self.numbers, self.memory)
         self.registers = self.told.registers
         self.order = function.order()
-        self.roots = _Roots(function, self.order)
+        self.roots = Roots(function, self.order)
         self.blocks: dict[str, Block] = {}
         self.ends: dict[str, dict[tuple[Root, int], Value]] = {}  # what variables are at the ends of blocks
         self.handed: dict[str, list[tuple[Root, int]]] = {}  # variables that blocks are handed
@@ -89,10 +106,8 @@ class _FunctionLift:
         root.ops[:0] = [*self.trace.constants, *self.memory.prologue]
         root.more = [self.blocks[label] for label in rest]
         made = self.trace.function
-        made.params, made.attrs["pto.entry"] = self.params, True
-        _drop_unused(root)
-        if self.told.homeless:
-            refuse_homeless(made, self.told.homeless, self.trace.target)
+        made.params = self.params
+        made.attrs |= {"pto.entry": True} if self.handed_over is None else {"pto.simt_entry": RawAttr("unit")}
         return made
 
     # --- places
@@ -123,11 +138,12 @@ class _FunctionLift:
     # --- before anything is lifted
 
     def _parameters(self) -> None:
-        types = self._argument_types()
+        types = {} if self.handed_over is not None else self._argument_types()
         for k, (type, text) in enumerate(self.function.params):
             name = text[1:].strip('"')
-            name = name if _IDENTIFIER.fullmatch(name) else f"arg{k}"
-            of = Ptr(types.get(k, dtype("ui8"))) if type == "ptr" else scalar_type(type)
+            name = name if IDENTIFIER.fullmatch(name) else f"arg{k}"
+            of: Type = Ptr(types.get(k, dtype("ui8"))) if type == "ptr" else scalar_type(type)
+            of = of if self.handed_over is None else self.handed_over[k]
             value = Value(of, self.trace.unique(name), self.trace.root.block, self.begin, name)
             self.params.append(value)
             if type == "ptr":
@@ -261,20 +277,16 @@ class _FunctionLift:
             value = numbers.value(i.operands[0])
             values[i.result] = self.trace.emit("arith.negf", {"in": value}, results=[value.type]).result
         elif i.op == "call":
-            if not self.told.hear(i):
+            if i.word == _LAUNCH:
+                _launch(i, numbers, memory)
+            elif i.word.startswith(_OPERATION) or (self.handed_over is not None and i.word in _OF_C):
+                _by_thread(i, numbers, memory)
+            elif not self.told.hear(i):
                 call(i, numbers, memory)
         elif i.op == "asm":
-            self._assembly(i)
+            assembly(i, numbers)
         elif i.op != "alloca":
             raise Unliftable(CALL, f"LLVM's {i.op} has no counterpart: the code was made of vectors or structures")
-
-    def _assembly(self, i: Instruction) -> None:
-        """Assembly that only asks for a counter, as `get_sys_cnt`, which is 0 here, or does nothing."""
-        if not _HARMLESS.search(i.word):
-            message = "inline assembly is for one processor"
-            raise Unliftable(ASSEMBLY, message, "leave it out where PTOKIT is defined: #ifndef PTOKIT")
-        if i.result:
-            self.numbers.values[i.result] = self.numbers.constant(0, scalar_type(i.type))
 
     def _as_number(self, i: Instruction) -> None:
         p = self.memory.pointer(i.operands[0].text)
@@ -361,27 +373,6 @@ class _FunctionLift:
             add(return_of(at))
 
 
-_PURE = ("arith.", "pto.addptr", "pto.castptr", "pto.alloc_tile", "ptokit.")
-
-
-def _drop_unused(root: Block) -> None:
-    """Remove arithmetic whose results nothing uses, and what only that has used."""
-    ops = list(root.walk())
-    uses = Counter(value for op in ops for value in op.values)
-    dead: set[Op] = set()
-    pending = [op for op in ops if op.name.startswith(_PURE) and not any(uses[r] for r in op.results)]
-    while pending:
-        op = pending.pop()
-        dead.add(op)
-        for value in op.values:
-            uses[value] -= 1
-            owner = value.owner
-            if not uses[value] and isinstance(owner, Op) and owner.name.startswith(_PURE):
-                pending.append(owner)
-    for block in root.blocks:
-        block.ops[:] = [op for op in block.ops if op not in dead]
-
-
 def _in_cpp(found: Diagnostic, at: Location) -> Diagnostic:
     """What the words of Python refuse, as it is told of C++: without advice that is a call in Python."""
     if not found.rule.startswith("LANG-"):
@@ -390,111 +381,61 @@ def _in_cpp(found: Diagnostic, at: Location) -> Diagnostic:
     return replace(found, rule=OPERANDS.id, location=at, hint=hint)
 
 
-class _Roots:
-    """What the pointers of a function may point into, and how its blocks follow each other."""
+# Threads: their launches, and what one of them does, which C++ has an external function for.
 
-    def __init__(self, function: llvm.Function, order: list[str]) -> None:
-        self.function, self.order = function, order
-        self.after = {label: list(dict.fromkeys(function.blocks[label][-1].labels)) for label in order}
-        self.before: dict[str, list[str]] = {label: [] for label in order}
-        for label in order:
-            for to in self.after[label]:
-                self.before[to].append(label)
-        names = [text[1:].strip('"') for _, text in function.params]
-        named = [name if _IDENTIFIER.fullmatch(name) else f"arg{k}" for k, name in enumerate(names)]
-        self._of: dict[str, set[Root]] = {
-            text: {Root("argument", name, k)}
-            for k, ((type, text), name) in enumerate(zip(function.params, named))
-            if type == "ptr"
-        }
-        changed = True
-        while changed:
-            changed = sum(self._learn(i) for label in order for i in function.blocks[label]) > 0
 
-    def _learn(self, i: Instruction) -> bool:
-        sources: list[str] = []
-        if i.op == "alloca":
-            found = {Root("local", i.result)}
-        elif i.op == "inttoptr":
-            found = {Root("tile")}
-        elif i.op == "getelementptr":
-            found, sources = set(), [i.operands[0].text]
-        elif i.op in ("phi", "freeze") and i.type == "ptr":
-            found, sources = set(), [operand.text for operand in i.operands]
-        elif i.op == "select" and i.type == "ptr":
-            found, sources = set(), [operand.text for operand in i.operands[1:]]
+_LAUNCH, _OPERATION = "@ptokit_launch_threads", "@ptokit_threads."
+_BYTES = dtype("ui8")
+_OF_C = {
+    spelling: name
+    for name in "sqrt exp log sin cos pow ceil floor rint round fma".split()
+    for spelling in (f"@{name}f", f"@llvm.{name}.f32")
+} | {"@fabsf": "absf", "@fminf": "fmin", "@fmaxf": "fmax"}
+"""Functions of C that a thread has as operations."""
+
+
+def _launch(i: Instruction, numbers: Numbers, memory: Memory) -> None:
+    """A launch of a function, which is called as the compiler calls it."""
+    function, *sizes = i.operands[:4]
+    if not function.text.startswith("@"):
+        message = "which function threads run only the run knows"
+        raise Unliftable(POINTER, message, "launch each in the branches of an if")
+    given = [_handed(each, numbers, memory) for each in i.operands[4:]]
+    operands = {"sizes": [numbers.value(size) for size in sizes], "args": given}
+    numbers.trace.emit("pto.simt_launch", operands, {"callee": function.text[1:].strip('"')})
+
+
+def _handed(operand: Operand, numbers: Numbers, memory: Memory) -> Value:
+    if operand.type != "ptr":
+        return numbers.value(operand)
+    p = memory.pointer(operand.text)
+    if p.root.kind == "argument":
+        own = memory.params[p.root.position].type
+        assert isinstance(own, Ptr)
+        return memory.global_pointer(p, own.dtype)
+    if p.root == ADDRESS:
+        return memory.global_pointer(p, _BYTES)
+    if p.root.kind == "tile" or operand.text == "null":
+        return memory.in_ub(p, _BYTES)
+    what = "null pointer" if p.root == NULL else "pointer to a variable of the kernel"
+    raise Unliftable(POINTER, f"threads are handed a {what}", "hand them numbers, arrays, and addresses in UB")
+
+
+def _by_thread(i: Instruction, numbers: Numbers, memory: Memory) -> None:
+    """An operation of the table; what follows its name says how integers are meant, and of what type it is."""
+    name, *how = _OF_C.get(i.word, i.word.removeprefix(_OPERATION)).split(".")
+    given = {each.name: operand for each, operand in zip(TABLE[name].operands, i.operands)}
+    elements = next((scalar_type(o.type) for o in given.values() if o.type != "ptr"), None)
+    operands: dict[str, Value] = {}
+    for each in TABLE[name].operands:
+        operand = given[each.name]
+        if each.kind is Kind.PTR:
+            assert elements is not None
+            operands[each.name] = memory.pointer_to(memory.pointer(operand.text), dtype(elements.name))
         else:
-            return False
-        for text in sources:
-            found |= self.of(text)
-        old = self._of.get(i.result, set())
-        self._of[i.result] = old | found
-        return len(self._of[i.result]) != len(old)
-
-    def of(self, text: str) -> set[Root]:
-        """What an operand may point into."""
-        if text in self._of:
-            return self._of[text]
-        if text == "null":
-            return {NULL}
-        named = re.match(r'[^@]*@("[^"]*"|[-\w$.]+)', text) if "@" in text else None
-        if named is not None:
-            return {Root("global", named[1].strip('"'))}
-        return {Root("tile")} if text.startswith("inttoptr") else set()
-
-    def direct(self, module: Module, written: object) -> dict[Root, tuple[set[str], set[int]]]:
-        """The global variables that are met by loads and stores only, at places that are known: types and offsets."""
-        found: dict[Root, tuple[set[str], set[int]]] = {}
-        escaped: set[str] = set()
-        for label in self.order:
-            for i in self.function.blocks[label]:
-                pointed = [text for text, type, _ in accessed(i) if type]
-                for operand in i.operands:
-                    if "@" not in operand.text:
-                        continue
-                    root = next(iter(self.of(operand.text)))
-                    offset = _constant_offset(operand.text)
-                    if operand.text in pointed and operand.type == "ptr" and offset is not None:
-                        types, offsets = found.setdefault(root, (set(), set()))
-                        types.add(i.type)
-                        offsets.add(offset)
-                    else:
-                        escaped.add(root.name)
-        return {
-            root: uses
-            for root, uses in found.items()
-            if root.name not in escaped and root in written and "ptr" not in uses[0]  # type: ignore[operator]
-        }
-
-    def copied(self) -> set[Root]:
-        """What is copied as a whole, or to."""
-        calls = (i for label in self.order for i in self.function.blocks[label] if i.op == "call")
-        copies = (i for i in calls if i.word.startswith(("@llvm.memcpy", "@llvm.memmove")))
-        return {root for i in copies for operand in i.operands[:2] for root in self.of(operand.text)}
-
-    def leading_to(self, labels: set[str]) -> set[str]:
-        """These blocks, and all from which they can be reached."""
-        found, pending = set(labels), list(labels)
-        while pending:
-            new = set(self.before[pending.pop()]) - found
-            found |= new
-            pending += new
-        return found
-
-    def between(self, head: str, latch: str) -> set[str]:
-        """The blocks of a loop, from its head to a block that leads back to it."""
-        inside, pending = {head, latch}, [latch] if latch != head else []
-        while pending:
-            for each in self.before[pending.pop()]:
-                if each not in inside:
-                    inside.add(each)
-                    pending.append(each)
-        return inside
-
-
-def _constant_offset(text: str) -> int | None:
-    """How many bytes an operand is after a global: nothing, or as ``getelementptr`` of bytes counts."""
-    if text.startswith("@"):
-        return 0
-    counted = re.fullmatch(r"getelementptr (?:(?:inbounds|nuw|nusw) )*\(i8, ptr @[^,]*, i64 (\d+)\)", text)
-    return int(counted[1]) if counted else None
+            operands[each.name] = numbers.value(operand)
+    signs = {"signedness": how[0]} if how and how[0] in ("signed", "unsigned") else {}
+    results: list[ScalarType] = [] if i.type == "void" else [scalar_type(i.type)]
+    made = numbers.trace.emit(f"pto.{name}", operands, signs, results)
+    if results:
+        numbers.values[i.result] = made.result

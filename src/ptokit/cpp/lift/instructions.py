@@ -29,8 +29,9 @@ from ..compiler import arguments_at, declared_at
 from ..llvm import Instruction, Module, Operand
 from ..rules import CALL, OPERANDS, OPTION, POINTER, Unliftable
 from .library import OF_LANGUAGE, as_in_table, meant
-from .memory import NULL, Memory
+from .memory import Memory
 from .numbers import COMPARISONS, Lifting, Numbers, Registers, conv_state, converted, on_registers, register_type
+from .roots import NULL
 
 Options = list[tuple[str, Any]]
 """Options of an instruction with their enumerations; "" for a number in the template arguments."""

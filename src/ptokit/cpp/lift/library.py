@@ -9,13 +9,11 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from ptokit.ir import Function, Value
-from ptokit.ir.facts import Facts
+from ptokit.ir import Value
 from ptokit.isa.order.sync_rules import TAG_PIPE, tag_pipe
 from ptokit.isa.table import TABLE, Kind
 from ptokit.lang.tensors import GlobalTensor
 from ptokit.lang.tiles import Tile
-from ptokit.targets import Target
 from ptokit.types import enums
 from ptokit.types.enums import (
     MaskAxis,
@@ -32,9 +30,9 @@ from ptokit.types.enums import (
 from ptokit.types.values import Scalar as ScalarType
 
 from ..llvm import Instruction
-from ..rules import CALL, OPERANDS, Unliftable, refusal
+from ..rules import ASSEMBLY, CALL, Unliftable
 from .memory import Memory
-from .numbers import ADDED_TO, COMPARISONS, OF_REGISTERS, Numbers, on_registers
+from .numbers import ADDED_TO, COMPARISONS, OF_REGISTERS, Numbers, on_registers, scalar_type
 
 # The enumerations of the C++ library: their names and numbers, and what each enumerator is here.
 
@@ -318,6 +316,18 @@ def call(i: Instruction, numbers: Numbers, memory: Memory) -> None:
     numbers.values[i.result] = made(i, numbers)
 
 
+_HARMLESS = re.compile(r'asm (?:[a-z]+ )*"(?:\s|nop|MOV \$0, (?:SYS_CNT|PC)|\\0A)*"', re.IGNORECASE)
+
+
+def assembly(i: Instruction, numbers: Numbers) -> None:
+    """Assembly that only asks for a counter, as `get_sys_cnt`, which is 0 here, or does nothing."""
+    if not _HARMLESS.search(i.word):
+        message = "inline assembly is for one processor"
+        raise Unliftable(ASSEMBLY, message, "leave it out where PTOKIT is defined: #ifndef PTOKIT")
+    if i.result:
+        numbers.values[i.result] = numbers.constant(0, scalar_type(i.type))
+
+
 _ABSENT = (
     ("_Znwm _Znam _ZdlPv _ZdaPv malloc calloc free", "a kernel has no heap", "use an array of a known size, or a tile"),
     ("printf puts putchar", "a kernel prints nothing here", "TPRINT shows a tile; ptokit watch shows what a run does"),
@@ -483,18 +493,3 @@ _MADE: dict[str, Callable[[Instruction, Numbers], Value]] = {
     "usub": _difference,  # .sat
     "uadd": _sum,  # .sat
 }
-
-
-def refuse_homeless(function: Function, tiles: Mapping[Value, str], target: Target) -> None:
-    """Refuse tiles without an address, but scratch that the instruction does not touch on this target.
-
-    ``tiles``: those without, and what is said of each. Raises `DiagnosticError` (CPP-OPERANDS).
-    """
-    facts = Facts(function)
-    for op in function.body.walk() if function.body is not None else ():
-        for name, value in op.operands.items():
-            message = tiles.get(value) if isinstance(value, Value) else None
-            site = facts.site(op, target) if message else None
-            if message and (site is None or any(access.operand == name for access in site.instr.footprint(site))):
-                hint = "TASSIGN one first, or compile with -D __PTO_AUTO__ where the assembler places tiles"
-                raise refusal(OPERANDS, message, op.location, hint)

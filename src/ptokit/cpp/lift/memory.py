@@ -12,33 +12,19 @@ from math import gcd
 from typing import NamedTuple
 
 from ptokit.ir import Block, Op, Value
+from ptokit.ir.control import reached
 from ptokit.ir.core import Operands
 from ptokit.types.dtypes import DType, dtype
 from ptokit.types.values import I64, INDEX, LocalArray, Ptr
 from ptokit.types.values import Scalar as ScalarType
 
-from ..llvm import Instruction, Module, Operand, operand, split
+from ..llvm import Module, Operand, operand, split
 from ..rules import MEMORY, POINTER, Unliftable
 from .numbers import Lifting, Numbers, scalar_type
+from .roots import ADDRESS, CHOSEN, IN_GM, NULL, Root, one_of
 
-LOOKED_UP = 8
-"""Elements of an array up to which it is a chain of selections."""
-
-_CHOSEN = "write the instruction once for each, in the branches of an if, or pass one array with an offset"
-
-
-class Root(NamedTuple):
-    """What a pointer points into: an ``argument``, a ``local`` or ``global`` variable, a ``tile``'s memory, nothing.
-
-    Of an ``address`` only the run knows into which argument it points.
-    """
-
-    kind: str
-    name: str = ""
-    position: int = -1
-
-
-NULL, ADDRESS = Root("nothing"), Root("address")
+LOOKED_UP, OF_THREADS = 8, 64
+"""Elements of an array up to which it is a chain of selections; threads have no other arrays."""
 
 
 class Pointer(NamedTuple):
@@ -58,10 +44,16 @@ Variable = tuple[Root, int]
 
 
 class Memory:
-    """The memory of a function. ``params``: the kernel's parameters, which pointers are taken from."""
+    """The memory of a function. ``params``: those that pointers are taken from; ``null``: whether some are null.
 
-    def __init__(self, module: Module, trace: Lifting, numbers: Numbers, params: list[Value]) -> None:
-        self.module, self.trace, self.numbers, self.params = module, trace, numbers, params
+    ``of_threads``: whether threads run it.
+    """
+
+    def __init__(
+        self, module: Module, trace: Lifting, numbers: Numbers, params: list[Value], null: bool, of_threads: bool
+    ) -> None:
+        self.module, self.trace, self.numbers, self.params, self.null = module, trace, numbers, params, null
+        self.few = OF_THREADS if of_threads else LOOKED_UP
         self.pointers: dict[str, Pointer] = {}
         self.sizes: dict[Root, int] = {}  # of local variables, in bytes
         self.stated: dict[Root, str] = {}  # the types with which they are declared
@@ -93,7 +85,7 @@ class Memory:
         if text.startswith("inttoptr"):
             value = operand(_inner(text).rpartition(" to ")[0])
             return Pointer(Root("tile"), int(value.text))
-        raise Unliftable(POINTER, "an address comes from a number that only the run knows", _CHOSEN)
+        raise Unliftable(POINTER, "an address comes from a number that only the run knows", CHOSEN)
 
     def element(self, type: str, operands: list[Operand]) -> Pointer:
         """The place of an element, as ``getelementptr`` counts."""
@@ -152,7 +144,7 @@ class Memory:
             return self.trace.emit("pto.inttoptr", {"addr": number}, results=[Ptr(element)]).result
         if p.root.kind != "argument":
             where = {"nothing": "a null pointer", "tile": "the memory of a tile"}.get(p.root.kind, "a local variable")
-            raise Unliftable(POINTER, f"global memory is needed, and the address is that of {where}", _CHOSEN)
+            raise Unliftable(POINTER, f"global memory is needed, and the address is that of {where}", CHOSEN)
         value = self._argument(p.root, element)
         offset = self.offset(p, element.size)
         if element.packed and offset != 0:  # bytes, which hold two elements each
@@ -166,12 +158,32 @@ class Memory:
         value = self.params[root.position]
         assert isinstance(value.type, Ptr)
         if value.type.dtype is not element:
-            value = self.trace.emit("pto.castptr", {"value": value}, results=[Ptr(element)]).result
+            made = Ptr(element, value.type.space)
+            value = self.trace.emit("pto.castptr", {"value": value}, results=[made]).result
         return value
 
+    def _lies(self, p: Pointer) -> bool:
+        """True for a place in global memory, or in UB: at an address that is no number handed as one of 64 bits."""
+        if p.root.kind != "tile":
+            return p.root.kind in IN_GM or (p.root == NULL and not self.null)
+        found = reached([v for v, _ in p.terms], lambda v: v.owner.values if isinstance(v.owner, Op) else ())
+        made = (v.owner.name for v in found if isinstance(v.owner, Op))
+        return "ptokit.new_tile" not in made and not any(v in self.params and v.type == I64 for v in found)
+
+    def in_ub(self, p: Pointer, element: DType) -> Value:
+        """A pointer of the program into UB."""
+        address = self.numbers.cast("index_cast", self.at(self.offset(p, 1)), I64)
+        return self.trace.emit("pto.castptr", {"value": address}, results=[Ptr(element, "ub")]).result
+
+    def pointer_to(self, p: Pointer, element: DType) -> Value:
+        """A pointer of the program to where a place lies."""
+        return self.global_pointer(p, element) if p.root.kind in IN_GM else self.in_ub(p, element)
+
     def _element(self, p: Pointer, type: ScalarType) -> tuple[DType, dict[str, Value]]:
-        """The element type with which a number of that type is read from global memory, and its pointer and index."""
+        """The element type with which a number of that type is accessed where it lies, and its pointer and index."""
         asked = dtype("i8" if type.name == "i1" else type.name)
+        if p.root.kind not in IN_GM:
+            return asked, {"ptr": self.in_ub(p, asked), "index": self.at(0)}
         if p.root == ADDRESS:
             return asked, {"ptr": self.global_pointer(p, asked), "index": self.at(0)}
         own = self.params[p.root.position].type
@@ -185,7 +197,7 @@ class Memory:
     def load(self, p: Pointer, type: str, *, whole: bool = False) -> Value:
         """The number at a place; ``whole``: all of a variable is read, whatever is in it."""
         wanted = scalar_type(type)
-        if p.root.kind in _IN_GM:
+        if self._lies(p):
             element, operands = self._element(p, wanted)
             value = self.trace.emit("pto.load_scalar", operands, results=[ScalarType(element.text)]).result
             return self._as(value, wanted)
@@ -213,7 +225,7 @@ class Memory:
         if not isinstance(value.type, ScalarType):
             message = "a vector register is kept in memory, or in an array whose indices a loop counts"
             raise Unliftable(MEMORY, message, "name each register, and write out the loop")
-        if p.root.kind in _IN_GM:
+        if self._lies(p):
             element, operands = self._element(p, value.type)
             self.trace.emit("pto.store_scalar", {"value": self._as(value, ScalarType(element.text)), **operands})
             return
@@ -352,7 +364,7 @@ class Memory:
             found = table.get(p.bytes)
             return zero if found is None else self._as(found, wanted)
         places = range(0, self._bytes(p.root), size)
-        if len(places) > LOOKED_UP:
+        if len(places) > self.few:
             return None
         return self._chosen(p, {at: self._as(table[at], wanted) if at in table else zero for at in places})
 
@@ -392,7 +404,7 @@ class Memory:
             if len(kinds) != 1 or self._bytes(root) % (size := next(iter(kinds))):
                 return False
             held = dict.fromkeys(range(0, self._bytes(root), size), size)
-        if len(held) > LOOKED_UP:
+        if len(held) > self.few:
             return False
         self.small[root] = held
         for at, size in held.items():
@@ -412,9 +424,12 @@ class Memory:
         found = self.arrays.get((root, size))
         if found is not None:
             return found
+        if self.few == OF_THREADS:
+            message = f"threads have arrays of up to {OF_THREADS} numbers of one type"
+            raise Unliftable(MEMORY, message, "keep them in UB, a row for each thread")
         if "ptr" in self.types[root]:
             message = "pointers are kept in a local array, and which is meant only the run knows"
-            raise Unliftable(POINTER, message, _CHOSEN)
+            raise Unliftable(POINTER, message, CHOSEN)
         of_size = sorted(t for t in self.types[root] if self.module.size(t) == size)
         kind = next((t for t in of_size if t not in _FLOATS), of_size[0])
         element = ScalarType("i8") if kind == "i1" else scalar_type(kind)
@@ -463,34 +478,8 @@ def _first(p: Pointer) -> int:
 
 _APART = "keep numbers of different sizes in arrays of their own"
 _FLOATS = ("half", "float", "double", "bfloat")
-_IN_GM = ("argument", "address")
 _LLVM = {"f16": "half", "f32": "float", "f64": "double", "bf16": "bfloat"}
 
 
 def _inner(text: str) -> str:
     return text[text.index("(") + 1 : text.rindex(")")]
-
-
-def one_of(roots: set[Root]) -> Root:
-    """What a pointer points into that may point into several things, which are all global memory, or one."""
-    others = roots - {NULL}
-    if others != roots:  # address 0
-        roots = others if any(root.kind in ("local", "global") for root in others) else {*others, Root("tile")}
-    if len(roots) == 1:
-        return next(iter(roots))
-    if roots and all(root.kind in (*_IN_GM, "tile") for root in roots):
-        return ADDRESS
-    raise Unliftable(POINTER, "a pointer points into one of several variables, and which only the run knows", _CHOSEN)
-
-
-def accessed(instruction: Instruction) -> list[tuple[str, str, bool]]:
-    """The memory that an instruction accesses: the pointer, with which type, and whether it is written."""
-    if instruction.op == "load":
-        return [(instruction.operands[0].text, instruction.type, False)]
-    if instruction.op == "store":
-        return [(instruction.operands[1].text, instruction.type, True)]
-    if instruction.op == "call" and instruction.word.startswith(("@llvm.memcpy", "@llvm.memmove")):
-        return [(instruction.operands[0].text, "", True), (instruction.operands[1].text, "", False)]
-    if instruction.op == "call" and instruction.word.startswith("@llvm.memset"):
-        return [(instruction.operands[0].text, "", True)]
-    return []

@@ -119,7 +119,7 @@ def _lane(lane: Lane, site: Site) -> Iterator[Access]:
             yield Access(operand.name, True, *(sizes[0] if len(lane.writes) == 1 else domain))  # type: ignore[arg-type]
         elif mine:
             yield Access(operand.name, True, domain[0], info.vc)  # type: ignore[arg-type]
-        elif operand.role == "scratch":
+        elif operand.role == "scratch" and operand.used(site):
             yield Access(operand.name, True, info.vr, info.vc)  # type: ignore[arg-type]
 
 
@@ -151,7 +151,7 @@ def _start(at: Index, site: Site) -> tuple[Any, Any]:
 def _scratch(site: Site) -> Iterator[Access]:
     for operand in site.instr.operands:
         info = site.operands.get(operand.name)
-        if operand.role == "scratch" and isinstance(info, TileInfo):
+        if operand.role == "scratch" and isinstance(info, TileInfo) and operand.used(site):
             yield Access(operand.name, True, info.vr, info.vc)  # type: ignore[arg-type]
 
 

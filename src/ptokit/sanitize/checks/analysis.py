@@ -452,7 +452,7 @@ def _draft(place: Place, at: int, mine: tuple[int, _How], theirs: tuple[int, _Se
         f"thread {who - 1} {_does(*how)} byte {at:#x} of {name}, which thread {other - 1} "
         f"{_does(seen.write, seen.atomic)}, too, and nothing orders them"
     )
-    hint = "put pto.syncthreads between the accesses, or make them atomic"
+    hint = "put pto.syncthreads, in C++ __sync_workitems, between the accesses, or make them atomic"
     notes = [] if seen.op is op else [Note("the other access", seen.op.location)]
     return Draft(message, op.location, hint, notes)
 

@@ -24,8 +24,7 @@ from ptokit.types.enums import NotifyOp, Pipe
 from ..findings.races import Draft, Findings
 from ..memory.gm import Located, tile_region
 from ..simulation.clocks import Touch, footprint
-from ..simulation.core import OWN_FLAG, Barrier, Meet, SetFlag, Submit, WaitFlag, WaitWork, Work
-from ..simulation.waits import Source
+from ..simulation.core import OWN_FLAG, Barrier, Meet, SetFlag, Source, Submit, WaitFlag, WaitWork, Work
 from . import core, placement
 from .core import Moving, ObservedCore, Prefetch
 

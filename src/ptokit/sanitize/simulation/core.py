@@ -27,7 +27,6 @@ from .clocks import COMPONENTS, POSTED, WIDTH, Clock, Footprint, places_of
 
 if TYPE_CHECKING:
     from .clocks import Touch
-    from .waits import Source
 
 
 # What a core's scalar unit issues, in program order, as the order of pipes sees it.
@@ -35,6 +34,37 @@ if TYPE_CHECKING:
 
 Loops = tuple[tuple[str, Any], ...]
 FlagKey = tuple[Pipe, Pipe, int]
+
+
+@dataclass(slots=True, eq=False)
+class Post:
+    """A signal that has been given: ``clock``, what has completed by then. ``amount``: what it adds, or with ``fresh``
+    the value that it sets. ``order``: its place among all, in the order of the launch."""
+
+    core: int
+    clock: Clock
+    amount: int = 1
+    fresh: bool = False
+    order: int = 0
+
+
+@dataclass(slots=True)
+class Given:
+    """All that have been given of a signal: those of each core. ``ordered``: each core gives one after the other.
+    ``amount``: what each of them adds, None if that differs or some are set."""
+
+    by_core: list[list[Post]]
+    ordered: bool
+    amount: int | None
+
+
+@dataclass(slots=True, eq=False)
+class Source:
+    """A signal that is waited for: who gives it, once that is known, and which values end the wait."""
+
+    given: Callable[[], Given]
+    start: int
+    holds: Callable[[int], bool]
 
 
 OWN_FLAG = -1

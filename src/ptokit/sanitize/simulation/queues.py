@@ -24,13 +24,13 @@ from .core import (
     ReleaseToken,
     SetFlag,
     Signal,
+    Source,
     Submit,
     WaitFlag,
     WaitWork,
     Work,
 )
-from .signals import Hub, Signals
-from .waits import Source, Waits
+from .signals import Hub, Signals, Waits
 
 Execute = Callable[["Core", Work, Clock], None]
 Reuse = Callable[["Core", SetFlag, WaitFlag | None], None]

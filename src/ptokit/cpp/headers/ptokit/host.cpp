@@ -78,6 +78,7 @@ void ptokit_real(const char*, double) {}
 void ptokit_pointer(const char*, const void*) {}
 void ptokit_option(const char*, int64_t) {}
 void ptokit_end() {}
+void ptokit_launch_threads(const void*, uint32_t, uint32_t, uint32_t, ...) {}
 int64_t ptokit_integer_result() { return 0; }
 double ptokit_real_result() { return 0; }
 int64_t ptokit_query(const char*) { return 0; }

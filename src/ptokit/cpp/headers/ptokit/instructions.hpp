@@ -1,6 +1,6 @@
 // Made by tools/headers.py.
 #pragma once
-#include <ptokit/transfers.hpp>
+#include <ptokit/threads.hpp>
 
 PTOKIT_ON_REGISTERS(chistv2, 1, true, false, pto::COUNT)
 PTOKIT_ON_REGISTERS(dhistv2, 1, true, false, pto::COUNT)
