@@ -331,7 +331,7 @@ def test_what_is_proved_is_kept_when_it_is_stopped(monkeypatch: pytest.MonkeyPat
     assert {d.claim for d in found.claims if d.verdict is Verdict.PROVED} == set(Claim) - {Claim.PIPES, Claim.BLOCKS}
     assert found[Claim.PIPES].because == (STOPPED,)
     monkeypatch.undo()
-    monkeypatch.setattr(Proving, "_sufficient", stopped)
+    monkeypatch.setattr(Proving, "_with", stopped)
     found = proof(kernel(loop(load("%t0", "%r")), rows="%n"))
     assert found.stopped
     assert found[Claim.BOUNDS].verdict is Verdict.REFUTED
@@ -423,7 +423,42 @@ def test_limits_of_numbers_are_proposed() -> None:
         rows="%c4096",
         params="%n: index, %m: index",
     )
-    assert proof(both).sufficient == ("n <= 4079", "m <= 1")
+    assert proof(both).sufficient == ("n + m <= 4080",)
+
+
+STRIP = ("%b = pto.get_block_idx\n%bi = arith.index_cast %b : i64 to index", "%r = arith.muli %bi, %c16 : index")
+QUOTIENT = ("%q = arith.divui %n, %c16 : index", "%r = arith.muli %q, %c16 : index")
+TWICE = ("scf.for %i = %c0 to %c2 step %c1 {", "%s = arith.muli %i, %c16 : index", "%r = arith.addi %s, %m : index")
+TAILS = ("scf.for %r = %c0 to %m step %c16 {",)
+COUNTED = ("scf.for %i = %c0 to %m step %c1 {", "%r = arith.muli %i, %c16 : index")
+
+
+@each(
+    "begins, rows, wanted",
+    [
+        (("%r = arith.addi %c0, %c0 : index",), "%n", ("n >= 16",)),
+        (("%r = arith.addi %c0, %m : index",), "%n", ("m + 16 <= n",)),
+        (TWICE, "%n", ("m + 32 <= n",)),  # the last iteration
+        (STRIP, "%n", ("16*blocks <= n",)),  # the last block
+        (QUOTIENT, "%m", ("16*(n // 16) + 16 <= m",)),
+        (QUOTIENT, "%c4096", ("n <= 4095",)),
+        (COUNTED, "%rows", ("m <= n",)),
+        (TAILS, "%n", ("m % 16 == 0", "m <= n")),  # the first iteration asks for less than the others
+        (TAILS, "%c4096", ("m <= 4096",)),
+    ],
+)
+def test_what_numbers_are_to_each_other_is_proposed(
+    begins: tuple[str, ...], rows: str, wanted: tuple[str, ...]
+) -> None:
+    work = (load("%t0", "%r"), *HANDED, add("%t1", "%t0"), ALL)
+    ends = ("}",) if "scf.for" in begins[0] else ()
+    text = kernel(*begins, *work, *ends, rows=rows, params="%n: index, %m: index")
+    found = proof(text)
+    assert refuted(found) == {Claim.BOUNDS: "GM-OOB"}
+    assert found.sufficient == wanted
+    assert proof(text, assume=wanted).proved
+    for gone in wanted:
+        assert not proof(text, assume=[text for text in wanted if text != gone]).proved
 
 
 WAITS = f"scf.if %some {{\n{flag('wait', 'MTE2', 'V')}\n}}"

@@ -343,6 +343,7 @@ class Proving:
             return
         from ptokit.prove.control import Control
         from ptokit.prove.numbers import STOPS
+        from ptokit.prove.ranges import in_types, may_wrap, sufficient
 
         proof.solver = f"z3 {z3.get_version_string()}"
         self.progress("all launches at once")
@@ -354,11 +355,11 @@ class Proving:
         prover.solver.most = self.limit
         prover.prove()
         prover.solver.most = None
-        wrapping = self._wrapping(prover)
+        wrapping = None if prover.undecided or not may_wrap(prover.found.wide) else self._with()
         if wrapping is not None and not any(wrapping.reasons(claim) for claim in Claim):
             prover, wrapping = wrapping, None
         proof.needs, proof.assumptions = prover.needs(), (*self.assume, *prover.asserted.values(), *_named(self.shared))
-        proof.assumptions += prover.unwrapped()
+        proof.assumptions += in_types(prover.found.wide)
         proof.stopped = any(each.undecided and not each.exhausted for each in (prover, wrapping or prover))
         confirmed: dict[Claim, Decided] = {}
         if not proof.stopped:
@@ -378,51 +379,21 @@ class Proving:
                 proof.claims.append(Decided(claim, Verdict.OPEN if why else Verdict.PROVED, **reasons(why)))
         if not (proof.proved or proof.stopped or prover.exhausted) and prover.solver.asked <= MOST_QUESTIONS:
             try:
-                proof.sufficient = self._sufficient(prover if wrapping is None else wrapping)
+                proof.sufficient = sufficient(prover if wrapping is None else wrapping, self._with)
             except STOPS:
                 proof.stopped = True
 
-    def _wrapping(self, first: Any) -> Any:
-        """Where numbers of 32 bits may become too large for their type, what holds if they wrap, as they do in runs."""
-        from ptokit.prove.ranges import may_wrap
+    def _with(self, *texts: str) -> Any:
+        """What the solver finds under more assumptions."""
+        from ptokit.prove.control import Control
 
-        if first.undecided or not may_wrap(first.found.wide):
-            return None
-        self.progress("numbers that wrap")
-        again = type(first)(self.program, by_compiler=self.by_compiler, blocks=self.blocks, assume=self.assume)
-        again.wraps, again.solver.most = True, MOST_QUESTIONS if self.limit is None else self.limit
+        self.progress(f"whether it holds for {' and '.join(texts)}" if texts else "numbers that wrap")
+        assume = (*self.assume, *texts)
+        again = Control(self.program, by_compiler=self.by_compiler, blocks=self.blocks, assume=assume)
+        again.wraps, again.solver.most = not texts, (self.limit or MOST_QUESTIONS) if not texts else None
         again.prove()
         again.solver.most = None
         return again
-
-    def _sufficient(self, first: Any) -> tuple[str, ...]:
-        """Assumptions under which everything is proved, none of them superfluous, and all accesses still happen."""
-        from ptokit.prove.ranges import may_wrap
-
-        positive, others = first.proposals()
-        if not (positive or others):
-            return ()
-
-        def proves(texts: Sequence[str]) -> bool:
-            self.progress(f"whether it holds for {' and '.join(texts)}")
-            assume = (*self.assume, *texts)
-            again = type(first)(self.program, by_compiler=self.by_compiler, blocks=self.blocks, assume=assume)
-            again.prove()
-            if again.undecided:
-                raise KeyboardInterrupt
-            wraps = first.wraps and may_wrap(again.found.wide)
-            return again.reached == first.reached and not (wraps or any(again.reasons(claim) for claim in Claim))
-
-        texts = [*positive, *others]
-        if not proves(texts):
-            return ()
-        if others and positive and proves(others):
-            return tuple(others)
-        for text in positive:
-            fewer = [other for other in texts if other != text]
-            if fewer and proves(fewer):
-                texts = fewer
-        return tuple(texts)
 
     # --- runs that show something ---------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ from .numbers import (
     symbols,
 )
 from .places import Space, Touch, View, branches, certainly_apart, in_words, overlap
-from .ranges import Span, in_types, of_loops, proposed, sizes_of, span
+from .ranges import Span, of_loops, proposed, sizes_of, span
 from .report import Claim
 from .state import ANY, Ages, State
 
@@ -128,6 +128,7 @@ class Claims:
     """What has to hold of a kernel."""
 
     assumed: tuple[Number, ...]
+    stated: tuple[Number, ...]
     homes: dict[int, tuple[Any, ...]]
     params: dict[str, Any]
     block: Number
@@ -195,10 +196,6 @@ class Claims:
             return DATA
         self.found.wide[kind.name, line_of(step)] = None
         return made
-
-    def unwrapped(self) -> tuple[str, ...]:
-        """What is assumed of arithmetic, in words."""
-        return in_types(self.found.wide)
 
     # --- what arrays have to hold --------------------------------------------------------------------------------
 
@@ -406,22 +403,26 @@ class Claims:
             found[f"{name} of {in_words(end, size)} elements"] = None
         return tuple(found)
 
-    def proposals(self) -> tuple[list[str], list[str]]:
-        """Assumptions that may suffice (`state.proposed`); none if something is open that these cannot mend."""
-        suspects = list(self.found.suspects.values())
+    def broken(self, known: Sequence[Any]) -> list[list[Number]] | None:
+        """What may not hold of bounds, without assumptions that are not `known`; None if these cannot mend all."""
+        suspects, more = self.found.suspects.values(), set(map(key_of, self.stated)) - set(map(key_of, known))
         if not suspects or self.found.gaps or any(s.claim not in _MENDED for s in suspects):
-            return [], []
-        steps = [step for function in self.program.plan.functions.values() for step in function.walk()]
+            return None
+        return [[f for f in s.facts if key_of(f) not in more] for s in suspects if s.claim is not Claim.WRITTEN]
+
+    def proposals(self, broken: Sequence[Sequence[Number]]) -> tuple[list[str], list[str]]:
+        """Assumptions that may suffice for what is `broken` (`ranges.proposed`)."""
+        sizes = sizes_of(step for function in self.program.plan.functions.values() for step in function.walk())
         numbers = {name: p for name, p in self.params.items() if isinstance(p, z3.ArithRef)}
-        bounds = [s.facts for s in suspects if s.claim is not Claim.WRITTEN]
-        return proposed(bounds, numbers, sizes_of(steps), self.assumed, self.solver)
+        last: dict[int, Number] = {}
+        if not isinstance(self.total, int):
+            numbers, last = {"blocks": self.total} | numbers, {self.block.get_id(): self.total - 1}
+        return proposed(broken, numbers, sizes, last, self.assumed, self.solver)
 
     @property
     def reached(self) -> set[int]:
         """The steps that touch memory in some launch."""
-        return {
-            instance.step.op.location.line for found in self.found.instances.values() for instance in found.values()
-        }
+        return {line_of(each.step) for found in self.found.instances.values() for each in found.values()}
 
     # --- arguments -----------------------------------------------------------------------------------------------
 

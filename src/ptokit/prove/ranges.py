@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial, reduce
+from itertools import product
 from typing import Any
 
 import z3
@@ -12,7 +14,9 @@ import z3
 from ptokit.plan.steps import Step, constant, without_form
 from ptokit.types.codecs import width
 
-from .numbers import Number, Solver, is_number, lifted, simple, symbols
+from .numbers import Number, Solver, both, is_number, lifted, renamed, simple, symbols
+from .places import branches
+from .report import Claim
 
 Span = tuple[Any, Any]
 """The least and the greatest number that something may be; infinite where that is not known."""
@@ -101,17 +105,67 @@ def in_types(places: Iterable[tuple[str, int]]) -> tuple[str, ...]:
 # Assumptions that suffice.
 
 
+MOST_ROUNDS = 4
+"""How often assumptions are looked for anew, after those that were found have turned out not to be enough."""
+
+
+def sufficient(first: Any, proved: Callable[..., Any]) -> tuple[str, ...]:
+    """Assumptions under which everything is proved, none of them superfluous, and all accesses still happen.
+
+    ``first``: what was found without them (`control.Control`); ``proved``: finds what holds with some.
+    """
+
+    def left(*texts: str) -> Any:
+        """What may not hold then; None where assumptions do not help."""
+        again = proved(*texts)
+        if again.undecided:
+            raise KeyboardInterrupt
+        if any(again.reasons(claim) for claim in Claim):
+            return again.broken(first.stated) or None
+        return None if again.reached != first.reached or (first.wraps and may_wrap(again.found.wide)) else []
+
+    broken = first.broken(first.stated)
+    if broken is None:
+        return ()
+    for _ in range(MOST_ROUNDS):
+        positive, others = first.proposals(broken)
+        texts = [*positive, *others]
+        more = left(*texts) if texts else None
+        if more is None:
+            return ()
+        if not more:
+            break
+        broken += more
+    else:
+        return ()
+    if others and positive and left(*others) == []:
+        return tuple(others)
+    for text in positive:
+        fewer = [other for other in texts if other != text]
+        texts = fewer if fewer and left(*fewer) == [] else texts
+    return tuple(texts)
+
+
+LARGEST_NUMBER = 1 << 31
 LARGEST_SIZE, MOST_SIZES, MOST_NUMBERS = 4096, 4, 8
 """The largest constant that sizes may be multiples of, how many of them, and of how many numbers limits are found."""
 
 
 def proposed(
-    broken: Sequence[Sequence[Number]], numbers: Mapping[str, Any], sizes: Sequence[int], assumed: Any, solver: Solver
+    broken: Sequence[Sequence[Number]],
+    numbers: Mapping[str, Any],
+    sizes: Sequence[int],
+    last: Mapping[int, Number],
+    assumed: Any,
+    solver: Solver,
 ) -> tuple[list[str], list[str]]:
-    """Assumptions under which nothing is `broken`: numbers are positive, multiples of `sizes`, or no greater than this.
+    """Assumptions under which nothing is `broken`: numbers are positive, multiples of `sizes`, or not too large.
 
-    The second ones of the pair are such that none can be left out, and limits are as great as they can be.
+    The second ones of the pair are such that none can be left out, and limits are as great as they can be. ``numbers``:
+    by name, arguments and ``blocks``; ``last``: by unknown, the greatest number that it may be, which is made of those.
     """
+    relations = partial(_related, broken, numbers, last, assumed, solver)
+    numbers = {name: number for name, number in numbers.items() if number.get_id() not in symbols(last.values())}
     positive = {f"{name} > 0": number > 0 for name, number in numbers.items()}
     multiples = {f"{name} % {size} == 0": p % size == 0 for size in sizes for name, p in numbers.items()}
 
@@ -119,12 +173,11 @@ def proposed(
         facts = [fact for part in parts for fact in part.values()]
         return solver.possible((*assumed, *facts)) and all(solver.solve((*each, *facts)).none for each in broken)
 
+    def below(ends: Mapping[str, int]) -> dict[str, Any]:
+        return {f"{name} <= {end}" if end else f"{name} == 0": numbers[name] <= end for name, end in ends.items()}
+
     def limits(most: int, *parts: Mapping[str, Any]) -> dict[str, Any]:
         """The greatest values that numbers may have, one after the other; empty if no such values suffice."""
-
-        def below(ends: Mapping[str, int]) -> dict[str, Any]:
-            return {f"{name} <= {end}" if end else f"{name} == 0": numbers[name] <= end for name, end in ends.items()}
-
         ends = dict.fromkeys(numbers, most)
         if len(numbers) > MOST_NUMBERS or not enough(*parts, below(ends)):
             return {}
@@ -132,18 +185,29 @@ def proposed(
             others = {other: end for other, end in ends.items() if other != name}
             if enough(*parts, below(others)):
                 ends = others
-                continue
-            low, high = most, 2 * most + 1
-            while enough(*parts, below({**others, name: high})):
-                low, high = high, 2 * high + 1
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (middle, high) if enough(*parts, below({**others, name: middle})) else (low, middle)
-            ends[name] = low
+            else:
+                ends[name] = greatest(name, most, *parts, below(others))
         return below(ends)
 
+    def greatest(name: str, low: int, *parts: Mapping[str, Any]) -> int:
+        """What a number may be at most, if it may be as much as this."""
+        high = 2 * low + 1
+        while high < LARGEST_NUMBER and enough(*parts, below({name: high})):
+            low, high = high, 2 * high + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if enough(*parts, below({name: middle})) else (low, middle)
+        return low
+
     kept = multiples
-    if not enough(positive, multiples):
+    said = relations()
+    ways: list[tuple[dict[str, Any], dict[str, Any]]]
+    ways = [({}, said), (positive, multiples), (positive, said), (positive, multiples | said)]
+    for first, others in ways:
+        if others and enough(first, others):
+            positive, kept = first, others
+            break
+    if not enough(positive, kept):
         for most, parts in ((1, (positive, {})), (LARGEST_SIZE, (positive, multiples)), (0, ({}, {}))):
             found = limits(most, *parts)
             if found:
@@ -151,11 +215,130 @@ def proposed(
                 break
         else:
             return [], []
-    for text in [*kept]:
+    for text in sorted(kept, key=lambda text: (text not in multiples, "== 0" not in text, -len(text))):
         fewer = {other: fact for other, fact in kept.items() if other != text}
+        name, _, end = text.partition(" <= ") if "<=" in text else text.partition(" == ")
         if enough(positive, fewer):
             kept = fewer
+        elif name in numbers and end.isdigit():
+            kept = fewer | below({name: greatest(name, int(end), positive, fewer)})
     return [*positive], [*kept]
+
+
+MOST_RELATIONS, MOST_TIMES = 24, 1 << 12
+"""How many comparisons of arguments are tried, and the most iterations of a loop whose last one is looked for."""
+
+
+def _related(
+    broken: Sequence[Sequence[Number]],
+    numbers: Mapping[str, Any],
+    last: Mapping[int, Number],
+    assumed: Any,
+    solver: Solver,
+) -> dict[str, Any]:
+    """What arguments have to be to each other so that what is `broken` holds in the last iteration, and so in all."""
+    names = {number.get_id(): name for name, number in numbers.items() if name.isidentifier()}
+    found: dict[str, Any] = {}
+
+    def add(text: str, condition: Any) -> None:
+        useful = text and text not in found and len(found) < MOST_RELATIONS and not solver.implied(assumed, condition)
+        if useful and solver.possible((*assumed, condition)):
+            found[text] = condition
+
+    for *facts, wrong in broken:
+        for demand in _demands(wrong, False):
+            for way in map(lifted, [*branches(demand)] or [demand]):
+                worst = _worst(way, facts, names, last, solver)
+                if worst is not None:
+                    add(_below(worst, names), simple(worst <= 0))
+                    continue
+                ends, limits = (symbols(x).keys() & names.keys() for x in ([way], facts[len(assumed) :]))
+                for a, b in product(sorted(limits - ends), sorted(ends)):
+                    one, other = numbers[names[a]], numbers[names[b]]
+                    add(f"{names[a]} <= {names[b]}", one <= other)
+    return found
+
+
+def _demands(e: Any, holds: bool = True) -> Iterator[Any]:
+    """Numbers that have to be 0 or less if a condition is to hold, or is not to."""
+    if z3.is_not(e):
+        yield from _demands(e.children()[0], not holds)
+    elif z3.is_and(e) or z3.is_or(e):
+        for part in e.children():
+            yield from _demands(part, holds)
+    elif z3.is_le(e) or z3.is_lt(e) or z3.is_ge(e) or z3.is_gt(e):
+        a, b = e.children() if z3.is_le(e) or z3.is_lt(e) else e.children()[::-1]
+        strict = z3.is_lt(e) or z3.is_gt(e)
+        yield z3.simplify(a - b + int(strict) if holds else b - a + int(not strict), som=True)
+
+
+def _worst(
+    e: Any, facts: Sequence[Number], names: Mapping[int, str], last: Mapping[int, Number], solver: Solver
+) -> Any:
+    """The most that a number may be, in numbers that have names; None where that is not found."""
+    for number, unknown in symbols([e]).items():
+        if number not in names:
+            none, one = (simple(renamed(e, [(unknown, z3.IntVal(n))])) for n in (0, 1))
+            factor = simple(z3.simplify(lifted(one) - lifted(none), som=True))
+            if not isinstance(factor, int):
+                return None
+            end: Number | None = last.get(number) if factor > 0 else 0
+            if end is None:
+                end = 1
+                while end < MOST_TIMES and not solver.implied(facts, unknown <= end):
+                    end *= 2
+                low = end // 2
+                while end - low > 1:
+                    middle = (low + end) // 2
+                    low, end = (low, middle) if solver.implied(facts, unknown <= middle) else (middle, end)
+            if not solver.implied(facts, both(unknown <= end, unknown >= 0)):
+                return None
+            e = z3.simplify(lifted(none) + factor * lifted(end), som=True)
+    return e
+
+
+def _below(e: Any, names: Mapping[int, str]) -> str:
+    """That a sum is 0 or less, as an assumption says it: ``8*k + 8 <= n``; empty where it cannot."""
+    least, terms = 0, dict[str, int]()
+    for term in e.children() if z3.is_add(e) else [e]:
+        if z3.is_int_value(term):
+            least += term.as_long()
+            continue
+        first, *rest = term.children() if z3.is_mul(term) else [term]
+        factor, rest = (first.as_long(), rest) if z3.is_int_value(first) else (1, [first, *rest])
+        parts = [_written(part, names) for part in rest]
+        if not all(parts):
+            return ""
+        terms["*".join(f"({part})" if " " in part else part for part in parts)] = factor
+    if not terms:
+        return ""
+    common = math.gcd(*terms.values())
+    least = -(-least // common)
+    sides = [
+        [f"{sign * n // common}*{text}" if abs(n) != common else text for text, n in terms.items() if sign * n > 0]
+        for sign in (1, -1)
+    ]
+    if not sides[0]:
+        return f"{' + '.join(sides[1])} {'> 0' if least == 1 else f'>= {least}'}"
+    if not sides[1] and len(terms) == 1 and (quotient := re.fullmatch(r"\(([^()]+) // (\d+)\)", sides[0][0])):
+        whole, by = quotient.groups()
+        return f"{whole} <= {int(by) * (1 - least) - 1}"
+    if not sides[1]:
+        return f"{' + '.join(sides[0])} {f'<= {-least}' if least else '== 0'}"
+    sides[least < 0] += [str(abs(least))] if least else []
+    return " <= ".join(map(" + ".join, sides))
+
+
+def _written(e: Any, names: Mapping[int, str]) -> str:
+    """A name, or the quotient or the rest of a sum of names, as Python writes it."""
+    if e.get_id() in names:
+        return names[e.get_id()]
+    kind = e.decl().kind()
+    if kind in (z3.Z3_OP_IDIV, z3.Z3_OP_MOD) and z3.is_int_value(e.children()[1]):
+        whole, by = e.children()
+        text = _written(whole, names)
+        return text and f"{text} {'//' if kind == z3.Z3_OP_IDIV else '%'} {by}"
+    return ""
 
 
 def sizes_of(steps: Iterable[Step]) -> list[int]:
