@@ -416,7 +416,7 @@ def _handed(operand: Operand, numbers: Numbers, memory: Memory) -> Value:
     if p.root == ADDRESS:
         return memory.global_pointer(p, _BYTES)
     if p.root.kind == "tile" or operand.text == "null":
-        return memory.in_ub(p, _BYTES)
+        return memory.in_core(p, _BYTES)
     what = "null pointer" if p.root == NULL else "pointer to a variable of the kernel"
     raise Unliftable(POINTER, f"threads are handed a {what}", "hand them numbers, arrays, and addresses in UB")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -15,22 +16,32 @@ from ptokit.isa.table import TABLE, Instr, Kind, Role
 from ptokit.lang.functions import ConvTile
 from ptokit.lang.intrinsics import castptr, handle, intrinsic
 from ptokit.lang.operands import bind, scalar_type_of
-from ptokit.lang.scalar import Scalar, number
+from ptokit.lang.scalar import Scalar
 from ptokit.lang.tensors import GlobalTensor, Pointer, TPipe
 from ptokit.lang.tiles import Tile
 from ptokit.targets import A5
 from ptokit.types.dtypes import dtype
 from ptokit.types.enums import BLayout, CompactMode, Direction, Layout, PadValue, Pipe, SLayout, TileType
-from ptokit.types.tile import DYNAMIC, TileSpec
+from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import I64, INDEX, Ptr
 from ptokit.types.values import Scalar as ScalarType
 
 from ..compiler import arguments_at, declared_at
 from ..llvm import Instruction, Module, Operand
-from ..rules import CALL, OPERANDS, OPTION, POINTER, Unliftable
+from ..rules import CALL, OPERANDS, OPTION, Unliftable
 from .library import OF_LANGUAGE, as_in_table, meant
 from .memory import Memory
-from .numbers import COMPARISONS, Lifting, Numbers, Registers, conv_state, converted, on_registers, register_type
+from .numbers import (
+    COMPARISONS,
+    Lifting,
+    Numbers,
+    Registers,
+    conv_state,
+    converted,
+    on_registers,
+    register_type,
+    tile_type,
+)
 from .roots import NULL
 
 Options = list[tuple[str, Any]]
@@ -57,6 +68,7 @@ class Told:
         self._pipes: dict[Value, TPipe] = {}  # by the numbers that C++ has for them
         self._opened_in: dict[Value, Block] = {}
         self._slots: dict[Any, GlobalTensor] = {}  # of pipes
+        self._taken: dict[Any, Value] = {}  # tiles that are slots of pipes, whose valid region the run decides
         self.homeless: dict[Value, str] = {}  # tiles without an address
         self._overfull: dict[Value, str] = {}  # tiles whose valid region is larger than they are
 
@@ -123,7 +135,7 @@ class Told:
             elif kind == "view":
                 args.append(self._view(text, operands))
             elif kind == "pointer" and " " in text:
-                args.append(self._local_pointer(text, operands[0]))
+                args.append(Pointer(self.memory.local_pointer(text, operands[0].text)))
             elif kind == "pointer" and self.memory.pointer(operands[0].text).root == NULL:
                 args.append(None)
             elif kind == "pointer":
@@ -135,7 +147,8 @@ class Told:
                 token = self.numbers.value(operands[0])
                 args.append(self._pipes.get(token, token))
             elif kind == "number":
-                args.append(self._number(text, operands[0]))
+                plain = self.numbers.plain(operands[0])
+                args.append(bool(plain) if text == "i1" and isinstance(plain, int) else plain)
             else:
                 args.append(self._real(text, operands[0]))
         special = _SPECIAL.get(self.name)
@@ -194,10 +207,6 @@ class Told:
         except KeyError:
             raise Unliftable(OPTION, f"{enumeration} has no enumerator with the number {number}") from None
 
-    def _number(self, type: str, operand: Operand) -> Any:
-        found = self.numbers.plain(operand)
-        return bool(found) if type == "i1" and isinstance(found, int) else found
-
     def _real(self, type: str, operand: Operand) -> Any:
         """A float in the type that the program gave it, from the double that tells it."""
         value = self.numbers.value(operand)
@@ -223,6 +232,9 @@ class Told:
         found = self._tiles.get(key)
         if found is not None:
             return found
+        taken = self._taken.get(self._key(place))
+        if taken is not None or (self.name == "TPOP" and not own):
+            return self._of_slot(words, self._key(place), valid, name)
         if unplaced and not own:
             found = self._tiles[key] = self._same_place(words, first.split(), operands[0], valid, name)
             return found
@@ -231,32 +243,40 @@ class Told:
         told = sizes = [n if stated == DYNAMIC else stated for n, stated in zip(valid, (valid_row, valid_col))]
         sizes = [self.numbers.index_number(self.memory.at(n)) if isinstance(n, int) and n == 0 else n for n in sizes]
         wanted, sizes = sizes, [min(n, most) if isinstance(n, int) else n for n, most in zip(sizes, (rows, cols))]
-        block, hold = self.trace.block, Block()
-        if own:
-            self.trace.block = hold
-        tile = Tile(
-            TileType(loc),
-            dtype(words[0]),
-            rows,
-            cols,
-            BLayout(blocks),
-            sizes[0],
-            sizes[1],
-            SLayout(boxes),
-            fractal,
-            PadValue(pad) if pad < 4 else pad,
-            CompactMode(compact),
-            addr=0 if homeless else address,
-        )
+        with self.memory.ahead() if own else nullcontext():
+            tile = Tile(
+                TileType(loc),
+                dtype(words[0]),
+                rows,
+                cols,
+                BLayout(blocks),
+                sizes[0],
+                sizes[1],
+                SLayout(boxes),
+                fractal,
+                PadValue(pad) if pad < 4 else pad,
+                CompactMode(compact),
+                addr=0 if homeless else address,
+            )
         self._name(tile.value, name)
         if homeless:
             self.homeless[tile.value] = f"the tile{f' {name}' if name else ''} has no address"
         if wanted != sizes and 0 not in told:
             self._overfull[tile.value] = f"{wanted[0]}x{wanted[1]} are valid in a tile of {rows}x{cols}"
-        self.trace.block = block
-        self.memory.prologue += hold.ops
         self._tiles[key] = tile
         return tile
+
+    def _of_slot(self, words: list[str], place: Any, valid: list[Any], name: str) -> Tile:
+        """A tile that is a slot of a pipe, with a valid region that the run decides."""
+        if place not in self._taken:
+            spec = replace(tile_type(words), valid_row=DYNAMIC, valid_col=DYNAMIC)
+            with self.memory.ahead():
+                self._taken[place] = self.trace.emit("pto.declare_tile", results=[spec]).result
+            self._name(self._taken[place], name)
+        rows, columns = (self.memory.at(n if isinstance(n, int) else n.value) for n in valid)
+        given = {"tile": self._taken[place], "valid_row": rows, "valid_col": columns}
+        self.trace.emit("pto.set_validshape", given)
+        return Tile._alias(self._taken[place], (valid[0], valid[1]))
 
     def _same_place(self, words: list[str], first: list[str], place: Operand, valid: list[Any], name: str) -> Tile:
         """A tile that the compiler has placed, seen as another type, or as much of it as is valid."""
@@ -266,11 +286,9 @@ class Told:
         sizes = [Operand("i64", n) for n in first[5:7]]
         whole = self._tile(" ".join(first), [place, *sizes], name)
         if words[:5] + words[7:] != first[:5] + first[7:]:
-            loc, rows, cols, blocks, _, _, boxes, fractal, pad, compact = map(int, words[1:])
-            plain = TileSpec(TileType(loc), dtype(words[0]), rows, cols, rows, cols, BLayout(blocks), SLayout(boxes))
-            spec = replace(plain, fractal=fractal, pad=pad, compact=CompactMode(compact))
+            spec = tile_type(words)
             seen = self.trace.emit("pto.treshape", {"src": whole.value}, results=[spec]).result
-            whole = Tile._alias(seen, (rows, cols))
+            whole = Tile._alias(seen, (spec.rows, spec.cols))
         part = whole.part(0, 0, whole.spec, (valid[0], valid[1]))
         self._name(part, name)
         return Tile._alias(part, (valid[0], valid[1]))
@@ -294,15 +312,6 @@ class Told:
         value.name = self.trace.unique(found[-1]) if found else ""
         value.called = name
 
-    def _local_pointer(self, text: str, operand: Operand) -> Pointer:
-        """A pointer into a memory of the core: its element type and the memory are said."""
-        element, space = text.split()
-        p = self.memory.pointer(operand.text)
-        if p.root.kind not in ("tile", "address", "nothing"):
-            raise Unliftable(POINTER, f"an address in {space} is needed, and this is none", "take a tile's data()")
-        offset = self.memory.offset(p, 1)
-        return castptr(offset if isinstance(offset, int) else number(offset), dtype(element), space)
-
     def _conv_tile(self, text: str, operands: list[Operand], name: str) -> Tile:
         """A tile of a convolution, whose sizes have to be known."""
         element, *words = text.split()[1:]
@@ -316,16 +325,22 @@ class Told:
         key = (text, place, *known)
         found = self._tiles.get(key)
         if found is None:
-            block, self.trace.block = self.trace.block, Block()
             shape, state = known[:dimensions], conv_state(known[dimensions:])
-            of, elements = dtype(element), prod(shape)
+            of, elements = dtype(element), self._elements(shape, Layout(layout))
             size = stated if stated >= of.nbytes(elements) else of.nbytes(max(stated, elements))  # some count elements
-            made = ConvTile(TileType(loc), of, size, Layout(layout), shape, addr=place, state=state)
+            with self.memory.ahead():
+                made = ConvTile(TileType(loc), of, size, Layout(layout), shape, addr=place, state=state)
             self._name(made.value, name)
-            self.memory.prologue += self.trace.block.ops
-            self.trace.block = block
             found = self._tiles[key] = made
         return found
+
+    def _elements(self, shape: list[int], layout: Layout) -> int:
+        """The elements of a convolution tile; groups that TTRANS takes to FRACTAL_Z are as far apart as it has them."""
+        _, to, sizes = self.given[0]
+        if self.name == "TTRANS" and layout is Layout.GNC1HWC0 and to.split()[4] == str(Layout.FRACTAL_Z.value):
+            inner = self.numbers.number(sizes[3]) or 1
+            return prod(shape) // shape[1] * -(-shape[1] // inner) * inner
+        return prod(shape)
 
     def _view(self, text: str, operands: list[Operand]) -> GlobalTensor:
         element, layout = text.split()
@@ -409,10 +424,8 @@ class Told:
         key = (pipe.value, self.name in ("TALLOC", "TPUSH"), text, *sizes)
         found = self._slots.get(key)
         if found is None:
-            block, self.trace.block = self.trace.block, Block()
-            found = self._slots[key] = GlobalTensor(dtype(element), tuple(sizes))
-            self.memory.prologue += self.trace.block.ops
-            self.trace.block = block
+            with self.memory.ahead():
+                found = self._slots[key] = GlobalTensor(dtype(element), tuple(sizes))
             self._of_tensors(pipe, found)
         return found
 
@@ -463,18 +476,6 @@ class Told:
         mode = {"mode": f"CAST_{options[0][1].name.removeprefix('CAST_')}"} if enable else {}
         intrinsic("SETTF32MODE" if self.trace.target.is_a(A5) else "SETHF32MODE")(enable=enable, **mode)
 
-    def barred(self, args: list[Any], options: Options) -> None:
-        """A barrier between accesses of the vector and the scalar unit."""
-        intrinsic("mem_bar")(kind=OF_LANGUAGE[options[0][0]][options[0][1]])
-
-    def cleared(self, args: list[Any], options: Options) -> None:
-        """A special register is zero from here on."""
-        intrinsic("sprclr")(register="AR")
-
-    def halted(self, args: list[Any], options: Options) -> None:
-        """The end of everything."""
-        intrinsic("TRAP")()
-
 
 _OF_PIPES = ("TALLOC", "TPUSH", "TPOP", "TFREE")
 
@@ -487,12 +488,12 @@ _SPECIAL: dict[str, Callable[[Told, list[Any], Options], Value | None]] = {
         ("ffts_cross_core_sync", "wait_flag_dev", "set_intra_block", "wait_intra_block"), Told.between_cores
     ),
     "TPipe": Told.opened,
-    "mem_bar": Told.barred,
-    "sprclr": Told.cleared,
+    "mem_bar": lambda told, args, said: intrinsic("mem_bar")(kind=OF_LANGUAGE[said[0][0]][said[0][1]]),
+    "sprclr": lambda told, args, said: intrinsic("sprclr")(register="AR"),
     "TPOP": Told.popped,
     "TQUANT": Told.quantised,
     "copy_cbuf_to_gm": Told.stored_blocks,
     **dict.fromkeys(("dcci", "dsb"), Told.cache),
     **dict.fromkeys(("SetMadTF32Mode", "ResetMadMode"), Told.tf32),
-    "TRAP": Told.halted,
+    "TRAP": lambda told, args, said: intrinsic("TRAP")(),
 }

@@ -8,6 +8,8 @@ few is found by a chain of selections.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import gcd
 from typing import NamedTuple
 
@@ -67,6 +69,14 @@ class Memory:
         self.prologue: list[Op] = []  # at the beginning of the function
         self._leaves: dict[Root, dict[int, int]] = {}
         self._met: dict[Root, list[tuple[Pointer, int]]] = {}
+
+    @contextmanager
+    def ahead(self) -> Iterator[None]:
+        """Record at the beginning of the function."""
+        block, self.trace.block = self.trace.block, Block()
+        yield
+        self.prologue += self.trace.block.ops
+        self.trace.block = block
 
     # --- places
 
@@ -170,20 +180,27 @@ class Memory:
         made = (v.owner.name for v in found if isinstance(v.owner, Op))
         return "ptokit.new_tile" not in made and not any(v in self.params and v.type == I64 for v in found)
 
-    def in_ub(self, p: Pointer, element: DType) -> Value:
-        """A pointer of the program into UB."""
+    def local_pointer(self, type: str, text: str) -> Value:
+        """A pointer into a memory of the core that an operand is: ``ui8 l1`` says to what, and into which."""
+        (element, space), p = type.split(), self.pointer(text)
+        if p.root.kind not in ("tile", "address", "nothing"):
+            raise Unliftable(POINTER, f"an address in {space} is needed, and this is none", "take a tile's data()")
+        return self.in_core(p, dtype(element), space)
+
+    def in_core(self, p: Pointer, element: DType, space: str = "ub") -> Value:
+        """A pointer of the program into a memory of the core."""
         address = self.numbers.cast("index_cast", self.at(self.offset(p, 1)), I64)
-        return self.trace.emit("pto.castptr", {"value": address}, results=[Ptr(element, "ub")]).result
+        return self.trace.emit("pto.castptr", {"value": address}, results=[Ptr(element, space)]).result
 
     def pointer_to(self, p: Pointer, element: DType) -> Value:
         """A pointer of the program to where a place lies."""
-        return self.global_pointer(p, element) if p.root.kind in IN_GM else self.in_ub(p, element)
+        return self.global_pointer(p, element) if p.root.kind in IN_GM else self.in_core(p, element)
 
     def _element(self, p: Pointer, type: ScalarType) -> tuple[DType, dict[str, Value]]:
         """The element type with which a number of that type is accessed where it lies, and its pointer and index."""
         asked = dtype("i8" if type.name == "i1" else type.name)
         if p.root.kind not in IN_GM:
-            return asked, {"ptr": self.in_ub(p, asked), "index": self.at(0)}
+            return asked, {"ptr": self.in_core(p, asked), "index": self.at(0)}
         if p.root == ADDRESS:
             return asked, {"ptr": self.global_pointer(p, asked), "index": self.at(0)}
         own = self.params[p.root.position].type
@@ -436,17 +453,15 @@ class Memory:
         array = Value(LocalArray((max(1, self._bytes(root) // size),), element), "", location=self.trace.at)
         array.owner = made = Op("pto.declare_local_array", {}, {}, [array], location=self.trace.at)
         self.arrays[root, size] = array
-        block, self.trace.block = self.trace.block, Block()
-        self.trace.block.add(made)
         known = self.tables.pop(root, None)
         self.late.add(root)
         if known is None:
             known = self._initial(root, size)
-        for at, value in known.items():
-            operands: Operands = {"array": array, "indices": [self.at(at // size)], "value": self._as(value, element)}
-            self.trace.emit("pto.local_array_set", operands)
-        self.prologue += self.trace.block.ops
-        self.trace.block = block
+        with self.ahead():
+            self.trace.block.add(made)
+            for at, value in known.items():
+                given: Operands = {"array": array, "indices": [self.at(at // size)], "value": self._as(value, element)}
+                self.trace.emit("pto.local_array_set", given)
         return array
 
     def _initial(self, root: Root, size: int) -> dict[int, Value]:

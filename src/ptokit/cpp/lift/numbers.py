@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any, TypeGuard
 
@@ -23,7 +24,9 @@ from ptokit.lang.trace import Trace
 from ptokit.machine.arithmetic import function
 from ptokit.targets import Target
 from ptokit.types.dtypes import PACKED, DType, dtype
+from ptokit.types.enums import BLayout, CompactMode, SLayout, TileType
 from ptokit.types.tensor import ConvState
+from ptokit.types.tile import TileSpec
 from ptokit.types.values import I1, INDEX, Align, Mask, Type, VReg
 from ptokit.types.values import Scalar as ScalarType
 
@@ -306,6 +309,13 @@ def conv_state(words: list[int]) -> ConvState:
         c >> 40 & 0xFF,
         bool(c >> 48),
     )
+
+
+def tile_type(words: list[str]) -> TileSpec:
+    """The type of a tile whose valid region is the whole tile."""
+    loc, rows, cols, blocks, _, _, boxes, fractal, pad, compact = map(int, words[1:])
+    plain = TileSpec(TileType(loc), dtype(words[0]), rows, cols, rows, cols, BLayout(blocks), SLayout(boxes))
+    return replace(plain, fractal=fractal, pad=pad, compact=CompactMode(compact))
 
 
 def converted(x: Any, wanted: ScalarType) -> Any:

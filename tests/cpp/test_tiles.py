@@ -1,0 +1,91 @@
+"""Tiles whose size or valid region another call decides: popped ones, and those of convolutions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ptokit
+
+pytestmark = pytest.mark.usefixtures("compiler")
+POPPED = """
+#include <pto/pto-inst.hpp>
+using namespace pto;
+__global__ AICORE void k(__gm__ half* x, __gm__ float* y, __gm__ float* memory, int32_t last) {
+    using Pipe = TPipe<0, Direction::DIR_C2V, 16 * 16 * sizeof(float), 2>;
+    Pipe pipe(memory, 0x8000, 0x0);
+    using G = GlobalTensor<half, Shape<1, 1, 1, 16, 16>, Stride<1, 1, 1, 16, 1>>;
+#ifdef __DAV_CUBE__
+    Tile<TileType::Mat, half, 16, 16, BLayout::ColMajor, 16, 16, SLayout::RowMajor> m;
+    TileLeft<half, 16, 16> a;
+    TileRight<half, 16, 16> b;
+    TileAcc<float, 16, 16> c;
+    TileAcc<float, 16, 16, 15, 16> pushed;
+    TASSIGN(m, 0);
+    TASSIGN(a, 0);
+    TASSIGN(b, 0);
+    TASSIGN(c, 0);
+    TASSIGN(pushed, 0);
+    for (int k = 0; k < 4; k++) {
+        G g(x + 256 * k);
+        TLOAD(m, g);
+        PtoSetWaitFlag<PIPE_MTE2, PIPE_MTE1>();
+        TMOV(a, m);
+        TMOV(b, m);
+        PtoSetWaitFlag<PIPE_MTE1, PIPE_M>();
+        TMATMUL(c, a, b);
+        PtoSetWaitFlag<PIPE_M, PIPE_FIX>();
+        TPUSH<Pipe, decltype(pushed), TileSplitAxis::TILE_UP_DOWN_ODD>(pipe, pushed);
+        pipe_barrier(PIPE_ALL);
+    }
+#endif
+#ifdef __DAV_VEC__
+    using Rows = Shape<1, 1, 1, -1, 16>;
+    const int rows = get_subblockid() ? last : 8;
+    Tile<TileType::Vec, float, 8, 16, BLayout::RowMajor, -1, 16> popped(rows), doubled(rows);
+    TASSIGN(doubled, 0x1000);
+    for (int k = 0; k < 4; k++) {
+        TPOP<Pipe, decltype(popped), TileSplitAxis::TILE_UP_DOWN_ODD>(pipe, popped);
+        PtoSetWaitFlag<PIPE_MTE2, PIPE_V>();
+        TADD(doubled, popped, popped);
+        PtoSetWaitFlag<PIPE_V, PIPE_MTE3>();
+        GlobalTensor<float, Rows, Stride<1, 1, 1, 16, 1>> out(y + 256 * k + 128 * get_subblockid(), Rows(rows));
+        TSTORE(out, doubled);
+        pipe_barrier(PIPE_ALL);
+        TFREE<Pipe, TileSplitAxis::TILE_UP_DOWN_ODD>(pipe);
+    }
+#endif
+}
+"""
+
+
+def test_how_much_of_a_popped_tile_is_valid_the_run_decides(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.cpp"
+    path.write_text(POPPED)
+    kernel = ptokit.cpp(path, target="a2a3")["k"]
+    assert not kernel.check()
+    x = np.random.default_rng(2).integers(-3, 4, (4, 16, 16)).astype(np.float16)
+    expected = 2 * (x @ x).astype(np.float32)
+    y, memory = np.zeros((4, 16, 16), np.float32), np.zeros(1024, np.float32)
+    kernel(x, y, memory, 7)
+    assert (y[:, :15] == expected[:, :15]).all()
+    assert not y[:, 15].any()
+    assert not kernel.sanitize(x, y, memory, 7).diagnostics.errors
+
+
+@pytest.mark.parametrize(("stated", "bytes"), [(4096, 8192), (8192, 8192), (3584, 8192)])
+def test_groups_of_a_convolution_lie_as_far_apart_as_those_they_become(tmp_path: Path, stated: int, bytes: int) -> None:
+    """Some kernels state elements: 4096 of 16 bits are no 4096 bytes, since groups of 7 have room for 16."""
+    path = tmp_path / "kernel.cpp"
+    path.write_text(
+        "#include <pto/pto-inst.hpp>\nusing namespace pto;\n__global__ AICORE void k(__gm__ float* x) {\n"
+        f"ConvTile<TileType::Vec, half, {stated}, Layout::GNC1HWC0, ConvTileShape<4, 7, 2, 1, 8, 4>> from;\n"
+        "ConvTile<TileType::Vec, half, 4096, Layout::FRACTAL_Z, ConvTileShape<64, 1, 16, 4>> to;\n"
+        "Tile<TileType::Vec, half, 16, 32> tmp;\nTASSIGN(from, 0);\nTASSIGN(to, 0x4000);\nTASSIGN(tmp, 0x8000);\n"
+        "TTRANS(to, from, tmp);\n}\n"
+    )
+    module = ptokit.cpp(path, target="a2a3")["k"].module
+    (op,) = (op for op in module.functions[0].body.walk() if op.name == "pto.ttrans")
+    assert op["src"].type.nbytes == bytes
