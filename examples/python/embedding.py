@@ -16,6 +16,7 @@ def embedding(
     n: int,
     width: pto.Static = 128,
 ):
+    pto.assume("n % 16 == 0", "0 <= tokens < vocabulary")
     rows_of_table = pto.GlobalTensor(table, (vocabulary, width))
     all_tokens, gy = pto.GlobalTensor(tokens, (1, n)), pto.GlobalTensor(y, (n, width))
     for first in range(pto.get_block_idx() * ROWS, n, pto.get_block_num() * ROWS):

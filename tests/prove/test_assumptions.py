@@ -45,6 +45,17 @@ def copied_by_helper(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int):
     copy(x, y, n)
 
 
+@pto.kernel(target="a5")
+def looked_up(table: pto.Ptr[pto.f16], tokens: pto.Ptr[pto.i32], y: pto.Ptr[pto.f16], size: int, n: int):
+    pto.assume("n % 16 == 0", "0 <= tokens < size")
+    for first in range(0, n, 16):
+        indices = pto.Tile(pto.TileType.Vec, pto.i32, 1, 16)
+        rows = pto.Tile(pto.TileType.Vec, pto.f16, 16, 64)
+        pto.TLOAD(indices, pto.GlobalTensor(tokens, (1, n))[:, first : first + 16])
+        pto.MGATHER(rows, pto.GlobalTensor(table, (size, 64)), indices, mode=pto.Coalesce.Row)
+        pto.TSTORE(pto.GlobalTensor(y, (n, 64))[first : first + 16], rows)
+
+
 def refused(run: Any) -> str:
     with pytest.raises(ptokit.DiagnosticError) as raised:
         run()
@@ -127,6 +138,47 @@ def test_arrays_of_two_types_that_are_one() -> None:
     found = prove(halves, target="a2a3", assume=["x is y", "x is x"])
     assert found[Claim.BOUNDS].verdict is Verdict.REFUTED
     assert "arrays do not overlap but for x and y" in found.assumptions
+
+
+def test_elements_of_arrays_choose_rows_of_a_table() -> None:
+    assert looked_up.prove().proved
+    table, y = np.ones((20, 64), np.float16), np.zeros((16, 64), np.float16)
+    tokens = np.arange(4, 20, dtype=np.int32)
+    looked_up(table, tokens, y, 20, 16)
+    assert (y == 1).all()
+    said = "RUN-ASSUME: the launch breaks what kernel @looked_up assumes: 0 <= tokens < size, and size is 19"
+    assert refused(lambda: looked_up(table, tokens, y, 19, 16)) == said
+    assert refused(lambda: looked_up(table, tokens - 5, y, 20, 16)) == said.replace("19", "20")
+
+
+LOADED = "pto.mgather ins("
+ADDED = "%one_ = arith.constant 1 : i32\n pto.tadds ins(%indices, %one_ : {0}, i32) outs(%indices : {0})\n "
+
+
+@each(
+    "old, new, why",
+    [
+        ("< size", "<= size", "an element of tokens may choose what lies outside"),
+        ("0 <= tokens < size", "tokens < size", "an element of tokens may choose"),
+        (', "0 <= tokens < size"', "", "data decides which elements"),
+        (LOADED, ADDED.format("!pto.tile_buf<vec, 1x16xi32>") + LOADED, "data decides which elements"),
+        ("!pto.tile_buf<vec, 1x16xi32>", "!pto.tile_buf<vec, 1x32xi32, valid=1x16>", "data decides which elements"),
+        (LOADED, "pto.store_scalar %seven, %tokens[%first] : !pto.ptr<i32>, i32\n" + LOADED, "tokens is written"),
+    ],
+)
+def test_elements_that_say_too_little(old: str, new: str, why: str) -> None:
+    """Also where the tile is changed, or is larger than what is loaded, or the array is written."""
+    text = looked_up.to_pto().replace("%c1 = ", "%seven = arith.constant 7 : i32\n    %c1 = ", 1)
+    assert old in text
+    found = prove(text.replace(old, new))[Claim.BOUNDS]
+    assert found.verdict is Verdict.OPEN
+    assert found.because[0].startswith(why)
+
+
+def test_elements_of_one_array_at_a_time() -> None:
+    text = looked_up.to_pto().replace("%y: !pto.ptr<f16>", "%more: !pto.ptr<i32>, %y: !pto.ptr<f16>")
+    with pytest.raises(ptokit.UsageError, match="'tokens < more' is about the elements of several arrays"):
+        prove(text, assume=["tokens < more"])
 
 
 def test_a_project_states_assumptions(tmp_path: Path, command: Run) -> None:  # noqa: F811

@@ -774,6 +774,7 @@ def test_entries_of_a_pipe_that_are_taken_at_once(order: str, wrong: Claim | Non
         ("gemm_int8", "gemm_int8"),
         ("gemm_double_buffered", "gemm"),
         ("split_k", "split_k"),
+        ("embedding", "embedding"),
         ("flash_attention", "flash_attention"),
         ("flash_attention", "flash_attention_a2a3"),
     ],

@@ -425,14 +425,18 @@ class Proving:
 
     def _texts(self, prover: Any, values: dict[str, Any], blocks: int) -> list[str] | None:
         """Arguments, as after ``--arg``: numbers as they are given, arrays as large as they have to be."""
-        texts = []
+        from ptokit.prove.ranges import elements_needed, zeros_keep
+
+        texts: list[str] = []
+        if not zeros_keep(prover, values, blocks):
+            return None
         for k, param in enumerate(self.kernel.params):
             name, kind = param.name or f"argument {k}", param.type
             if isinstance(kind, Scalar):
                 value = values.get(name, 1)
                 texts.append(str(value).lower() if isinstance(value, bool) else str(value))
             elif isinstance(kind, Ptr | MemRef | TensorView | PartitionView):
-                elements = prover.elements(prover.array(name), kind.dtype.size, values, blocks)
+                elements = elements_needed(prover, prover.array(name), kind.dtype.size, values, blocks)
                 if elements is None or elements > LARGEST:
                     return None
                 shape = (

@@ -15,6 +15,7 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from ptokit.diagnostics import Diagnostics, Doubt, Note
@@ -453,47 +454,41 @@ class _Reading:
 _NAMED = {name: name.lower() for name in ("Add", "Sub", "Mod", "Eq", "Lt", "Gt")}
 _NAMED |= {"Mult": "mul", "NotEq": "ne", "LtE": "le", "GtE": "ge"}
 OPERATORS: Words = {name: getattr(operator, called) for name, called in _NAMED.items()}
-_BY_PYTHON: Words = {
+BY_PYTHON: Words = {
     **OPERATORS,
-    "and": lambda *parts: all(parts),
-    "or": lambda *parts: any(parts),
-    "not": operator.not_,
+    "and": lambda *parts: reduce(operator.and_, parts),
+    "or": lambda *parts: reduce(operator.or_, parts),
+    "not": lambda holds: holds ^ True,
     "number": int,
     "truth": lambda value: isinstance(value, bool),
     "FloorDiv": operator.floordiv,
 }
+"""On numbers, truths, and arrays of them, element by element."""
 
 
-def _numbers(function: Function, values: Sequence[Any], blocks: int) -> dict[str, int]:
-    """What conditions are about: the number of blocks, and the parameters that are whole numbers or truths."""
-    found = {"blocks": blocks}
+def numbers_of(function: Function, values: Sequence[Any], blocks: int) -> dict[str, Any]:
+    """What conditions are about: the number of blocks, whole numbers, truths, and the elements of arrays of numbers."""
+    found: dict[str, Any] = {"blocks": blocks}
     for name, param, value in zip(named(function), function.params, values):
-        if isinstance(param.type, Scalar) and not param.type.is_float:
-            found[name] = bool(value) if param.type.name == "i1" else int(value)
+        kind = param.type
+        if isinstance(kind, Scalar) and not kind.is_float:
+            found[name] = bool(value) if kind.name == "i1" else int(value)
+        elif isinstance(kind, _ARRAYS) and kind.dtype.is_integer and not kind.dtype.packed:
+            found[name] = value
     return found
+
+
+def elements_in(text: str, function: Function) -> list[str]:
+    """The arrays whose elements a condition is about."""
+    arrays = [name for name, p in zip(named(function), function.params) if isinstance(p.type, _ARRAYS)]
+    return [name for name in arrays if re.search(rf"\b{re.escape(name)}\b", text)]
 
 
 def check_assumptions(function: Function, texts: Sequence[str]) -> None:
     """Raise `ValueError` for an assumption that says nothing of a function."""
-    names = _numbers(function, [1] * len(function.params), 1)
+    names = numbers_of(function, [1] * len(function.params), 1)
     for text in texts:
         if alias(text, function) is None:
-            condition(text, names, _BY_PYTHON)
-
-
-def broken_assumption(function: Function, values: Sequence[Any], start: Callable[[Any], Any], blocks: int) -> str:
-    """The first assumption that the values of a launch break, and what its numbers are then; "" if they keep all.
-
-    ``start``: where an array begins, of a value that is one.
-    """
-    if ASSUMED not in function.attrs:
-        return ""
-    given = dict(zip(named(function), values))
-    numbers = _numbers(function, values, blocks)
-    for text in assumptions(function):
-        pair = alias(text, function)
-        holds = condition(text, numbers, _BY_PYTHON) if pair is None else len({start(given[n]) for n in pair}) == 1
-        if not holds:
-            used = [f"{n} is {v}" for n, v in numbers.items() if re.search(rf"\b{re.escape(n)}\b", text)]
-            return f"{text}{', and ' if used else ''}{', '.join(used)}"
-    return ""
+            condition(text, names, BY_PYTHON)
+            if len(elements_in(text, function)) > 1:
+                raise ValueError(f"{text!r:.80} is about the elements of several arrays")

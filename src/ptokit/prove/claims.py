@@ -146,6 +146,8 @@ class Claims:
         self._accesses: dict[Any, int] = {}
         self._order: dict[int, float] = {}
         self.spans: dict[int, Span] = {}  # by unknown, between what it lies
+        self.elements_are: dict[str, tuple[Any, ...]] = {}  # by array, what is assumed of each element
+        self.relied: dict[str, Step] = {}  # arrays whose elements have to stay so
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -257,6 +259,7 @@ class Claims:
             triple = access, key, other
             old = self.found.unordered.get(triple)
             self.found.unordered[triple] = ages if old is None else tuple(map(max, old, ages))
+        state.overwritten(touches)
         if pipe is not Pipe.S or any(t.write for t in touches):  # reads of the scalar unit are over when it goes on
             state.issued(access, pipe, len(self.loops))
 
@@ -339,6 +342,10 @@ class Claims:
                         key = id(instance.step), touch.identity, tuple(map(key_of, instance.facts))
                         seen.setdefault(key, (instance, touch))
         every = list(seen.values())
+        for instance, touch in every:
+            if touch.write and touch.space[1] in self.relied:
+                reason = f"{touch.space[1]} is written, and indices are taken to be what it holds at first"
+                self.leave_open(Claim.BOUNDS, reason, instance.step)
         for i, (a, s) in enumerate(every):
             for b, t in every[i:]:
                 if s.space == t.space and _conflict(s, t, anywhere=True):
@@ -457,20 +464,6 @@ class Claims:
                     model, high = found, _valued(found, number)
             settled.append(number == high)
         return self.solver.solve((*facts, *settled), model=True).model or model
-
-    def elements(self, name: str, size: int, values: dict[str, Any], blocks: int) -> int | None:
-        """How many elements an array has to hold for some arguments; None where that is open."""
-        pairs = [(symbol, lifted(values[each])) for each, symbol in self.params.items()]
-        if isinstance(self.total, z3.ExprRef):
-            pairs.append((self.total, lifted(blocks)))
-        most = 0
-        for argument, end, _ in self.found.needs.values():
-            if argument == name:
-                number = simple(z3.substitute(lifted(end), *pairs)) if pairs else simple(lifted(end))
-                if not isinstance(number, int):
-                    return None
-                most = max(most, -(-number // max(1, size)))
-        return most
 
 
 _SHORT = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW", (False, False): "RAR"}

@@ -440,7 +440,7 @@ class Iterations:
     def _leave(self, state: State, to: int | None, results: Mapping[Any, Any], exits: dict[Any, Any]) -> None:
         """The loop ends after an iteration."""
         left = state.copy()
-        left.values, left.facts = dict(self.state.values), self.state.facts
+        left.values, left.facts, left.held = dict(self.state.values), self.state.facts, ()
         left.cells = self._cells("left")
         left.filled = self._kept(state, ())
         for value, result in results.items():

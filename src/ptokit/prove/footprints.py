@@ -37,6 +37,7 @@ from ptokit.isa.meaning.words import (
     Lane,
     Move,
     Ordering,
+    Outside,
     Python,
     Repeats,
     Scatter,
@@ -67,6 +68,7 @@ from .places import (
     runs_of,
     space_of,
 )
+from .ranges import chosen_by_indices, loaded_from
 from .report import Claim
 from .state import State
 from .walk import Walk
@@ -113,8 +115,9 @@ class Footprints(Walk):
             o.kind not in _OF_VALUES and o.kind is not Kind.PTR for o in instr.operands
         ):
             self.leave_open(Claim.BOUNDS, f"what {instr.name} touches is not followed", step)
-        if isinstance(word, Gather | Scatter):
-            self.leave_open(Claim.BOUNDS, f"data decides which elements {instr.name} takes", step)
+        if isinstance(word, Gather | Scatter) and word.outside is Outside.REFUSED:
+            wanted = self.valid(state, given[word.dst], step)[1] if isinstance(given[word.dst], Tile) else None
+            chosen_by_indices(self, step, state, word, given, wanted)
         surely = self._surely_all(site, word, given)
         try:
             found = list(instr.footprint(site))
@@ -435,6 +438,8 @@ class Footprints(Walk):
 
     def _fill(self, step: Step, state: State, site: Site, given: Mapping[str, Any], touches: Sequence[Touch]) -> None:
         """An instruction has written what it writes."""
+        if self.elements_are and (array := loaded_from(site, given, self.program.params)) in self.elements_are:
+            state.held += tuple((t, array) for t in touches if t.write and t.tile is not None)
         for touch in touches:
             if not touch.write or touch.space[0] == "argument":
                 continue

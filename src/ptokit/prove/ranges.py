@@ -5,17 +5,22 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 from itertools import product
 from typing import Any
 
 import z3
 
+from ptokit.isa.meaning.expressions import OWN, Element
+from ptokit.isa.meaning.words import Gather, Move, Scatter
+from ptokit.isa.site import Site, TileInfo, ViewInfo
 from ptokit.plan.steps import Step, constant, without_form
 from ptokit.types.codecs import width
+from ptokit.types.enums import Layout
 
-from .numbers import Number, Solver, both, is_number, lifted, renamed, simple, symbols
-from .places import branches
+from .numbers import Number, Solver, both, is_number, lifted, renamed, same, simple, symbols
+from .places import Tile, View, alike, branches
 from .report import Claim
 
 Span = tuple[Any, Any]
@@ -100,6 +105,88 @@ def in_types(places: Iterable[tuple[str, int]]) -> tuple[str, ...]:
         where = f"lines {', '.join(first)} and {last}" if first else f"line {last}"
         found.append(f"{kind} arithmetic in {where} does not wrap")
     return tuple(found)
+
+
+# Indices: what is assumed of the elements of arrays, and of what they choose from.
+
+
+def element_of(array: str) -> Any:
+    """Any element of an array, as a number."""
+    return z3.Int(f"{array}#")
+
+
+def zeros_keep(prover: Any, values: Mapping[str, Any], blocks: int) -> bool:
+    """True if arrays of zeros keep what is assumed of their elements, for some arguments."""
+    pairs = [*_given(prover, values, blocks), *((element_of(array), z3.IntVal(0)) for array in prover.elements_are)]
+    return all(simple(renamed(said, pairs)) is True for every in prover.elements_are.values() for said in every)
+
+
+def elements_needed(prover: Any, name: str, size: int, values: Mapping[str, Any], blocks: int) -> int | None:
+    """How many elements an array has to hold for some arguments; None where that is open."""
+    pairs, most = _given(prover, values, blocks), 0
+    for argument, end, _ in prover.found.needs.values():
+        if argument == name:
+            number = simple(renamed(lifted(end), pairs))
+            if not isinstance(number, int):
+                return None
+            most = max(most, -(-number // max(1, size)))
+    return most
+
+
+def _given(prover: Any, values: Mapping[str, Any], blocks: int) -> list[tuple[Any, Any]]:
+    """Parameters and the number of blocks with what they are."""
+    pairs = [(symbol, lifted(values[name])) for name, symbol in prover.params.items()]
+    return pairs if isinstance(prover.total, int) else [*pairs, (prover.total, lifted(blocks))]
+
+
+_LAYOUTS = (Layout.ND, Layout.DN, Layout.NZ)
+
+
+def loaded_from(site: Site, given: Mapping[str, Any], params: Iterable[Any]) -> str:
+    """The array of whose elements a copy of a view, in any layout, makes a whole tile, bits unchanged; else empty."""
+    for name, view in given.items():
+        info = site.operands.get(name)
+        if not (isinstance(view, View) and isinstance(info, ViewInfo)):
+            continue
+        layouts = _LAYOUTS if info.layout is None else (info.layout,)
+        sites = [replace(site, operands={**site.operands, name: replace(info, layout=each)}) for each in layouts]
+        words = [w for each in sites if isinstance(w := each.instr.meaning_at(each), Move)]
+        if len(words) == len(sites) and all((w.value, w.to, w.combine) == (Element(name), OWN, "") for w in words):
+            tile, made = given.get(words[0].dst), site.operands.get(words[0].dst)
+            dtype = next((param.dtype for param in params if param.name == view.space[1]), None)
+            if not (isinstance(tile, Tile) and isinstance(made, TileInfo) and type(view.base) is int) or dtype is None:
+                return ""
+            whole = (made.vr, made.vc) == (tile.spec.rows, tile.spec.cols) and tile.spec is tile.home
+            plain = dtype is tile.spec.dtype and dtype is info.dtype and view.size == dtype.size
+            return str(view.space[1]) if whole and plain and view.base % dtype.size == 0 else ""
+    return ""
+
+
+def chosen_by_indices(walk: Any, step: Step, state: Any, word: Gather | Scatter, given: Any, wanted: Any) -> None:
+    """Indices that are elements of an array have to lie in their table, by what is assumed of them.
+
+    ``wanted``: the columns that are gathered.
+    """
+    array = next((array for touch, array in state.held if alike(touch.tile, given.get(word.index))), "")
+    size = _choices(word, given, wanted)
+    if size is None or not array or walk.shared or walk.program.cores.mixed or not walk.by_compiler:
+        walk.leave_open(Claim.BOUNDS, f"data decides which elements {step.name} takes", step)
+        return
+    walk.relied[array], element = step, element_of(array)
+    text = f"an element of {array} may choose what lies outside of the table of {step.name}"
+    facts = (*state.facts, *walk.elements_are[array])
+    walk.oblige(Claim.BOUNDS, word.rule, step, facts, both(element >= 0, element < size), text)
+
+
+def _choices(word: Gather | Scatter, given: Mapping[str, Any], wanted: Any) -> Number | None:
+    """How many indices there are: elements of a tile, or rows of a view that are as long as what is ``wanted``."""
+    table = given.get(word.src if isinstance(word, Gather) else word.dst)
+    if isinstance(table, Tile):
+        return table.spec.rows * table.spec.cols
+    if not (isinstance(word, Gather) and word.rows and isinstance(table, View) and len(table.sizes) == 2):
+        return None
+    dense = same(table.sizes[1], table.strides[0]) and table.strides[1] == 1
+    return table.sizes[0] if dense and same(table.sizes[1], wanted) else None
 
 
 # Assumptions that suffice.

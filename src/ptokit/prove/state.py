@@ -24,7 +24,7 @@ from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 
 from .numbers import FAR, Number, both, either, is_number, key_of, lifted, negated, renamed, simple
-from .places import Pointer, alike, merged, rewritten
+from .places import Pointer, alike, certainly_apart, merged, rewritten
 
 OLDEST, ANY = 5, 99
 """The greatest age that is counted, and what is more."""
@@ -45,6 +45,7 @@ class State:
     with what their pipe did not know then. ``tokens``: by token and pipe, what the pipe did not know when it gave it
     back last, None while it holds it. ``unknown``: by pipe. ``cells``: valid regions of tiles. ``written``: by space,
     bytes that every way here has written, as bits; ``filled``: tiles at open places that are written as far as valid.
+    ``held``: what writes tiles that are full of the elements of arrays, with these; within one iteration only.
     ``popped``: the spaces of entries of pipes between cores that have been taken and not given back, oldest first.
     """
 
@@ -57,6 +58,7 @@ class State:
     written: dict[Any, int] = field(default_factory=dict)
     filled: dict[Hashable, Any] = field(default_factory=dict)
     popped: tuple[Any, ...] = ()
+    held: tuple[tuple[Any, str], ...] = ()
 
     def copy(self) -> State:
         """An independent state."""
@@ -73,6 +75,7 @@ class State:
             dict(self.written),
             dict(self.filled),
             self.popped,
+            self.held,
         )
 
     @property
@@ -119,6 +122,7 @@ class State:
 
     def begun(self, levels: Callable[[int], int | None]) -> None:
         """An iteration begins of the loop that is number `levels(access)` around an access, None where it is not."""
+        self.held = ()
         for ages in self.everything():
             for access, old in ages.items():
                 level = levels(access)
@@ -131,6 +135,12 @@ class State:
         for each in PIPES if pipe is Pipe.S else (pipe,):
             mine = self.unknown[each]
             self.unknown[each] = {a: tuple(map(min, mine[a], ages[a])) for a in mine.keys() & ages.keys()}
+
+    def overwritten(self, touches: Sequence[Any]) -> None:
+        """Bytes are written: tiles that share some with them are not full of the elements of arrays any more."""
+        for touch in touches if self.held else ():
+            if touch.write:
+                self.held = tuple((t, array) for t, array in self.held if t is touch or certainly_apart(t, touch))
 
     def drained(self) -> None:
         """All pipes wait for each other. What flags know then, everybody does."""
@@ -167,6 +177,7 @@ def joined(a: State, b: State) -> State:
     made.facts = tuple(fact for fact in a.facts if key_of(fact) in theirs)
     made.written = {space: a.written[space] & b.written[space] for space in a.written.keys() & b.written.keys()}
     made.filled = {key: tile for key, tile in a.filled.items() if key in b.filled}
+    made.held = tuple(pair for pair in a.held if pair in b.held)
     return made
 
 

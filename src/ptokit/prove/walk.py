@@ -12,7 +12,7 @@ from typing import Any
 import z3
 
 from ptokit.ir.core import Value
-from ptokit.ir.functions import alias, condition, named
+from ptokit.ir.functions import alias, condition, elements_in, named
 from ptokit.isa.scalar.arithmetic import ARITHMETIC
 from ptokit.machine.local_memory import SPACES
 from ptokit.machine.words import slot_bytes
@@ -25,7 +25,7 @@ from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 from .claims import RING, Claims, Fragment, Loop, line_of
 from .numbers import DATA, Number, both, computed, either, is_number, is_truth, lifted, simple
 from .places import Lanes, Pointer, Space, Tile, Tiles, View, identity, space_of
-from .ranges import largest, narrowed
+from .ranges import element_of, largest, narrowed
 from .report import Claim
 from .state import WORDS, State, met
 
@@ -73,7 +73,11 @@ class Walk(Claims):
                 self.shared |= {name: one for name in named(program.entry) if self.array(name) == other}
         self.start()
         names = {"blocks": lifted(self.total), **self.params}
-        self.stated = tuple(lifted(condition(text, names, WORDS)) for text in numbers)
+        for text in numbers:
+            arrays = {name: element_of(name) for name in elements_in(text, program.entry)}
+            said = (lifted(condition(text, names | arrays, WORDS)),)
+            self.stated += () if arrays else said
+            self.elements_are |= {name: self.elements_are.get(name, ()) + said for name in arrays}
         if self.stated and self.solver.solve((*self.assumed, *self.stated), model=True).none:
             raise ValueError(f"there are no arguments for which {' and '.join(assume)}")
         narrowed(self.spans, self.params.values(), self.assumed, self.stated, self.solver)

@@ -8,6 +8,7 @@ context has it (pto-isa kernels/include/communication): the same offset in anoth
 from __future__ import annotations
 
 import numbers
+import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ import numpy as np
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Note, Severity
 from ptokit.ir.core import CPP_FILES, Function, Value
-from ptokit.ir.functions import broken_assumption
+from ptokit.ir.functions import ASSUMED, BY_PYTHON, alias, assumptions, condition, elements_in, named, numbers_of
 from ptokit.ir.launch import MOST_RANKS, Each, Peer, RankQuery
 from ptokit.machine.buffers import Buffer, overlaps
 from ptokit.machine.chunk import Workspace
@@ -257,7 +258,7 @@ def _bound(
                     param.location,
                 )
     found.raise_if_errors()
-    broken = broken_assumption(function, values, _address, blocks)
+    broken = _broken(function, values, blocks) if ASSUMED in function.attrs else ""
     if broken:
         message = f"the launch breaks what kernel @{function.name} assumes: {broken}"
         raise DiagnosticError(Diagnostic("RUN-ASSUME", Severity.ERROR, message, function.location))
@@ -265,6 +266,30 @@ def _bound(
         buffer.launch_blocks = blocks
         buffer.workspace = workspace
     return values
+
+
+def _broken(function: Function, values: Sequence[Any], blocks: int) -> str:
+    """The first assumption that the values of a launch break, and what its numbers are then; "" if they keep all."""
+    given, known = dict(zip(named(function), values)), numbers_of(function, values, blocks)
+    for text in assumptions(function):
+        pair = alias(text, function)
+        if pair is not None:
+            holds = len({_address(given[name]) for name in pair}) == 1
+        else:
+            arrays = {name: _elements(given[name]) for name in elements_in(text, function)}
+            holds = bool(np.all(condition(text, known | arrays, BY_PYTHON)))
+        if not holds:
+            told = [n for n, v in known.items() if isinstance(v, int) and re.search(rf"\b{re.escape(n)}\b", text)]
+            return f"{text}{', and ' if told else ''}{', '.join(f'{name} is {known[name]}' for name in told)}"
+    return ""
+
+
+def _elements(value: Pointer) -> np.ndarray:
+    """What an array of integers holds, in 64 bits."""
+    kind = value.dtype.value
+    return (
+        np.zeros(0, np.int64) if value.buffer is None or kind is None else value.buffer.mem.view(kind).astype(np.int64)
+    )
 
 
 def _address(value: Pointer | Tensor) -> int:
