@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import ptokit as pto
 from ptokit.conformance.published import (
     FLASH_ATTENTION,
+    FURTHER,
     GEMM,
     KERNELS,
     MX_FP8,
@@ -18,7 +21,18 @@ from ptokit.conformance.published import (
     instruction_rows,
     reason,
 )
-from ptokit.conformance.timing import PAIRS_RIGHT, RUNS, VERSIONS, Changed, Validation, cycles, gemm, mx_fp8, validate
+from ptokit.conformance.timing import (
+    PAIRS_RIGHT,
+    RUNS,
+    VERSIONS,
+    Changed,
+    Validation,
+    cycles,
+    gemm,
+    largest,
+    mx_fp8,
+    validate,
+)
 
 
 def test_the_split_is_by_table() -> None:
@@ -45,6 +59,27 @@ def test_two_kernels_take_as_long_as_on_the_device() -> None:
         timing = run(row)
         assert timing.us == pytest.approx(row.us, rel=0.05)
         assert 100 * timing.share("M") == pytest.approx(row.shares["M"], rel=0.12)
+
+
+def test_further_tables_are_counted_apart() -> None:
+    assert {table.name for table in FURTHER} <= RUNS.keys() - {table.name for table in KERNELS}
+    for table in FURTHER:
+        row = table.rows[-1]
+        assert RUNS[table.name](row).us == pytest.approx(row.us, rel=0.15)
+
+
+@pytest.mark.parametrize("dtype", [pto.f32, pto.f16])
+def test_the_kernel_of_top_k_sorts(dtype: pto.DType) -> None:
+    rng = np.random.default_rng(0)
+    x = np.zeros((8, 1280), np.float32 if dtype is pto.f32 else np.float16)
+    for row in x:
+        row[:1024] = rng.permutation(1024)
+    y, places = np.zeros((8, 1008), x.dtype), np.zeros((8, 1008), np.uint32)
+    arguments = x, np.arange(1024, dtype=np.uint32), y, places, 8
+    assert largest(1008, dtype).sanitize(*arguments, blocks=2).clean
+    largest(1008, dtype)[2](*arguments)
+    assert (y == np.arange(1023, 15, -1)).all()
+    assert (np.take_along_axis(x, places.astype(int), 1) == y).all()
 
 
 def test_rows_contradict_their_table_by_published_numbers_alone() -> None:

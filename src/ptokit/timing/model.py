@@ -12,11 +12,11 @@ from math import ceil, prod
 from typing import Any, NamedTuple
 
 from ptokit.isa.checks.tiles import pipe_on
-from ptokit.isa.meaning.words import Contract, Fold, Lane, Move
+from ptokit.isa.meaning.words import Contract, Fold, Gather, Lane, Move
 from ptokit.machine.global_memory import View
 from ptokit.machine.tiles import Tile
 from ptokit.plan.steps import Step
-from ptokit.targets.base import ASSUMED, DERIVED, SIMULATED, Figure, Part
+from ptokit.targets.base import ASSUMED, DERIVED, FITTED, SIMULATED, Figure, Part
 from ptokit.types.enums import Layout, Pipe, TileType
 from ptokit.types.tensor import ConvSpec
 
@@ -86,9 +86,12 @@ STREAMS: Mapping[str, Stream] = {
     "TCMP": Stream(14, 2, 22),
     "TCVT": Stream(14, 1, 18),
     **dict.fromkeys(("TMOV", "TEXPANDS"), Stream(11, 1, 13)),
+    "TMRGSORT": Stream(20, 19.5, 0),  # 78 for four lists of 32 records
+    "TGATHER": Stream(14, 14, 20),  # by a mask
+    "TSORT32": Stream(20, 85, 0),  # for each group of 32
 }
 """Source: pto-isa include/pto/costmodel/a2a3, calibrated on 910B3 for most of them. TCVT: one cycle for each repeat
-follows from 33 cycles for four repeats (tests/costmodel/st)."""
+follows from 33 cycles for four repeats (tests/costmodel/st). TSORT32: fitted to the top-k of pto-isa."""
 
 
 class RowFold(NamedTuple):
@@ -299,8 +302,8 @@ class Costs:
         if not self.part.vector_loops:
             whole = cols == big.spec.cols and name not in _BY_ROWS
             known = stream_cycles(name, rows, cols, size, whole=whole)
-            if known is not None:
-                return Cost(pipe, known[0], DERIVED, latency=known[1])
+            if known is not None and not isinstance(meaning, Gather):  # by index, which nobody has published
+                return Cost(pipe, known[0], FITTED if name == "TSORT32" else DERIVED, latency=known[1])
         elif not high and (found := loop_cycles(name, rows, cols, size)) is not None:
             return Cost(pipe, float(found), found.evidence)
         repeats = rows * ceil(cols * size / REPEAT)
