@@ -73,6 +73,15 @@ def test_how_much_of_a_popped_tile_is_valid_the_run_decides(tmp_path: Path) -> N
     assert (y[:, :15] == expected[:, :15]).all()
     assert not y[:, 15].any()
     assert not kernel.sanitize(x, y, memory, 7).diagnostics.errors
+    # Nothing of it is valid, as compilers write it where a core has no work: it is taken and given back.
+    once = POPPED.replace("for (int k = 0; k < 4; k++)", "constexpr int k = 0;")
+    idle = once.replace("popped(rows), doubled(rows)", "popped(8), doubled(0); popped.SetValidRow(0)")
+    path.write_text(idle.replace("TSTORE(out, doubled);", ""))
+    kernel = ptokit.cpp(path, target="a2a3")["k"]
+    assert not kernel.check().errors
+    y[:] = 0
+    kernel(x, y, memory, 0)
+    assert not y.any()
 
 
 @pytest.mark.parametrize(("stated", "bytes"), [(4096, 8192), (8192, 8192), (3584, 8192)])

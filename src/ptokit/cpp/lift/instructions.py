@@ -233,7 +233,7 @@ class Told:
         if found is not None:
             return found
         taken = self._taken.get(self._key(place))
-        if taken is not None or (self.name == "TPOP" and not own):
+        if taken is not None or (self.name == "TPOP" and (not own or DYNAMIC in (valid_row, valid_col))):
             return self._of_slot(words, self._key(place), valid, name)
         if unplaced and not own:
             found = self._tiles[key] = self._same_place(words, first.split(), operands[0], valid, name)
