@@ -296,7 +296,7 @@ class Proving:
         for _ in range(DOUBLINGS):
             if not any(d.rule.startswith(_ARRAY_ENDS) for d in report.errors):
                 break
-            larger = [self._doubled(p, text) for p, text in zip(self._params(), larger)]
+            larger = [self.doubled(p, text) for p, text in zip(self._params(), larger)]
             again = self.launch(larger, blocks)
             if not any(d.rule.startswith(_ARRAY_ENDS) for d in again.errors):
                 texts, report = larger, again
@@ -307,7 +307,7 @@ class Proving:
         proof.needs = tuple(f"{p.name} of {text.split(':')[2]} elements" for p, text in arrays)
 
     @staticmethod
-    def _doubled(param: Any, text: str) -> str:
+    def doubled(param: Any, text: str) -> str:
         """An argument, as after ``--arg``, with twice the elements where a pointer says nothing of how many."""
         word, kind, size, *rest = text.split(":") if isinstance(param.type, Ptr) else ("", "", "")
         if not size.isdigit() or int(size) > LARGEST:
@@ -364,9 +364,9 @@ class Proving:
         confirmed: dict[Claim, Decided] = {}
         if not proof.stopped:
             try:
-                self._confirmed(prover, confirmed)
+                self._confirmed(prover, prover, confirmed)
                 if wrapping is not None:
-                    self._confirmed(wrapping, confirmed)
+                    self._confirmed(wrapping, prover, confirmed)
             except STOPS:
                 proof.stopped = True
         for claim in Claim:
@@ -377,7 +377,8 @@ class Proving:
             else:
                 why = prover.reasons(claim)
                 proof.claims.append(Decided(claim, Verdict.OPEN if why else Verdict.PROVED, **reasons(why)))
-        if not (proof.proved or proof.stopped or prover.exhausted) and prover.solver.asked <= MOST_QUESTIONS:
+        enough = proof.proved and wrapping is None
+        if not (enough or proof.stopped or prover.exhausted) and prover.solver.asked <= MOST_QUESTIONS:
             try:
                 proof.sufficient = sufficient(prover if wrapping is None else wrapping, self._with)
             except STOPS:
@@ -397,26 +398,34 @@ class Proving:
 
     # --- runs that show something ---------------------------------------------------------------------------------
 
-    def _confirmed(self, prover: Any, found: dict[Claim, Decided]) -> None:
-        """Find the claims that a run speaks against, each by the run for its own suspicion if that shows it."""
+    def _confirmed(self, prover: Any, needing: Any, found: dict[Claim, Decided]) -> None:
+        """Find the claims that a run speaks against, each by the run for its own suspicion if that shows it.
+
+        ``needing``: by which arrays are as large as they have to be.
+        """
         beside: dict[Claim, Decided] = {}
         try:
-            self._shown(prover, found, beside)
+            self._shown(prover, needing, found, beside)
         finally:
             found |= {claim: decided for claim, decided in beside.items() if claim not in found}
 
-    def _shown(self, prover: Any, found: dict[Claim, Decided], beside: dict[Claim, Decided]) -> None:
+    def _shown(self, prover: Any, needing: Any, found: dict[Claim, Decided], beside: dict[Claim, Decided]) -> None:
         tried: dict[Any, None] = {}
+        sized = all(gap.claim is not Claim.BOUNDS for gap in needing.found.gaps)
         for suspect in prover.suspects():
             if suspect.claim in found or len(tried) >= MOST_RUNS:
                 continue
             for values, blocks in prover.arguments(suspect):
-                texts = self._texts(prover, values, blocks)
+                texts = self._texts(needing, values, blocks)
                 if texts is None or (tuple(texts), blocks) in tried:
                     continue
                 tried[tuple(texts), blocks] = None
                 self.progress(f"a run that may show {suspect.rule}")
                 report = self.launch(texts, blocks, MOST_SHOWN)
+                if not sized and any(d.rule.startswith(_ARRAY_ENDS) for d in report.errors):
+                    for _ in range(DOUBLINGS):
+                        texts = [self.doubled(p, text) for p, text in zip(self._params(), texts)]
+                    report = self.launch(texts, blocks, MOST_SHOWN)
                 for d in report.errors:
                     claim = claim_of(d.rule)
                     if claim is not None:

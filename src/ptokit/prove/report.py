@@ -137,9 +137,9 @@ class Proof:
 
     ``scope``: for which arguments and numbers of blocks; ``closed``: constants alone decide its addresses, control and
     flags. ``needs``: what arrays have to hold. ``assumptions``: stated by the caller, then those of every proof.
-    ``sufficient``: assumptions under which all claims are proved, where they are not and some are known. ``stopped``:
-    by Ctrl-C; what had been decided is kept. ``file``: in which the kernel is written. ``solver``: which one, and its
-    version; empty where none was needed.
+    ``sufficient``: assumptions under which all claims are proved, where they are not without them, or only if numbers
+    do not wrap, and some are known. ``stopped``: by Ctrl-C; what had been decided is kept. ``file``: in which the
+    kernel is written. ``solver``: which one, and its version; empty where none was needed.
     """
 
     name: str
@@ -196,7 +196,8 @@ class Proof:
                 out.append(f"    and {len(reasons) - len(kept)} more")
         if self.sufficient:
             options = " ".join(f'--assume "{text}"' for text in self.sufficient)
-            out.append(f"  it holds for {' and '.join(self.sufficient)}: {options}")
+            what = "no arithmetic wraps" if self.proved else "it holds"
+            out.append(f"  {what} for {' and '.join(self.sufficient)}: {options}")
         out += [f"  needs: {need}" for need in self.needs]
         out.append(f"  assumed: {'; '.join(self.assumptions)}")
         out.append(f"  not covered: {', '.join(NOT_COVERED)}")
