@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from string import Template
 
 import numpy as np
 import pytest
 
 import ptokit
 
+from ..each import each
+
 pytestmark = pytest.mark.usefixtures("compiler")
-POPPED = """
+PUSHED = Template("""
 #include <pto/pto-inst.hpp>
 using namespace pto;
-__global__ AICORE void k(__gm__ half* x, __gm__ float* y, __gm__ float* memory, int32_t last) {
-    using Pipe = TPipe<0, Direction::DIR_C2V, 16 * 16 * sizeof(float), 2>;
-    Pipe pipe(memory, 0x8000, 0x0);
+__global__ AICORE void k(__gm__ half* x, __gm__ $element* y, __gm__ float* memory, int32_t last) {
+    using Pipe = TPipe<0, Direction::DIR_C2V, 16 * 16 * sizeof(float), 2, 2, $whole>;
+    Pipe pipe($memory, 0x8000, 0x0);
     using G = GlobalTensor<half, Shape<1, 1, 1, 16, 16>, Stride<1, 1, 1, 16, 1>>;
 #ifdef __DAV_CUBE__
     Tile<TileType::Mat, half, 16, 16, BLayout::ColMajor, 16, 16, SLayout::RowMajor> m;
     TileLeft<half, 16, 16> a;
     TileRight<half, 16, 16> b;
     TileAcc<float, 16, 16> c;
-    TileAcc<float, 16, 16, 15, 16> pushed;
+    TileAcc<float, 16, 16, $rows, 16> pushed;
     TASSIGN(m, 0);
     TASSIGN(a, 0);
     TASSIGN(b, 0);
@@ -37,11 +40,22 @@ __global__ AICORE void k(__gm__ half* x, __gm__ float* y, __gm__ float* memory, 
         PtoSetWaitFlag<PIPE_MTE1, PIPE_M>();
         TMATMUL(c, a, b);
         PtoSetWaitFlag<PIPE_M, PIPE_FIX>();
-        TPUSH<Pipe, decltype(pushed), TileSplitAxis::TILE_UP_DOWN_ODD>(pipe, pushed);
+        $push
         pipe_barrier(PIPE_ALL);
     }
 #endif
 #ifdef __DAV_VEC__
+    $popped
+#endif
+}
+""")
+POPPED = PUSHED.substitute(
+    element="float",
+    whole="false",
+    memory="memory",
+    rows=15,
+    push="TPUSH<Pipe, decltype(pushed), TileSplitAxis::TILE_UP_DOWN_ODD>(pipe, pushed);",
+    popped="""
     using Rows = Shape<1, 1, 1, -1, 16>;
     const int rows = get_subblockid() ? last : 8;
     Tile<TileType::Vec, float, 8, 16, BLayout::RowMajor, -1, 16> popped(rows), doubled(rows);
@@ -56,9 +70,8 @@ __global__ AICORE void k(__gm__ half* x, __gm__ float* y, __gm__ float* memory, 
         pipe_barrier(PIPE_ALL);
         TFREE<Pipe, TileSplitAxis::TILE_UP_DOWN_ODD>(pipe);
     }
-#endif
-}
-"""
+""",
+)
 
 
 def test_how_much_of_a_popped_tile_is_valid_the_run_decides(tmp_path: Path) -> None:
@@ -82,6 +95,55 @@ def test_how_much_of_a_popped_tile_is_valid_the_run_decides(tmp_path: Path) -> N
     y[:] = 0
     kernel(x, y, memory, 0)
     assert not y.any()
+
+
+FILLED = [
+    ("half", "F322F16", "", 1.0),
+    ("bfloat16_t", "F322BF16", "", 1.0),
+    ("half", "QF322F16_PRE", "SET_QUANT_SCALAR<half>(0.5f);", 0.5),
+]
+
+
+@pytest.mark.parametrize("target", ["a2a3", "a5"])
+@each("element, mode, set_before, scale", FILLED)
+def test_the_fix_pipe_quantises_what_is_pushed(
+    tmp_path: Path, element: str, mode: str, set_before: str, scale: float, target: str
+) -> None:
+    if target == "a2a3" and scale != 1:
+        return  # there a scaled f32 becomes i8
+    how = f"FixpipeParams<LayoutMode_t::NZ2ND, QuantMode_t::{mode}, ReluPreMode::NormalRelu>"
+    text = PUSHED.substitute(
+        element=element,
+        whole=str(target == "a5").lower(),
+        memory="memory" if target == "a2a3" else "nullptr",
+        rows=16,
+        push=f"{set_before} TPUSH<Pipe, decltype(pushed), {how}>(pipe, pushed);",
+        popped=f"""
+    Tile<TileType::Vec, {element}, 16, 16> popped;
+    const int count = get_subblockid() == 0 || {str(target == "a2a3").lower()} ? 4 : 0;
+    for (int k = 0; k < count; k++) {{
+        TPOP<Pipe, decltype(popped), TileSplitAxis::TILE_NO_SPLIT>(pipe, popped);
+        GlobalTensor<{element}, Shape<1, 1, 1, 16, 16>, Stride<1, 1, 1, 16, 1>> out(y + 256 * k);
+        pipe_barrier(PIPE_ALL);
+        if (get_subblockid() == 0) TSTORE(out, popped);
+        pipe_barrier(PIPE_ALL);
+        TFREE<Pipe, TileSplitAxis::TILE_NO_SPLIT>(pipe);
+    }}
+""",
+    )
+    path = tmp_path / "kernel.cpp"
+    path.write_text(text)
+    kernel = ptokit.cpp(path, target=target)["k"]
+    assert not kernel.check().errors
+    x = np.random.default_rng(2).integers(-5, 9, (4, 16, 16)).astype(np.float16)
+    y = np.zeros((4, 16, 16), np.float16 if element == "half" else np.uint16)
+    memory = np.zeros(2048, np.float32)
+    kernel(x, y, memory, 0)
+    expected = np.maximum(x.astype(np.float32) @ x.astype(np.float32), 0) * np.float32(scale)
+    bits = expected.view(np.uint32)
+    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    assert (y == (expected.astype(np.float16) if element == "half" else rounded)).all()
+    assert not kernel.sanitize(x, y, memory, 0).diagnostics.errors
 
 
 @pytest.mark.parametrize(("stated", "bytes"), [(4096, 8192), (8192, 8192), (3584, 8192)])

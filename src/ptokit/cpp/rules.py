@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Note, Rule, Scope, Severity, define
@@ -132,6 +133,8 @@ _UNSET = re.compile(r"variable '(\w+)' is (?:used )?uninitialized")
 _DECLARED = r"(?m)^\s*(?:[\w:]+(?:<[^;]*>)?[\s&*]+)+(?:\w+(?:\([^;]*?\))?,\s*)*{0}\s*[;,=({{[]"
 _MEMBER = re.compile(r"no member named '(\w+)' in 'pto::(\w+)'")
 _OF_PTO = "did you mean 'pto::"
+_DECLARES = re.compile(r"PTOKIT_\w+\((\w{3,})|\b(\w{3,})(?=\(| = \d)")
+_HEADERS = Path(__file__).parent / "headers" / "ptokit"
 _HEADER = "write #include <pto/pto-inst.hpp> at the top of the file"
 
 
@@ -196,7 +199,7 @@ def _follows(made: Diagnostic, told: Sequence[Diagnostic]) -> bool:
         if unknown is not None and (
             earlier.hint == _HEADER
             or (said is not None and unknown[1] == said[1])
-            or all(_OF_PTO in each.message for each in (made, earlier))
+            or (_OF_PTO in earlier.message and (_OF_PTO in made.message or made.hint == _HEADER))
         ):
             return True
     if unknown is None or not told or not made.location.file:
@@ -225,12 +228,21 @@ def _guess(message: str) -> str | None:
         return f"did you mean {' or '.join(close)}?" if close else f"it has {', '.join(names)}" if names else None
     if unknown[1] in TABLE or unknown[1] in ("Tile", "GlobalTensor", "Shape", "Stride", "TileType"):
         return _HEADER
-    close = get_close_matches(unknown[1], [name for name in TABLE if name.isupper()], 3) if unknown[1].isupper() else []
+    declared = _declared()
+    close = [declared[name] for name in get_close_matches(unknown[1].lower(), declared, 3, 0.75)]
     return f"did you mean {' or '.join(close)}?" if close else None
+
+
+@cache
+def _declared() -> dict[str, str]:
+    """What ptokit's headers have names for, by these in small letters."""
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(_HEADERS.glob("*.hpp")))
+    found = (first or second for first, second in _DECLARES.findall(text))
+    return {name.lower(): name for name in found if not name.lower().startswith(("ptokit", "_"))}
 
 
 def _enumerators(name: str) -> list[str]:
     """The enumerators of an enumeration of the library."""
-    text = (Path(__file__).parent / "headers" / "ptokit" / "enumerations.hpp").read_text(encoding="utf-8")
+    text = (_HEADERS / "enumerations.hpp").read_text(encoding="utf-8")
     found = re.search(rf"enum class {name} : \w+ {{(.*?)}};", text, re.DOTALL)
     return re.findall(r"(\w+) =", found[1]) if found else []

@@ -272,6 +272,8 @@ _USERS = frozenset(
     f"pto.{verb}_{core}" for core in ("aic", "aiv") for verb in ("tpush_to", "tpop_from", "tfree_from", "talloc_to")
 )
 _SETTERS = ("pto.set_quant_scalar", "pto.set_quant_vector")
+_LOWERED = frozenset(("pto.initialize_l2l_pipe", "pto.initialize_l2g2l_pipe"))
+"""Pipes without ids: the words that are set are the core's."""
 _ALL = frozenset((*_INITIALIZE, *_USERS, *_SETTERS))
 
 
@@ -310,7 +312,7 @@ def check_fixpipes(module: Module, surveys: Surveys, target: Target, found: Diag
             pipes[function] = {pipe.id: pipe for pipe in inits}
     for function, own in pipes.items():
         for op in surveys[function].ops:
-            if op.name in _ALL:
+            if op.name in _ALL and not (op.name in _SETTERS and surveys[function].has(_LOWERED)):
                 for rule, message in _operation(op, own.get(op.attrs.get("id", 0)), target):
                     found.error(rule, message, op.location)
         for pipe in own.values():

@@ -301,9 +301,10 @@ class Pipes:
 
     def quantise(self, key: Any, words: Any) -> None:
         """set_quant_scalar, set_quant_vector."""
-        end = self.end(key)
-        if end.epilogue is not None:
-            end.epilogue.words = words
+        named = self.ends.get(key)  # without ids, they are the core's, for all of its pipes
+        for end in self.opened if named is None else [named]:
+            if end.epilogue is not None:
+                end.epilogue.words = words
 
     # --- what an observer is told --------------------------------------------------------------------------------
 

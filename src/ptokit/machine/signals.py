@@ -334,8 +334,8 @@ _LAYOUTS = {
     "nz2dn": (BLayout.ColMajor, SLayout.NoneBox),
     "nz2nz": (BLayout.ColMajor, SLayout.RowMajor),
 }
-_GIVES = {"f16": "f16", "bf16": "bf16", "hif8": "hif8", "fp8": "e4m3", "req8": "i8", "b8": "i8"}
-"""Element type of the result, by a part of the word of the quantisation."""
+_GIVES = {"bf16": "bf16", "f16": "f16", "hif8": "hif8", "fp8": "e4m3", "req8": "i8", "b8": "i8"}
+"""Element type of the result, by the first of these parts that is in the word of the quantisation."""
 
 _SIGNED = 1 << 46
 

@@ -15,7 +15,7 @@ from ptokit.ir.core import RawAttr
 from ptokit.isa.table import TABLE, Kind
 from ptokit.targets import Target
 from ptokit.types.dtypes import DType, dtype
-from ptokit.types.values import I1, INDEX, Ptr, Type
+from ptokit.types.values import I1, I64, INDEX, Ptr, Type
 from ptokit.types.values import Scalar as ScalarType
 
 from .. import llvm
@@ -281,12 +281,37 @@ class _FunctionLift:
                 _launch(i, numbers, memory)
             elif i.word.startswith(_OPERATION) or (self.handed_over is not None and i.word in _OF_C):
                 _by_thread(i, numbers, memory)
-            elif not self.told.hear(i):
+            elif not self._hear(i):
                 call(i, numbers, memory)
         elif i.op == "asm":
             assembly(i, numbers)
         elif i.op != "alloca":
             raise Unliftable(CALL, f"LLVM's {i.op} has no counterpart: the code was made of vectors or structures")
+
+    def _hear(self, i: Instruction) -> bool:
+        """Take a call of the headers; False for one of something else."""
+        told, numbers = self.told, self.numbers
+        what = i.word.removeprefix("@ptokit_")
+        if what == i.word:
+            return False
+        if what == "begin":
+            told.name, told.given = told.text(i.operands[0]), []
+        elif what in ("tile", "view", "number", "real", "pointer", "option"):
+            told.given.append((what, told.text(i.operands[0]), i.operands[1:]))
+        elif what == "end":
+            told.result = told.recorded()
+        elif what == "query":
+            made = self.trace.emit(f"pto.{told.text(i.operands[0])}", results=[I64])
+            numbers.values[i.result] = made.result
+        elif what in ("integer_result", "real_result"):
+            numbers.values[i.result] = told.read(I64 if what == "integer_result" else ScalarType("f64"))
+        elif what == "register":
+            numbers.values[i.result] = told.made[numbers.number(i.operands[1]) or 0]
+        elif what == "new_tile":
+            numbers.values[i.result] = self.trace.emit("ptokit.new_tile", results=[I64]).result
+        else:
+            raise Unliftable(CALL, f"{i.word[1:]} is called", "call what the headers of PTO have")
+        return True
 
     def _as_number(self, i: Instruction) -> None:
         p = self.memory.pointer(i.operands[0].text)

@@ -12,22 +12,23 @@ from typing import Any
 from ptokit import lang
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir import Block, Op, Value
+from ptokit.ir.core import RawAttr
 from ptokit.isa.table import TABLE, Instr, Kind, Role
 from ptokit.lang.functions import ConvTile
 from ptokit.lang.intrinsics import castptr, handle, intrinsic
 from ptokit.lang.operands import bind, scalar_type_of
-from ptokit.lang.scalar import Scalar
+from ptokit.lang.scalar import Scalar, materialize
 from ptokit.lang.tensors import GlobalTensor, Pointer, TPipe
 from ptokit.lang.tiles import Tile
 from ptokit.targets import A5
 from ptokit.types.dtypes import dtype
 from ptokit.types.enums import BLayout, CompactMode, Direction, Layout, PadValue, Pipe, SLayout, TileType
 from ptokit.types.tile import DYNAMIC
-from ptokit.types.values import I64, INDEX, Ptr
+from ptokit.types.values import INDEX, Ptr
 from ptokit.types.values import Scalar as ScalarType
 
 from ..compiler import arguments_at, declared_at
-from ..llvm import Instruction, Module, Operand
+from ..llvm import Module, Operand
 from ..rules import CALL, OPERANDS, OPTION, Unliftable
 from .library import OF_LANGUAGE, as_in_table, meant
 from .memory import Memory
@@ -64,7 +65,7 @@ class Told:
         self._tiles: dict[Any, Tile] = {}
         self._unplaced: dict[Any, str] = {}  # the type with which a tile without an address is told first
         self.registers = Registers(trace, numbers)
-        self._results: list[Value] = []  # registers that the last instruction has made
+        self.made: list[Value] = []  # registers that the last instruction has made
         self._pipes: dict[Value, TPipe] = {}  # by the numbers that C++ has for them
         self._opened_in: dict[Value, Block] = {}
         self._slots: dict[Any, GlobalTensor] = {}  # of pipes
@@ -72,37 +73,14 @@ class Told:
         self.homeless: dict[Value, str] = {}  # tiles without an address
         self._overfull: dict[Value, str] = {}  # tiles whose valid region is larger than they are
 
-    def hear(self, i: Instruction) -> bool:
-        """Take a call of the headers; False for one of something else."""
-        what = i.word.removeprefix("@ptokit_")
-        if what == i.word:
-            return False
-        if what == "begin":
-            self.name, self.given = self._text(i.operands[0]), []
-        elif what in ("tile", "view", "number", "real", "pointer", "option"):
-            self.given.append((what, self._text(i.operands[0]), i.operands[1:]))
-        elif what == "end":
-            self.result = self._recorded()
-        elif what == "query":
-            made = self.trace.emit(f"pto.{self._text(i.operands[0])}", results=[I64])
-            self.numbers.values[i.result] = made.result
-        elif what in ("integer_result", "real_result"):
-            self.numbers.values[i.result] = self._read(I64 if what == "integer_result" else ScalarType("f64"))
-        elif what == "register":
-            self.numbers.values[i.result] = self._results[self.numbers.number(i.operands[1]) or 0]
-        elif what == "new_tile":
-            self.numbers.values[i.result] = self.trace.emit("ptokit.new_tile", results=[I64]).result
-        else:
-            raise Unliftable(CALL, f"{i.word[1:]} is called", "call what the headers of PTO have")
-        return True
-
-    def _text(self, operand: Operand) -> str:
+    def text(self, operand: Operand) -> str:
+        """The constant text that an operand is."""
         if not operand.text.startswith("@"):
             message = "which type of tile, view or option is meant only the run knows"
             raise Unliftable(OPTION, message, "write the instruction once for each, in the branches of an if")
         return self.module.text(operand.text[1:].strip('"'))
 
-    def _read(self, wanted: ScalarType) -> Value:
+    def read(self, wanted: ScalarType) -> Value:
         """The number that the instruction has left, as the headers take it."""
         assert self.result is not None
         assert isinstance(self.result.type, ScalarType)
@@ -113,13 +91,14 @@ class Told:
 
     # --- operands
 
-    def _recorded(self) -> Value | None:
+    def recorded(self) -> Value | None:
+        """Record the instruction; the number that it gives."""
         args: list[Any] = []
         options: Options = []
         names = arguments_at(self.trace.at)
         for k, (kind, text, operands) in enumerate(self.given):
-            of_register = register_type(text)
-            if kind == "option" and (of_register is not None or text == "merging"):
+            of_register, name = register_type(text), names[k] if k < len(names) else ""
+            if kind == "option" and (of_register is not None or text == "merging" or text[0] == "<"):
                 options.append((text, self.numbers.number(operands[0])))
             elif kind == "option":
                 option = self._option(text, operands[0])
@@ -127,9 +106,9 @@ class Told:
                 if text not in _SAID and option is not None:
                     args.append(option)
             elif kind == "tile":
-                args.append(self._tile(text, operands, names[k] if k < len(names) else ""))
+                args.append(self._tile(text, operands, name))
             elif kind == "view" and text.startswith("conv "):
-                args.append(self._conv_tile(text, operands, names[k] if k < len(names) else ""))
+                args.append(self._conv_tile(text, operands, name))
             elif kind == "view" and self.name in _OF_PIPES:
                 args.append(self._slot(text, operands, args[0]))
             elif kind == "view":
@@ -357,19 +336,19 @@ class Told:
         if self.name == "ffts_cross_core_sync":
             self._raised(pipe, number)
             return
-        sets = self.name == "set_intra_block"
-        if isinstance(number, int):
-            attrs = {"pipe": pipe, "event_id": number, **({"ffts_mode": 2} if sets else {})}
-            self.trace.emit("pto.sync.set" if sets else "pto.sync.wait", {}, attrs)
-            return
-        attrs = {"pipe": pipe, **({"ffts_mode": 2} if sets else {})}
-        self.trace.emit("pto.sync.set" if sets else "pto.sync.wait", {"event": number.value}, attrs)
+        of_set: dict[str, Any] = {"ffts_mode": 2} if self.name == "set_intra_block" else {}
+        self._flag("set" if of_set else "wait", number, {"pipe": pipe, **of_set})
+
+    def _flag(self, name: str, event: Any, attrs: dict[str, Any]) -> None:
+        """A flag between cores, whose number is known or is the run's."""
+        known = isinstance(event, int)
+        given = {} if known else {"event": event.value if isinstance(event, Scalar) else event}
+        self.trace.emit(f"pto.sync.{name}", given, {**attrs, "event_id": event} if known else attrs)
 
     def _raised(self, pipe: Pipe, message: Any) -> None:
         """A flag of a message, which has its mode in the bits from 4 on and its number in those from 8 on."""
         if isinstance(message, int):
-            attrs = {"pipe": pipe, "event_id": message >> 8 & 15, "ffts_mode": message >> 4 & 3}
-            self.trace.emit("pto.sync.set", {}, attrs)
+            self._flag("set", message >> 8 & 15, {"pipe": pipe, "ffts_mode": message >> 4 & 3})
             return
         low = self.numbers.low_bits(message.value, 8)
         if low is None:
@@ -378,7 +357,7 @@ class Told:
         numbers = self.numbers
         shifted = numbers.binary("shrui", message.value, numbers.constant(8, INDEX))
         event = numbers.binary("andi", shifted, numbers.constant(15, INDEX))
-        self.trace.emit("pto.sync.set", {"event": event}, {"pipe": pipe, "ffts_mode": low >> 4 & 3})
+        self._flag("set", event, {"pipe": pipe, "ffts_mode": low >> 4 & 3})
 
     def stored_blocks(self, args: list[Any], options: Options) -> None:
         """Blocks of L1 into global memory: rows of bytes, as a tile and a view have them."""
@@ -398,7 +377,7 @@ class Told:
         told = [type for text, _ in options if (type := register_type(text)) is not None]
         words = [OF_LANGUAGE[text][option] for text, option in options if text in OF_LANGUAGE]
         made = self.registers.record(self.name, args, words, told, ("merging", 1) in options)
-        self._results = [result.value for result in made if not isinstance(result, Scalar)]
+        self.made = [result.value for result in made if not isinstance(result, Scalar)]
         return next((result.value for result in made if isinstance(result, Scalar)), None)
 
     def opened(self, args: list[Any], options: Options) -> None:
@@ -453,6 +432,21 @@ class Told:
             args[0] = self._tile(" ".join(of_codes), [place[0], *valid[1:]], "")
         self._called(args, options)
 
+    def filled(self, args: list[Any], options: Options) -> None:
+        """What the fix-pipe does to what is pushed into a pipe."""
+        opened, words = args[0].value.owner, RawAttr(options[0][0])
+        if opened.attrs.setdefault("acc_push_epilogue", words) != words:
+            raise Unliftable(OPTION, "the fix-pipe does two things to what is pushed into one pipe", "open two pipes")
+
+    def scaled(self, args: list[Any], options: Options) -> None:
+        """The number, or the tile of words, that the fix-pipe quantises with from here on."""
+        of = (
+            {"scales": args[0].value}
+            if isinstance(args[0], Tile)
+            else {"scale": materialize(args[0], ScalarType("f32"))}
+        )
+        self.trace.emit(f"pto.{self.name}", of, {"id": 0})
+
     def popped(self, args: list[Any], options: Options) -> None:
         """A tile that has no place of its own: it becomes the next slot of a pipe."""
         for tile in (arg for arg in args if isinstance(arg, Tile)):
@@ -488,6 +482,8 @@ _SPECIAL: dict[str, Callable[[Told, list[Any], Options], Value | None]] = {
         ("ffts_cross_core_sync", "wait_flag_dev", "set_intra_block", "wait_intra_block"), Told.between_cores
     ),
     "TPipe": Told.opened,
+    "TPipe fills": Told.filled,
+    **dict.fromkeys(("set_quant_scalar", "set_quant_vector"), Told.scaled),
     "mem_bar": lambda told, args, said: intrinsic("mem_bar")(kind=OF_LANGUAGE[said[0][0]][said[0][1]]),
     "sprclr": lambda told, args, said: intrinsic("sprclr")(register="AR"),
     "TPOP": Told.popped,

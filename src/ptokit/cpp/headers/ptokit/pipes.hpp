@@ -3,6 +3,26 @@
 #include <ptokit/machine.hpp>
 
 namespace pto {
+// How the fix-pipe converts; V: with a word for each column, QF and F: of f32, DEQ and REQ: of i32.
+enum QuantMode_t {
+    NoQuant = 0, F322F16 = 1, VREQ8 = 2, REQ8 = 3, VDEQF16 = 4, DEQF16 = 5, VSHIFTS322S16 = 12, SHIFTS322S16 = 13,
+    F322BF16 = 16, VQF322B8_PRE = 23, QF322B8_PRE = 24, QF322F16_PRE = 32, VQF322F16_PRE = 33, QF322BF16_PRE = 34,
+};
+enum ClipReluMode_t { NOCLIP_RELU = 0, CLIP_RELU = 1 };
+enum class LayoutMode_t : uint8_t { NZ2NZ = 0, NZ2ND = 1, NZ2DN = 2 };
+template <LayoutMode_t Layout = LayoutMode_t::NZ2ND, QuantMode_t Quant = NoQuant, ReluPreMode Relu = ReluPreMode::NoRelu,
+          STPhase Phase_ = STPhase::Unspecified, uint8_t Core = 0, AtomicType Atomic = AtomicType::AtomicNone,
+          ClipReluMode_t Clip = NOCLIP_RELU, bool Split = false>
+struct FixpipeParams {
+    static constexpr LayoutMode_t LayoutMode = Layout;
+    static constexpr QuantMode_t QuantPre = Quant;
+    static constexpr ReluPreMode ReluMode = Relu;
+    static constexpr STPhase Phase = Phase_;
+    static constexpr uint8_t SubBlockId = Core;
+    static constexpr AtomicType AtomicT = Atomic;
+    static constexpr ClipReluMode_t ClipReluMode = Clip;
+    static constexpr bool IsChannelSplit = Split;
+};
 struct AnyPipe {
     int64_t token;
 };
@@ -63,9 +83,52 @@ PTO_INLINE RecordEvent TPUSH(T& tile, Pipe& pipe, P&&... p) {
     pipe.prod.tileIndex++;
     return piped<TileSplitAxis::TILE_UP_DOWN>("TPUSH", pipe, tile, p...);
 }
+// What the fix-pipe does to an accumulator that is pushed: words for how it lies in the slot, and how it is quantised.
+template <QuantMode_t Mode>
+constexpr const char* quant_word() {
+    switch (Mode) {
+        case NoQuant: return "no_convert";
+        case F322F16: return "f32_f16";
+        case F322BF16: return "f32_bf16";
+        case DEQF16: return "deqf16_scalar";
+        case VDEQF16: return "deqf16_vec";
+        case REQ8: return "req8_scalar";
+        case VREQ8: return "req8_vec";
+        case QF322B8_PRE: return "qf322b8_pre_scalar";
+        case VQF322B8_PRE: return "qf322b8_pre_vec";
+        case QF322F16_PRE: return "qf322f16_pre_scalar";
+        case QF322BF16_PRE: return "qf322bf16_pre_scalar";
+        default: return nullptr;
+    }
+}
+template <class How>
+struct Filling {
+    static constexpr Text make() {
+        static_assert(quant_word<How::QuantPre>() != nullptr, "the fix-pipe does not quantise so on a push");
+        static_assert(How::AtomicT == AtomicType::AtomicNone && How::ClipReluMode == NOCLIP_RELU && !How::IsChannelSplit,
+                      "a push does not add, clip or split channels");
+        Text t;
+        t << "<layout = " << (How::LayoutMode == LayoutMode_t::NZ2ND ? "nz2nd" : How::LayoutMode == LayoutMode_t::NZ2DN ? "nz2dn" : "nz2nz");
+        t << ", quant = " << quant_word<How::QuantPre>();
+        return t << ", relu = " << (How::ReluMode == ReluPreMode::NoRelu ? "no_relu" : "normal_relu") << ">";
+    }
+    static constexpr Text words = make();
+};
 template <class Pipe, class T, class How, class... P, std::enable_if_t<!std::is_base_of_v<AnyEvent, How>, int> = 0>
-PTO_INLINE RecordEvent TPUSH(Pipe&, T&, P&&...) {
-    return told("?TPUSH with what the fix-pipe does");
+PTO_INLINE RecordEvent TPUSH(Pipe& pipe, T& tile, P&&... p) {
+    ptokit_begin("TPipe fills");
+    ptokit_number("pipe", pipe.token);
+    ptokit_option(Filling<How>::words.text, 0);
+    ptokit_end();
+    return TPUSH<Pipe, T, TileSplitAxis::TILE_NO_SPLIT>(pipe, tile, p...);
+}
+template <class T, class... P>
+PTO_INLINE RecordEvent SET_QUANT_SCALAR(float scale, P&... p) {
+    return told("set_quant_scalar", scale, p...);
+}
+template <class T, class... P>
+PTO_INLINE RecordEvent SET_QUANT_VECTOR(T& scales, P&... p) {
+    return told("set_quant_vector", scales, p...);
 }
 // A slot as a view: it lies in global memory, where each vector core has its half.
 template <class View, TileSplitAxis Split, class Pipe>

@@ -132,11 +132,6 @@ PTOKIT_UNREAD_ROUNDING(vconv_f162s4)
 #undef PTOKIT_UNREAD_ROUNDING
 
 namespace pto {
-// How the fix-pipe converts; V: with a word for each column, QF and F: of f32, DEQ and REQ: of i32.
-enum QuantMode_t {
-    NoQuant = 0, F322F16 = 1, VREQ8 = 2, REQ8 = 3, VDEQF16 = 4, DEQF16 = 5, VSHIFTS322S16 = 12, SHIFTS322S16 = 13,
-    F322BF16 = 16, VQF322B8_PRE = 23, QF322B8_PRE = 24, QF322F16_PRE = 32, VQF322F16_PRE = 33, QF322BF16_PRE = 34,
-};
 template <class T>
 PTO_INLINE uint64_t GetScaleAddr(T* tile) {
     return reinterpret_cast<uint64_t>(tile) >> 4;
