@@ -128,3 +128,122 @@ def cluster(seed: int) -> str:
         "%ys = pto.partition_view %yv, offsets = [%row, %zero], sizes = [%height, %width] : !gm32 -> !half_slice\n"
         "%total = pto.alloc_tile addr = %place : !half\n" + "\n".join(vector) + "\nreturn\n}\n}\n"
     )
+
+
+LEFT = {"a5": "blayout=col_major, slayout=row_major", "a2a3": "slayout=row_major"}
+
+
+def signalled(seed: int, target: str = "a5") -> str:
+    """A random program whose cube core hands products to vector cores through global memory, by signals alone.
+
+    Slots of memory in rotation are given back by signals, or each product has a place of its own, or all of them are
+    announced at once.
+    """
+    rng = random.Random(seed)
+    slots, way = rng.choice((1, 2, 3)), rng.choice(("ring", "ring", "ring", "places", "once"))
+    bound, outer = rng.choice(("%n", "%m", "%two", "%next")), rng.choice(("", "", "%two", "%m"))
+    fault = rng.choice(("bound", "line", "credits", "pipe", "order", "ids")) if rng.random() < 0.4 else ""
+    other = rng.choice(("%n", "%m", "%two", "%next")) if fault == "bound" else bound
+    full, free = (3, 3) if fault == "ids" else (3, 4)
+    subs = (0, 16) if target == "a5" else (0,)
+
+    def of_cube(does: str, pipe: str, number: int) -> list[str]:
+        return [f"pto.sync.{does} <PIPE_{pipe}>, {number + sub}" for sub in subs]
+
+    def of_vector(does: str, pipe: str, number: int) -> list[str]:
+        return [f"pto.sync.{does} <PIPE_{pipe}>, {number}"]
+
+    def place(height: str, lane: str) -> list[str]:
+        made = [] if way == "ring" else ["%slot = arith.addi %i, %zero : index"]
+        made = made or ["%slot = arith.remui %i, %slots : index"]
+        made += ["%base = arith.muli %slot, %rows : index", f"%from = arith.addi %base, {lane} : index"]
+        kind = "!x_slice" if height == "%rows" else "!half_slice"
+        return [
+            *made,
+            f"%ss = pto.partition_view %sv, offsets = [%from, %zero], sizes = [{height}, %width] : !gm32 -> "
+            + kind.replace("!x_slice", "!part_slice"),
+        ]
+
+    told = "M" if fault == "pipe" else "FIX"
+    stored = ["pto.tstore ins(%sum : !part) outs(%ss : !part_slice)"]
+    announced = of_cube("set", told, full) if way != "once" else []
+    product = [
+        *(of_cube("wait", "FIX", free) if way == "ring" else []),
+        _flag("wait", "FIX", "M"),
+        "pto.tmatmul ins(%xl0, %wl0 : !x_l0, !w_l0) outs(%sum : !part)",
+        *_handed("M", "FIX"),
+        *place("%rows", "%zero"),
+        *([*announced, *stored] if fault == "order" else [*stored, *announced]),
+        _flag("set", "FIX", "M"),
+    ]
+    used = [
+        *(of_vector("wait", "MTE2", full) if way != "once" else []),
+        *place("%height", "%row"),
+        _flag("wait", "V", "MTE2"),
+        "pto.tload ins(%ss : !half_slice) outs(%part : !half)",
+        *(of_vector("set", "MTE2", free) if way == "ring" else []),
+        *_handed("MTE2", "V"),
+        "pto.tadd ins(%total, %part : !half, !half) outs(%total : !half)",
+        _flag("set", "V", "MTE2"),
+    ]
+
+    def around(body: Sequence[str], upper: str) -> list[str]:
+        lines = [f"scf.for %i = %zero to {upper} step %one {{", *body, "}"]
+        return [f"scf.for %o = %zero to {outer} step %one {{", *lines, "}"] if outer else lines
+
+    credits_ = slots + (fault == "credits")
+    cube = [
+        "pto.tload ins(%xs : !x_slice) outs(%xl1 : !x_l1)",
+        "pto.tload ins(%ws : !w_slice) outs(%wl1 : !w_l1)",
+        *_handed("MTE2", "MTE1"),
+        "pto.tmov ins(%xl1 : !x_l1) outs(%xl0 : !x_l0)",
+        "pto.tmov ins(%wl1 : !w_l1) outs(%wl0 : !w_l0)",
+        *_handed("MTE1", "M"),
+        _flag("set", "FIX", "M"),
+        *around(product, bound),
+        _flag("wait", "FIX", "M"),
+        *(of_cube("wait", "FIX", free) * credits_ if way == "ring" else []),
+        *(of_cube("set", told, full) if way == "once" else []),
+    ]
+    vector = [
+        "pto.texpands ins(%zerof : f32) outs(%total : !half)",
+        *(of_vector("set", "MTE2", free) * credits_ if way == "ring" else []),
+        *(of_vector("wait", "MTE2", full) if way == "once" else []),
+        _flag("set", "V", "MTE2"),
+        *around(used, other),
+        _flag("wait", "V", "MTE2"),
+        *_handed("V", "MTE3"),
+        "pto.tstore ins(%total : !half) outs(%ys : !half_slice)",
+    ]
+    if fault == "line":
+        side = rng.choice((cube, vector))
+        side.pop(rng.choice([k for k, line in enumerate(side) if "sync." in line or "flag" in line]))
+    head = HEAD.replace("a5", "a5" if target == "a5" else "a3").replace(LEFT["a5"], LEFT[target], 3)
+    head = head.replace(f"<mat, 32x64xf16, {LEFT[target]}", f"<mat, 32x64xf16, {LEFT['a5']}")
+    head = head.replace(f"<mat, 64x64xf16, {LEFT[target]}", f"<mat, 64x64xf16, {LEFT['a5']}")
+    head = head.replace("!part =", "!part_slice = !pto.partition_tensor_view<32x64xf32>\n!part =")
+    params = f"%f: memref<256xi64>, {PARAMS}" if target == "a2a3" else PARAMS
+    return (
+        f"{head}func.func @k({params.replace('%y:', '%s: !pto.ptr<f32>, %y:')}) {{\n{NUMBERS}"
+        f"%slots = arith.constant {slots} : index\n%few = arith.constant 3 : index\n"
+        "%some = arith.addi %both, %few : index\n"
+        "%all = arith.muli %some, %rows : index\n"
+        "%first_place = arith.constant 0 : i64\n%second_place = arith.constant 4096 : i64\n"
+        + ("pto.set_ffts %f : memref<256xi64>\n" if target == "a2a3" else "")
+        + "%sv = pto.make_tensor_view %s, shape = [%all, %width], strides = [%width, %one] : !gm32\n"
+        "pto.section.cube {\n"
+        "%xv = pto.make_tensor_view %x, shape = [%rows, %width], strides = [%width, %one] : !gm16\n"
+        "%wv = pto.make_tensor_view %w, shape = [%width, %width], strides = [%width, %one] : !gm16\n"
+        "%xs = pto.partition_view %xv, offsets = [%zero, %zero], sizes = [%rows, %width] : !gm16 -> !x_slice\n"
+        "%ws = pto.partition_view %wv, offsets = [%zero, %zero], sizes = [%width, %width] : !gm16 -> !w_slice\n"
+        "%xl1 = pto.alloc_tile addr = %first_place : !x_l1\n%wl1 = pto.alloc_tile addr = %second_place : !w_l1\n"
+        "%xl0 = pto.alloc_tile addr = %first_place : !x_l0\n%wl0 = pto.alloc_tile addr = %first_place : !w_l0\n"
+        "%sum = pto.alloc_tile addr = %first_place : !part\n" + "\n".join(cube) + "\n}\npto.section.vector {\n"
+        "%zerof = arith.constant 0.0 : f32\n%core = pto.get_subblock_idx\n"
+        "%lane = arith.index_cast %core : i64 to index\n%row = arith.muli %lane, %height : index\n"
+        "%yv = pto.make_tensor_view %y, shape = [%rows, %width], strides = [%width, %one] : !gm32\n"
+        "%ys = pto.partition_view %yv, offsets = [%row, %zero], sizes = [%height, %width] : !gm32 -> !half_slice\n"
+        "%total = pto.alloc_tile addr = %first_place : !half\n%part = pto.alloc_tile addr = %second_place : !half\n"
+        + "\n".join(vector)
+        + "\n}\nreturn\n}\n}\n"
+    )

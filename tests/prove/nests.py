@@ -25,7 +25,7 @@ from ptokit.prove.control import Control
 from ptokit.prove.report import Claim, claim_of
 from ptokit.targets import target as target_named
 
-from .clusters import cluster
+from .clusters import cluster, signalled
 from .kernels import SLICE, TILE, VIEW, add, flag, kernel, load, store
 
 GRID = ((0, 0), (0, 1), (1, 0), (1, 1), (2, 1), (1, 3), (2, 3), (4, 3))
@@ -464,8 +464,14 @@ def graph(seed: int) -> str:
     return kernel(*nest.region(), ALL, params="%n: index, %m: index", rows="%c4096", tiles=TILES)
 
 
-ARRAYS = {"a2a3": ("zeros:f32:131072",) * 2, "a5": ("zeros:f16:2048", "zeros:f16:4096", "zeros:f32:2048")}
-"""Of nests, and of clusters."""
+CUBE = {
+    "x": "zeros:f16:2048",
+    "w": "zeros:f16:4096",
+    "s": "zeros:f32:131072",
+    "y": "zeros:f32:2048",
+    "f": "zeros:i64:256",
+}
+"""Arrays of clusters; those of nests are alike."""
 
 
 KINDS: dict[str, tuple[Callable[[int], str], str]] = {
@@ -473,6 +479,8 @@ KINDS: dict[str, tuple[Callable[[int], str], str]] = {
     "small": (partial(program, depth=2), "a2a3"),
     "graphs": (graph, "a2a3"),
     "clusters": (cluster, "a5"),
+    "signals": (signalled, "a5"),
+    "core signals": (partial(signalled, target="a2a3"), "a2a3"),
 }
 """What makes a program of a kind, and its target."""
 
@@ -494,7 +502,9 @@ def judged(
     for n, m in grid:
         if broken and all(said.values()):
             break
-        report = work.launch([*ARRAYS[target], str(n), str(m)], 1)
+        names = [p.name for p in work.program.params][:-2]
+        arrays = [CUBE[name] if "w" in names else "zeros:f32:131072" for name in names]
+        report = work.launch([*arrays, str(n), str(m)], 1)
         for d in report.errors:
             claim = claim_of(d.rule)
             if claim is not None:

@@ -20,7 +20,7 @@ from ptokit.prove.report import STOPPED, Claim, Proof, Verdict
 from ptokit.testing import assert_proved
 from tests.each import each
 
-from .clusters import cluster
+from .clusters import cluster, signalled
 from .kernels import BACK, BODY, COPY, DRAINED, HANDED, PRIMED, SLICE, TILE, VIEW, add, flag, kernel, load, loop, store
 from .nests import ALL, GRID, QUICK, Nest, asked, begun, graph, judged, program, turned
 
@@ -298,14 +298,14 @@ def test_without_the_solver_the_rest_is_open(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_is_not_followed_is_open_with_its_line() -> None:
-    """Signals between cores leave open whether they come, and order no pipes."""
-    text = kernel("pto.sync.set #pto.pipe<PIPE_MTE2>, 3", loop(*BODY), *DRAINED).replace(
-        "scf.for", "\n".join(PRIMED) + "\nscf.for"
-    )
+    """Signals with an id that an argument says leave open whether they come, and order no pipes."""
+    given = "pto.sync.set #pto.pipe<PIPE_MTE2>, %n"
+    text = kernel(given, loop(*BODY), *DRAINED).replace("scf.for", "\n".join(PRIMED) + "\nscf.for")
     found = proof(text)
     assert [d.claim for d in found.claims if d.verdict is not Verdict.PROVED] == [Claim.FLAGS]
     assert "sync.set" in found[Claim.FLAGS].because[0]
     assert found[Claim.FLAGS].lines[0] > 0
+    assert refuted(proof(text.replace(given, given.replace("%n", "3")))) == {Claim.FLAGS: "XFLAG-UNMATCHED"}
     less = "\n".join(line for line in text.splitlines() if line not in HANDED)
     signals = ("pto.sync.set #pto.pipe<PIPE_MTE2>, 3", "pto.sync.wait #pto.pipe<PIPE_V>, 3")
     instead = text.replace("\n".join(HANDED), "\n".join(signals))
@@ -760,6 +760,65 @@ def test_entries_of_a_pipe_that_are_taken_at_once(order: str, wrong: Claim | Non
     found = prove(text, assume=["n == 64"], blocks=1)
     assert refuted(found).keys() == ({wrong} if wrong else set())
     assert found.proved is (wrong is None)
+
+
+MEET = "pto.syncall mode = #pto.sync_all_mode<hard>, core_type = #pto.sync_core_type<aiv_only>"
+
+
+@each(
+    "stored, loaded, upper, wrong",
+    [
+        (MEET, MEET, "%n", {}),
+        (MEET, "", "%n", {Claim.BLOCKS: "RACE-XCORE-WAR"}),  # the next iteration stores what others may still load
+        ("", MEET, "%n", {Claim.BLOCKS: "RACE-XCORE-WAR"}),
+        (MEET, MEET, "%bi", {Claim.FLAGS: "SYNCALL-MISMATCH"}),
+    ],
+)
+def test_blocks_that_meet(stored: str, loaded: str, upper: str, wrong: dict[Claim, str]) -> None:
+    """Each block stores rows and loads those of the next one; after which of both all of them meet."""
+    views = [
+        f"%p{name} = pto.partition_view %yv, offsets = [%{name}, %c0], sizes = [%c16, %c32] : {VIEW} -> {SLICE}"
+        for name in ("mine", "next")
+    ]
+    text = kernel(
+        *("%b = pto.get_block_idx\n%bi = arith.index_cast %b : i64 to index", load("%t0", "%c0")),
+        *("%mine = arith.muli %bi, %c16 : index\n%next = arith.addi %mine, %c16 : index", *views),
+        *(f"scf.for %i = %c0 to {upper} step %c1 {{", ALL),
+        *(f"pto.tstore ins(%t0 : {TILE}) outs(%pmine : {SLICE})", stored, ALL),
+        *(f"pto.tload ins(%pnext : {SLICE}) outs(%t1 : {TILE})", loaded, "}", ALL),
+        rows="%c4096",
+    )
+    assert refuted(found := prove(text, target="a2a3", blocks=3)) == wrong
+    assert found.proved is not bool(wrong)
+
+
+@each(
+    "seed, target, grid, is_open, broken",
+    [
+        (2, "a5", (2, 3), [], []),  # rings, of which an outer loop goes on in the middle, or not
+        (5, "a2a3", (2, 3), [], []),
+        (1, "a2a3", (2, 3), [], []),  # one signal for all
+        (10, "a5", (0, 2), [Claim.BLOCKS], [Claim.BLOCKS]),  # the slots do not go on where the last iteration ended
+        (7, "a5", (2, 3), [Claim.BLOCKS], [Claim.BLOCKS]),  # the signal stands before the store
+        (8, "a2a3", (2, 3), [Claim.FLAGS, Claim.BLOCKS], [Claim.FLAGS]),
+    ],
+)
+def test_signals_between_the_cores_of_a_cluster(
+    seed: int, target: str, grid: tuple[int, int], is_open: list[Claim], broken: list[Claim]
+) -> None:
+    said, found = judged(signalled(seed, target), (grid,), target)
+    assert [claim for claim, why in said.items() if why] == is_open
+    assert list(found) == broken
+
+
+def test_signals_that_nobody_waits_for_in_time() -> None:
+    """No signal comes back: the sixteenth does not fit."""
+    text = kernel(
+        loop("pto.sync.set #pto.pipe<PIPE_MTE3>, 3 {ffts_mode = 0 : i32}"),
+        loop("pto.sync.wait #pto.pipe<PIPE_MTE3>, 3", variable="%j"),
+    )
+    assert refuted(proof(text)) == {Claim.FLAGS: "XFLAG-OVERFLOW"}
+    assert refuted(proof(text, assume=["n < 16"])) == {}
 
 
 @pytest.mark.campaign

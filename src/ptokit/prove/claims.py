@@ -335,12 +335,11 @@ class Claims:
     def block_races(self) -> None:
         """Look at all pairs of accesses of two blocks, and of two cores of a cluster, to one argument."""
         seen: dict[Any, tuple[Instance, Touch]] = {}
-        for found in self.found.instances.values():
-            for instance in found.values():
-                for touch in instance.touches:
-                    if touch.space[0] == "argument":
-                        key = id(instance.step), touch.identity, tuple(map(key_of, instance.facts))
-                        seen.setdefault(key, (instance, touch))
+        for instance in (x for found in self.found.instances.values() for x in found.values()):
+            for touch in instance.touches:
+                if touch.space[0] == "argument":
+                    key = id(instance.step), touch.identity, tuple(map(key_of, instance.facts))
+                    seen.setdefault(key, (instance, touch))
         every = list(seen.values())
         for instance, touch in every:
             if touch.write and touch.space[1] in self.relied:
@@ -355,7 +354,7 @@ class Claims:
                     self._block_race(a, s, b, t, inside=True)
 
     def _block_race(self, a: Instance, s: Touch, b: Instance, t: Touch, *, inside: bool = False) -> None:
-        """``inside``: of two cores of one block, which nothing orders."""
+        """``inside``: of two cores of one block."""
         if s.lo is None or t.lo is None:
             which = a if s.lo is None else b
             self.leave_open(Claim.BLOCKS, f"what {which.step.name} touches of {s.space[1]} is not followed", which.step)
@@ -372,10 +371,14 @@ class Claims:
         elif a.core == b.core:
             facts.append(mine != (_other(mine) if other is None else other))
         facts.append(overlap(s, t, others, self.solver, self.assumed))
-        rule = f"RACE-XCORE-{_SHORT[s.write, t.write]}"
+        facts += self.between(a, b, others, facts, inside)
         where = "core of the block" if inside else "block"
         text = f"{b.step.name} and {a.step.name} in line {line_of(a.step)} of another {where}"
-        self.suspect(Claim.BLOCKS, rule, b.step, facts, text)
+        self.suspect(Claim.BLOCKS, f"RACE-XCORE-{_SHORT[s.write, t.write]}", b.step, facts, text)
+
+    def between(self, a: Instance, b: Instance, others: Any, facts: Sequence[Number], inside: bool) -> list[Number]:
+        """What holds if no signal orders two accesses of several cores."""
+        raise NotImplementedError
 
     # --- what comes of it -------------------------------------------------------------------------------------------
 

@@ -43,6 +43,10 @@ PIPED: dict[Any, str] = {
 """What goes through operations on pipes between cores, by what runs them."""
 
 
+MOST_TIMES = 16
+"""Iterations of a loop of one core that are gone through one by one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reserved:
     """The address of slots in a core's buffer, None where they lie apart from everything."""
@@ -106,7 +110,8 @@ class Cluster(Footprints):
         self.loops_seen: dict[Any, list[Loop]] = {}  # loops by core, what is around, and step
         self._ids: dict[Any, Ring] = {}
         self._takes: dict[Space, tuple[int, ...]] = {}  # by space of an entry, the loops and calls around what pops it
-        self._met: set[Any] = set()  # of those in `piped`, what both cores do one after the other
+        self._tokens: Mapping[Any, tuple[str, Any]] = self.piped  # what both cores do one after the other
+        self._met: set[Any] = set()  # of these, what has been come to
         super().__init__(program, by_compiler=by_compiler, blocks=blocks, assume=assume)
 
     # --- pipes between cores -------------------------------------------------------------------------------------
@@ -284,16 +289,25 @@ class Cluster(Footprints):
                     raise Fragment("a tile is used that has not been popped yet", instance.step)
                 if any(_foreign(instance.core, touch) for touch in instance.touches):
                     raise Fragment("a core that touches the buffer of another one is not followed", instance.step)
-        bodies = []
-        for core in ("cube", "vector"):
+        self.alternate(self.piped, {})
+
+    def alternate(self, tokens: Mapping[Any, tuple[str, Any]], counts: dict[Any, list[int]]) -> list[list[Any]]:
+        """Go through all that the cores do on pipes and signals. ``tokens``: as `piped`; ``counts``: of signals, 0."""
+        self._tokens, self._met = tokens, set()
+        bodies: list[list[Any]] = []
+        for core in dict.fromkeys(role.kind for role in self.program.cores.roles):
             self.core = core
             bodies.append(list(self._on_pipes(self.program.entry.name, ())))
-        if self._met != self.piped.keys():
+        if self._met != tokens.keys():
             raise Fragment("operations on pipes in loops that a condition ends are not followed")
-        counts = {key: [0, 0] for key in self.rings}
-        self._together(bodies[0], bodies[1], counts, self.assumed, ())
-        if any(ready for _, ready in counts.values()):
-            self.suspect(Claim.FLAGS, "PIPE-LEFT", None, self.assumed, "entries of a pipe are never popped")
+        counts |= {key: [0, 0] for key in self.rings}
+        self._together(bodies[0], [*bodies, []][1], counts, self.assumed, ())
+        for key, (_, ready) in counts.items():
+            if ready and key in self.rings:
+                self.suspect(Claim.FLAGS, "PIPE-LEFT", None, self.assumed, "entries of a pipe are never popped")
+            elif ready:
+                self.suspect(Claim.FLAGS, "XFLAG-UNMATCHED", None, self.assumed, "a signal is never waited for")
+        return bodies
 
     def _among_slots(self, ring: Ring) -> None:
         """No other tile of the consumer may lie where the slots are."""
@@ -349,9 +363,9 @@ class Cluster(Footprints):
                 continue
             inside = (*context, id(step)) if step.word in ("for", "call") else context
             below = [list(self._on_pipes_in(inner, inside)) for inner in step.regions]
-            if (self.core, context, id(step)) in self.piped:
+            if (self.core, context, id(step)) in self._tokens:
                 self._met.add((self.core, context, id(step)))
-                yield step, *self.piped[self.core, context, id(step)]
+                yield step, *self._tokens[self.core, context, id(step)]
             elif step.word == "call":
                 yield from self._on_pipes(step.callee, inside)
             elif step.word == "for" and any(below):
@@ -378,23 +392,59 @@ class Cluster(Footprints):
                 continue
             heads = [items[k] if k < len(items) else None for items, k in zip((a, b), at)]
             mine, theirs = heads
-            if mine is None or theirs is None or (len(mine), len(theirs)) != (2, 2):
+            if mine is not None and theirs is not None and (len(mine), len(theirs)) == (2, 2):
+                seen = (self.loops_seen.get(mine[0], []), self.loops_seen.get(theirs[0], []))
+                inside = self._equally_often(*seen, facts, pairs)
+                if inside is not None:
+                    again = {key: list(count) for key, count in counts.items()}
+                    self._together(mine[1], theirs[1], again, *inside)
+                    if again != counts:
+                        raise Fragment("a loop leaves more in a pipe than it finds, which is not followed")
+                    at = [k + 1 for k in at]
+                    continue
+            if mine is not None and theirs is not None and mine[1:] == theirs[1:] and mine[1] == "meet":
+                at = [k + 1 for k in at]
+                continue
+            for side, head in enumerate(heads):
+                if head is not None and len(head) == 2 and self._alone(head, side, counts, facts, pairs):
+                    at[side] += 1
+                    break
+                times = self._times(head) if head is not None and len(head) == 2 else None
+                if head is not None and times is not None:
+                    (a, b)[side][at[side] : at[side] + 1] = head[1] * times
+                    break
+            else:
                 stuck = next((head[0] for head in heads if head is not None and len(head) == 3), None)
                 raise Fragment("one core may wait for what the other does not do, or does in a loop of its own", stuck)
-            inside = self._equally_often(
-                self.loops_seen.get(mine[0], []), self.loops_seen.get(theirs[0], []), facts, pairs
-            )
-            if inside is None:
-                raise Fragment("loops of two cores on one pipe may not run equally often")
-            again = {key: list(count) for key, count in counts.items()}
-            self._together(mine[1], theirs[1], again, *inside)
-            if again != counts:
-                raise Fragment("a loop leaves more in a pipe than it finds, which is not followed")
-            at = [k + 1 for k in at]
+
+    def _times(self, head: Any) -> int | None:
+        """How often a loop runs, if constants say so, and it is not often."""
+        found = [simple(times_of(loop)) for loop in self.loops_seen.get(head[0], [])]
+        alike = all(type(n) is int and n == found[0] for n in found)
+        return found[0] if found and alike and found[0] <= MOST_TIMES else None
+
+    def _alone(self, head: Any, side: int, counts: dict[Any, list[int]], facts: Any, pairs: Any) -> bool:
+        """True if one core can go through a loop alone, and leaves everything as it was."""
+        again = {key: list(count) for key, count in counts.items()}
+        inside = list(head[1])
+        try:
+            self._together([] if side else inside, inside if side else [], again, facts, pairs)
+        except Fragment:
+            return False
+        return again == counts
 
     def _happens(self, item: tuple[Step, str, Any], counts: dict[Any, list[int]]) -> bool:
-        """Do an operation on a pipe; False if it has to wait."""
+        """Do an operation on a pipe, or with a signal; False if it has to wait."""
         _, does, key = item
+        if does == "give":
+            for receiver in key:
+                counts[receiver][1] += 1
+            return True
+        if does == "take":
+            counts[key][1] -= (taken := counts[key][1] > 0)
+            return taken
+        if does == "meet":
+            return False
         ring, count = self.rings[key], counts[key]
         if does == "push":
             if count[0] == ring.slots:
@@ -416,15 +466,17 @@ class Cluster(Footprints):
         found = None
         for x in mine:
             for y in theirs:
-                lower, upper, by = (lifted(renamed(n, pairs)) for n in (y.lower, y.upper, y.by))
-                often = [
-                    z3.If(low < high, (high - low + step - 1) / step, z3.IntVal(0))
-                    for low, high, step in ((lower, upper, by), tuple(map(lifted, (x.lower, x.upper, x.by))))
-                ]
+                often = [lifted(renamed(times_of(y), pairs)), times_of(x)]
                 if not self.solver.implied(facts, often[0] == often[1]):
                     return None
                 found = (*facts, x.k >= 0, x.k < often[1]), (*pairs, (y.k, x.k))
         return found
+
+
+def times_of(loop: Loop) -> Any:
+    """How often a loop runs."""
+    low, high, step = map(lifted, (loop.lower, loop.upper, loop.by))
+    return z3.If(low < high, (high - low + step - 1) / step, z3.IntVal(0))
 
 
 def _foreign(core: str, touch: Touch) -> bool:

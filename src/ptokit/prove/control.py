@@ -21,13 +21,13 @@ from .numbers import (
     STOPS,
     Exhausted,
     Number,
-    both,
     is_number,
     is_truth,
     key_of,
     lifted,
     negated,
     renamed,
+    same,
     simple,
     symbols,
 )
@@ -91,8 +91,7 @@ class Control(Instructions):
                 for src, dst, number in state.flags:
                     text = f"the flag {src.text} to {dst.text}, id {number}, is still set at the end"
                     self.suspect(Claim.FLAGS, "FLAG-UNMATCHED", None, state.facts, text)
-        if self.program.cores.mixed:
-            self.cluster()
+        self.together()
         self.undecided = [Claim.PIPES, Claim.BLOCKS]
         if not self.by_compiler:
             self.races()
@@ -172,6 +171,7 @@ class Control(Instructions):
 
             inside = list(walk(step.regions[0]))
             ended += [x for _, x in Iterations(self, around, some, Body(tuple(args), first, body, inside)).ended()]
+            self.counted_up(none, ended, simple(lifted(lower) < lifted(upper)))
         return met(ended, lambda key, like: self.unknown((id(step), "ended", key), like))
 
 
@@ -185,13 +185,13 @@ class Iterations:
     """
 
     def __init__(self, walk: Control, loop: Loop, state: State, body: Body, *, asks: bool = False) -> None:
-        self.walk, self.loop, self.state, self.body, self.asks = walk, loop, state, body, asks
+        self.walk, self.loop, self.state, self.body, self.asks = walk, loop, state, walk.counting(body, state), asks
         self.asking = loop
-        self.carried, self.first, self.modes = body.args, list(body.first), list[Any]()
+        self.carried, self.first, self.modes = self.body.args, list(self.body.first), list[Any]()
         self.left: list[list[Any]] = []  # by what is carried, the modes that have not been tried
         self._untried("open", "value", "later") if asks else self._untried("value", "open", "later")
         self.counts: tuple[int, Number] | None = None
-        self.settled, self.countable = False, True
+        self.settled, self.countable, self.twice = False, True, same(last_of(loop), 1)
         self.period = period_of(body.steps)
         self.cycled = False
         self.havoc = resizes(walk.program.plan.functions, body.steps)
@@ -331,9 +331,9 @@ class Iterations:
             if wrong or (isinstance(mode, Growth | Follows) and not self._grows(state, j, mode, value)):
                 self._try(j)
                 raise _Again
-            if mode == "open" and not is_first:
+            if mode == "open" and (not is_first or self.twice):
                 unknown = self.walk.unknown_like((id(self.loop.step), "carried", j), self.first[j])
-                self._try(j, growth(unknown, value, self._from_outside))
+                self._try(j, growth(self.first[j] if is_first else unknown, value, self._from_outside))
                 raise _Again
             if mode == "later" and not is_first and "open" not in self.modes:
                 self._try(j, self._said(state, j, value))
@@ -473,7 +473,7 @@ class Iterations:
         counted = [e for e in found if k.get_id() in symbols(e[1:2]) and self._from_outside(e[1:], True)]
         for space, lo, hi in side_by_side(counted):
             following = lifted(renamed(lo, ((k, k + 1),)))
-            if self.walk.solver.implied(facts, both(lifted(lo) <= following, following <= lifted(hi))):
+            if self.walk.solver.implied(facts, z3.And(lifted(lo) <= following, following <= lifted(hi))):
                 entry = space, simple(renamed(lo, ((k, z3.IntVal(0)),))), simple(renamed(hi, ((k, last),)))
                 _, begin, end = entry
                 if type(begin) is int and type(end) is int and 0 <= begin < end:

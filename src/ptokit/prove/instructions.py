@@ -24,20 +24,19 @@ from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 from ptokit.types.values import Ptr, Scalar
 
 from .claims import Fragment
-from .cluster import PIPED, Cluster
+from .cluster import PIPED
 from .footprints import REGISTER
 from .numbers import DATA, Number, both, is_number, is_truth, lifted, negated, same, simple
-from .places import Lanes, Pointer, Tile, Touch, View, lane_by_lane, of_view
+from .places import Lanes, Pointer, Tile, Touch, View, lane_by_lane
 from .report import Claim
+from .signals import BETWEEN_CORES, Signals
 from .state import DEEPEST, Body, Ended, FlagKey, Lefts, State, cycle_of, met, older, turned
 from .walk import GIVEN
-
-_BETWEEN_CORES = frozenset((Sync.SIGNAL, Sync.AWAIT, Sync.MEET, Sync.TELL, Sync.HEAR, Sync.SEEN))
 
 _PLACES = {Kind.TILE: Tile, Kind.VIEW: View, Kind.PTR: Pointer}
 
 
-class Instructions(Cluster):
+class Instructions(Signals):
     """Goes through the steps that touch memory, order pipes or lead to others."""
 
     # --- single elements -----------------------------------------------------------------------------------------
@@ -73,8 +72,9 @@ class Instructions(Cluster):
         if piped is not None:
             getattr(self, f"_{piped}")(step, state, given)
             return [state]
-        if order.does in _BETWEEN_CORES and not order.queued:
-            return self._between_cores(step, state, given)
+        addresses = order.only and order.between_cores and order.does is None  # of flags, which it gives
+        if (order.does in BETWEEN_CORES or addresses) and not order.queued:
+            return self.between_cores(step, state, given)
         if order.between_cores or order.queued:
             raise Fragment(f"{instr.name} orders more than the pipes of a core", step)
         if order.only:
@@ -102,21 +102,6 @@ class Instructions(Cluster):
         state.values.update(self.made(step, state, site, given))
         if loaded is not None or made is not None:
             state.values.update(dict.fromkeys(step.results, loaded or made))
-        return [state]
-
-    def _between_cores(self, step: Step, state: State, given: Mapping[str, Any]) -> list[State]:
-        """A signal to others, or a wait for one, orders no pipes of its core here; whether it comes is not followed."""
-        assert step.instr is not None
-        does, seen = step.instr.order.does, step.instr.order.does is Sync.SEEN
-        if not seen:
-            self.leave_open(Claim.FLAGS, f"signals between cores are not counted, as those of {step.name}", step)
-        if does in (Sync.TELL, Sync.HEAR):
-            self.leave_open(Claim.BLOCKS, f"the order that {step.name} makes between ranks is not followed", step)
-            if not isinstance(given.get("signal"), View):
-                raise Fragment(f"the signals of {step.name} are not followed", step)
-            self.access(step, state, Pipe.S, [of_view(given["signal"], does is Sync.TELL)])
-        elif not seen and any(isinstance(value, View | Pointer | Tile) for value in given.values()):
-            raise Fragment(f"what {step.name} touches is not followed", step)
         return [state]
 
     def _made(self, step: Step, k: int, result: Any, given: Mapping[str, Any]) -> Any:

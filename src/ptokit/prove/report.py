@@ -45,7 +45,16 @@ OF_PIPES = (Claim.FLAGS, Claim.IDS, Claim.PIPES)
 """Claims that a compiler answers for where it orders the pipes."""
 
 _RULES: dict[Claim, tuple[str, ...]] = {
-    Claim.FLAGS: ("DEADLOCK", "FLAG-UNMATCHED", "FLAG-ORDER", "BUF-PROTOCOL", "UNIT-FLAG-LEFT", "XFLAG", "PIPE-LEFT"),
+    Claim.FLAGS: (
+        "DEADLOCK",
+        "FLAG-UNMATCHED",
+        "FLAG-ORDER",
+        "BUF-PROTOCOL",
+        "UNIT-FLAG-LEFT",
+        "XFLAG",
+        "SYNCALL",
+        "PIPE-LEFT",
+    ),
     Claim.IDS: ("FLAG-RANGE", "FLAG-REUSE", "FLAG-ALIAS", "FLAG-PIPE", "BUF-PROTOCOL"),
     Claim.BLOCKS: ("RACE-XCORE",),
     Claim.PIPES: ("RACE", "PIPE-FREED", "PIPE-RING"),

@@ -6,8 +6,7 @@ from ptokit.diagnostics import family
 from ptokit.diagnostics.rules import need
 from ptokit.types.dtypes import hif4
 
-from .base import COMMUNICATION, CORE_PIPES
-from .devices import A5
+from .base import A5, COMMUNICATION, CORE_PIPES
 
 _FLAGS = ("S", "M", "MTE1", "MTE2", "MTE3", "FIX")
 _rule = family("library headers for a6", "A6-", targets=("a6",), evidence="static_assert")

@@ -5,8 +5,7 @@ from dataclasses import replace
 from ptokit.diagnostics import family
 from ptokit.types.dtypes import DTYPES
 
-from .base import COMMUNICATION, CORE_PIPES, DEVICE_8BIT_AND_4BIT, in_kib
-from .devices import A5
+from .base import A5, COMMUNICATION, CORE_PIPES, DEVICE_8BIT_AND_4BIT, in_kib
 
 _rule = family("library headers for kirin9030", "K90-", targets=("kirin9030",), evidence="static_assert")
 
