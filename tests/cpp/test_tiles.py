@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import ptokit
+from ptokit.types.enums import Layout
+from ptokit.types.tensor import sizes_of_scales
 
 from ..each import each
 
@@ -160,3 +162,46 @@ def test_groups_of_a_convolution_lie_as_far_apart_as_those_they_become(tmp_path:
     module = ptokit.cpp(path, target="a2a3")["k"].module
     (op,) = (op for op in module.functions[0].body.walk() if op.name == "pto.ttrans")
     assert op["src"].type.nbytes == bytes
+
+
+OTHER_SIZES = """#include <pto/pto-inst.hpp>
+using namespace pto;
+using T = Tile<TileType::Vec, float, 16, 64, BLayout::RowMajor, -1, -1>;
+__global__ AICORE void k(__gm__ float* x, int32_t rows) {
+    T tiles[2];
+    TASSIGN(tiles[0], 0);
+    TASSIGN(tiles[1], 0x1000);
+    for (int i = 0; i < 2; i++) tiles[i] = T(rows, 64);
+    GlobalTensor<float, Shape<1, 1, 1, -1, 64>, Stride<1024, 1024, 1024, 64, 1>> v(x, {rows});
+    uint8_t flag = 0;
+    for (int i = 0; i < 3; i++) {
+        TLOAD(tiles[flag], v);
+        pipe_barrier(PIPE_ALL);
+        TADDS(tiles[flag], tiles[flag], 1.0f);
+        pipe_barrier(PIPE_ALL);
+        TSTORE(v, tiles[flag]);
+        pipe_barrier(PIPE_ALL);
+        flag = flag == 0;
+    }
+}
+"""
+
+
+def test_a_tile_that_is_given_other_sizes_stays_where_it_is(tmp_path: Path) -> None:
+    """Constructors of the library set no address, so that assigning a new tile leaves that of TASSIGN."""
+    path = tmp_path / "kernel.cpp"
+    path.write_text(OTHER_SIZES)
+    kernel = ptokit.cpp(path, target="a2a3")["k"]
+    x = np.zeros((16, 64), np.float32)
+    kernel(x, 9)
+    assert (x[:9] == 3).all()
+    assert not x[9:].any()
+
+
+def test_scales_may_be_stated_as_rows_and_columns() -> None:
+    of = sizes_of_scales
+    assert of(Layout.MX_A_ND, [1, 1, 1, "m", 64]) == of(Layout.MX_A_ND, [1, 1, "m", 32, 2]) == (1, 1, "m", 32, 2)
+    assert of(Layout.MX_B_DN, [1, 1, 1, 64, "n"]) == (1, 1, "n", 32, 2)
+    assert of(Layout.MX_A_DN, [1, 1, 1, "m", 64]) == (1, 1, 32, "m", 2)
+    assert of(Layout.MX_B_ND, [1, 1, 1, 64, "n"]) == (1, 1, 32, "n", 2)
+    assert of(Layout.ND, [1, 1, 1, 3, 4]) == (1, 1, 1, 3, 4)

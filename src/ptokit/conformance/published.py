@@ -174,7 +174,7 @@ KERNELS = (GEMM, CONVOLUTION, MX_FP8, MX_FP4, DSL_GEMM, FLASH_ATTENTION, VECTOR_
 """Tables of 42 rows; 40 of these are to be within 15 %."""
 FURTHER = (TOP_K, COPY)
 KERNELS_LEFT_OUT = {
-    "MX GEMM, fp4, 2040, 8192, 8100": "no multiples of its tiles; how tails are cut is not described",
+    "MX GEMM, fp4, 2040, 8192, 8100": "no multiples of its tiles; see below for the library's own kernel",
     "flash attention, 1 to 8 cores, S1 below 4096": "more time for fewer keys: another kernel than that of longer rows",
     "gemm_ar, allgather_gemm, tget_bandwidth": "transfers between devices",
     "engram_simt": "launches of threads, whose instructions have no published cost",

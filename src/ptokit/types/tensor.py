@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ptokit.records import dataclass
 
@@ -53,6 +53,21 @@ SCALE_GROUPS = {
     Layout.HIF4_B_NN: (4, 16),
 }
 """Rows and columns of the groups in which scales are stored as they lie in the tile."""
+
+
+def sizes_of_scales(layout: Layout, sizes: Sequence[Any]) -> tuple[Any, ...]:
+    """Sizes of a view of scales in pairs, where a program states rows and columns: what is valid of the tile decides
+    how many are loaded, and strides where they are (pto-isa a5/TLoad)."""
+    of_left = layout in (Layout.MX_A_ND, Layout.MX_A_DN)
+    if not of_left and layout not in (Layout.MX_B_ND, Layout.MX_B_DN):
+        return tuple(sizes)
+    others, along = sizes[3:] if of_left else sizes[:2:-1]
+    known = [n if isinstance(n, int) else 0 for n in sizes]
+    if known[2] != 1 or known[4] == 2 or not isinstance(along, int) or along % 2:
+        return tuple(sizes)
+    pairs = along // 2, others
+    return (1, 1, *(pairs[::-1] if layout in (Layout.MX_A_ND, Layout.MX_B_DN) else pairs), 2)
+
 
 HIF4_PAIRS = {Layout.HIF4_A_ZZ: Layout.MX_A_ZZ, Layout.HIF4_B_NN: Layout.MX_B_NN}
 """Groups of 16 x 4 scales of HiFloat4 are two of 16 x 2, one after the other: Ea and Eb, then both bytes of Ec."""

@@ -23,6 +23,7 @@ from ptokit.lang.tiles import Tile
 from ptokit.targets import A5
 from ptokit.types.dtypes import dtype
 from ptokit.types.enums import BLayout, CompactMode, Direction, Layout, PadValue, Pipe, SLayout, TileType
+from ptokit.types.tensor import sizes_of_scales
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import INDEX, Ptr
 from ptokit.types.values import Scalar as ScalarType
@@ -206,8 +207,7 @@ class Told:
         first = self._unplaced.setdefault(self._key(place), text) if unplaced else text
         fixed = all(isinstance(x, int) for x in valid)
         own = fixed and text == first and (unplaced or isinstance(place, int))
-        if not own:
-            key = (self.trace.block.label, *key)
+        key = key if own else (self.trace.block.label, *key)
         found = self._tiles.get(key)
         if found is not None:
             return found
@@ -322,10 +322,11 @@ class Told:
         return prod(shape)
 
     def _view(self, text: str, operands: list[Operand]) -> GlobalTensor:
-        element, layout = text.split()
-        pointer = self.memory.global_pointer(self.memory.pointer(operands[0].text), dtype(element))
+        element, number = text.split()
+        layout, at = Layout(int(number)), self.memory.pointer(operands[0].text)
         sizes = [self.numbers.plain(operand) for operand in operands[1:]]
-        return GlobalTensor(Pointer(pointer), tuple(sizes[:5]), tuple(sizes[5:]), Layout(int(layout)))
+        start = Pointer(self.memory.global_pointer(at, dtype(element)))
+        return GlobalTensor(start, sizes_of_scales(layout, sizes[:5]), tuple(sizes[5:]), layout)
 
     # --- what the table calls by other names, or not at all
 

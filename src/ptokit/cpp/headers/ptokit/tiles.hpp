@@ -105,6 +105,13 @@ struct Tile : AnyTile, Extent<VR, 0>, Extent<VC, 1> {
     PTO_INLINE Tile() : place(ptokit_new_tile()) {}
 #else
     Tile() = default;
+    Tile(const Tile&) = default;
+    // A tile without an address leaves the other its own: constructors of the library do not set it.
+    PTO_INLINE Tile& operator=(const Tile& other) {
+        SetValidRegion(other.GetValidRow(), other.GetValidCol());
+        place = other.place ? other.place : place;
+        return *this;
+    }
 #endif
     PTO_INLINE Tile(int64_t rows, int64_t columns) : Extent<VR, 0>(rows), Extent<VC, 1>(columns), place(PTOKIT_NO_PLACE) {}
     template <int R = VR, int C = VC, std::enable_if_t<(R == DYNAMIC) != (C == DYNAMIC), int> = 0>
