@@ -693,6 +693,18 @@ def test_arrays_of_a_closed_kernel_are_as_large_as_it_needs() -> None:
     assert found.needs[0] == "x of 8192 elements"
 
 
+def test_of_needs_in_numbers_the_greatest_is_told() -> None:
+    @pto.kernel(target="a2a3")
+    def parts(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int) -> None:
+        tile = pto.Tile(pto.TileType.Vec, pto.f32, 16, 32)
+        for top in pto.static_range(0, 48, 16):
+            pto.TLOAD(tile, pto.GlobalTensor(x, (top + 16, 32))[top : top + 16])
+        for top in range(0, n * 16, 16):
+            pto.TSTORE(pto.GlobalTensor(y, (n * 16, 32))[top : top + 16], tile)
+
+    assert parts.prove().needs == ("x of 1536 elements", "y of 512*n elements")
+
+
 @pytest.mark.parametrize("name", ["block", "p"])
 def test_a_parameter_may_be_called_like_the_number_of_a_block(name: str) -> None:
     """All blocks but one, of that number, store to the same rows."""

@@ -406,12 +406,13 @@ class Claims:
     def needs(self) -> tuple[str, ...]:
         """What arrays have to hold, in words."""
         sizes = {p.name or f"argument {k}": p for k, p in enumerate(self.program.params)}
-        found: dict[str, None] = {}
+        found: dict[tuple[str, str], str] = {}  # of numbers that are known only the greatest counts
         for name, end, _ in self.found.needs.values():
             dtype = sizes[name].dtype if name in sizes else None
-            size = 1 if dtype is None else max(1, dtype.size)
-            found[f"{name} of {in_words(end, size)} elements"] = None
-        return tuple(found)
+            count = in_words(end, 1 if dtype is None else max(1, dtype.size))
+            key = (name, "" if count.isdecimal() else count)
+            found[key] = max(found.get(key, ""), count, key=lambda text: (len(text), text))
+        return tuple(f"{name} of {count} elements" for (name, _), count in found.items())
 
     def broken(self, known: Sequence[Any]) -> list[list[Number]] | None:
         """What may not hold of bounds, without assumptions that are not `known`; None if these cannot mend all."""

@@ -99,7 +99,7 @@ class Told:
         names = arguments_at(self.trace.at)
         for k, (kind, text, operands) in enumerate(self.given):
             of_register, name = register_type(text), names[k] if k < len(names) else ""
-            if kind == "option" and (of_register is not None or text == "merging" or text[0] == "<"):
+            if kind == "option" and (of_register is not None or text == "merging" or text.startswith("<")):
                 options.append((text, self.numbers.number(operands[0])))
             elif kind == "option":
                 option = self._option(text, operands[0])
