@@ -175,6 +175,28 @@ def test_elements_that_say_too_little(old: str, new: str, why: str) -> None:
     assert found.because[0].startswith(why)
 
 
+def test_elements_of_arrays_are_addresses() -> None:
+    """A row that the scalar unit loads from an array."""
+    chosen = "%v = pto.load_scalar %at[%n] : !pto.ptr<i32> -> i32\n%r = arith.index_cast %v : i32 to index"
+    work = (load("%t0", "%r"), *HANDED, add("%t1", "%t0"), *BACK, store("%t1", "%c0"))
+    text = kernel(chosen, *work, params="%n: index, %at: !pto.ptr<i32>", rows="%c4096")
+    assert prove(text, target="a2a3")[Claim.BOUNDS].verdict is not Verdict.PROVED
+    found = prove(text, target="a2a3", assume=["0 <= at <= 4080"])
+    assert found.proved
+    assert "at of n + 1 elements" in found.needs or "at of 1 + n elements" in found.needs
+    for wrong in ("0 <= at <= 4081", "at <= 4080"):
+        assert not prove(text, target="a2a3", assume=[wrong]).proved
+    zero = "%zero = arith.constant 0 : i32\npto.store_scalar %zero, %at[%c1] : !pto.ptr<i32>, i32\n"
+    written = prove(text.replace("%v =", f"{zero}%v ="), target="a2a3", assume=["0 <= at <= 4080"])
+    assert written[Claim.BOUNDS].because[0].startswith("at is written")
+    halves = text.replace("%at[%n] : !pto.ptr<i32> -> i32", "%as[%n] : !pto.ptr<i32> -> i32").replace(
+        "%v =",
+        "%b = pto.castptr %at : !pto.ptr<i32> -> !pto.ptr<i8>\n%c = pto.addptr %b, %c2 : !pto.ptr<i8> -> !pto.ptr<i8>\n"
+        "%as = pto.castptr %c : !pto.ptr<i8> -> !pto.ptr<i32>\n%v =",
+    )
+    assert not prove(halves, target="a2a3", assume=["0 <= at <= 4080"]).proved
+
+
 def test_elements_of_one_array_at_a_time() -> None:
     text = looked_up.to_pto().replace("%y: !pto.ptr<f16>", "%more: !pto.ptr<i32>, %y: !pto.ptr<f16>")
     with pytest.raises(ptokit.UsageError, match="'tokens < more' is about the elements of several arrays"):

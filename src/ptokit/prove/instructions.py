@@ -28,6 +28,7 @@ from .cluster import PIPED
 from .footprints import REGISTER
 from .numbers import DATA, Number, both, is_number, is_truth, lifted, negated, same, simple
 from .places import Lanes, Pointer, Tile, Touch, View, lane_by_lane
+from .ranges import said_of_element
 from .report import Claim
 from .signals import BETWEEN_CORES, Signals
 from .state import DEEPEST, Body, Ended, FlagKey, Lefts, State, cycle_of, met, older, turned
@@ -44,7 +45,7 @@ class Instructions(Signals):
     def on_load_scalar(self, step: Step, state: State) -> Any:
         pointer, index = self.operands(state, step)
         self._element(step, state, pointer, index, write=False)
-        return self._open(step, 0, step.result)
+        return said_of_element(self, step, state, pointer, self._open(step, 0, step.result))
 
     def on_store_scalar(self, step: Step, state: State) -> None:
         _, pointer, index = self.operands(state, step)

@@ -18,6 +18,7 @@ from ptokit.isa.site import Site, TileInfo, ViewInfo
 from ptokit.plan.steps import Step, constant, without_form
 from ptokit.types.codecs import width
 from ptokit.types.enums import Layout
+from ptokit.types.values import Scalar
 
 from .numbers import Number, Solver, both, is_number, lifted, renamed, same, simple, symbols
 from .places import Tile, View, alike, branches
@@ -137,6 +138,20 @@ def _given(prover: Any, values: Mapping[str, Any], blocks: int) -> list[tuple[An
     """Parameters and the number of blocks with what they are."""
     pairs = [(symbol, lifted(values[name])) for name, symbol in prover.params.items()]
     return pairs if isinstance(prover.total, int) else [*pairs, (prover.total, lifted(blocks))]
+
+
+def said_of_element(walk: Any, step: Step, state: Any, pointer: Any, number: Any) -> Any:
+    """A number that is loaded: what is assumed of the elements of its array holds of it."""
+    array = pointer.space[1]
+    dtype = next((p.dtype for p in walk.program.params if p.name == array), None)
+    if walk.shared or array not in walk.elements_are or dtype is None or pointer.size != dtype.size:
+        return number
+    aligned = simple(lifted(pointer.at) % dtype.size == 0)
+    if dtype.kind == "i" and step.result.type == Scalar(dtype.text) and walk.solver.implied(state.facts, aligned):
+        walk.relied[array] = step
+        pair = [(element_of(array), number)]
+        state.facts += tuple(simple(renamed(said, pair)) for said in walk.elements_are[array])
+    return number
 
 
 _LAYOUTS = (Layout.ND, Layout.DN, Layout.NZ)
