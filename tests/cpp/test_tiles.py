@@ -205,3 +205,26 @@ def test_scales_may_be_stated_as_rows_and_columns() -> None:
     assert of(Layout.MX_A_DN, [1, 1, 1, "m", 64]) == (1, 1, 32, "m", 2)
     assert of(Layout.MX_B_ND, [1, 1, 1, 64, "n"]) == (1, 1, 32, "n", 2)
     assert of(Layout.ND, [1, 1, 1, 3, 4]) == (1, 1, 1, 3, 4)
+
+
+CALLS = {
+    "TCONCAT(a, b, c, i, j)": ("tconcatidx", "dst=a src0=b src1=c idx0=i idx1=j"),
+    "TCONCAT(a, b, c)": ("tconcat", "dst=a src0=b src1=c"),
+    "TROWARGMAX(column, indices, b, c)": ("trowargmax", "dst=indices src=b tmp=c dst_val=column"),
+    "TROWARGMAX(indices, b, c)": ("trowargmax", "dst=indices src=b tmp=c"),
+    "TPAIRREDUCESUM(a, b)": ("tpairreducesum", "dst=a src=b"),
+}
+
+
+def test_calls_are_read_as_the_table_writes_them(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.cpp"
+    declared = "Tile<TileType::Vec, float, 8, 64> a, b, c;\nTile<TileType::Vec, int32_t, 8, 8> i, j;\n"
+    declared += "Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor> column;\n"
+    declared += "Tile<TileType::Vec, int32_t, 8, 1, BLayout::ColMajor> indices;\n"
+    placed = "".join(f"TASSIGN({n}, {4096 * k});\n" for k, n in enumerate("a b c i j column indices".split()))
+    head = "#include <pto/pto-inst.hpp>\nusing namespace pto;\n__global__ AICORE void k(__gm__ float* x) {\n"
+    path.write_text(head + declared + placed + "".join(f"{call};\n" for call in CALLS) + "}\n")
+    body = ptokit.cpp(path, target="a2a3")["k"].module.functions[0].body
+    ops = [op for op in body.walk() if op.name.startswith("pto.t")]
+    given = [(op.name[4:], {name: value.called for name, value in op.operands.items()}) for op in ops]
+    assert given == [(name, dict(each.split("=") for each in stated.split())) for name, stated in CALLS.values()]

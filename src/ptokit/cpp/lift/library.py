@@ -11,7 +11,7 @@ from typing import Any
 
 from ptokit.ir import Value
 from ptokit.isa.order.sync_rules import TAG_PIPE, tag_pipe
-from ptokit.isa.table import TABLE, Kind
+from ptokit.isa.table import TABLE, Instr, Kind
 from ptokit.lang.tensors import GlobalTensor
 from ptokit.lang.tiles import Tile
 from ptokit.types import enums
@@ -141,7 +141,7 @@ def instruction_names() -> list[str]:
     names = (instr.name for instr in TABLE.values() if instr.run is not None)
     of_library = (name for name in names if name.isupper() and "." not in name and name not in OF_HEADERS)
     found = (name for name in of_library if not name.startswith(("PRINT", "MAKE_")))
-    return sorted({*found, "TPAIRREDUCESUM"})
+    return sorted({*found, *(name for name, _ in _written())})
 
 
 _OTHERWISE = "vldsx2 vstsx2 vlds_post vsts_post vbitcast pbitcast init_align".split()
@@ -184,8 +184,31 @@ Call = tuple[str, list[Any]]
 
 def as_in_table(name: str, args: list[Any]) -> Call:
     """The instruction of the table that a call means, and its operands in the order of the table."""
-    adapt = _FORMS.get(name)
-    return (name, args) if adapt is None else adapt(name, args)
+    return _FORMS.get(name, _as_written)(name, args)
+
+
+@cache
+def _written() -> dict[tuple[str, int], tuple[Instr, list[str]]]:
+    """Calls of tiles alone as the table writes them: by name and number of tiles, where that tells one from others."""
+    found: dict[tuple[str, int], list[tuple[Instr, list[str]]]] = {}
+    for instr in TABLE.values():
+        for written in (instr.cpp or "").split(" | "):
+            name, _, stated = written.removesuffix(")").partition("(")
+            names = stated.split(", ") if stated else [operand.name for operand in instr.operands]
+            tiles = [o.name for o in instr.operands if o.kind is Kind.TILE]
+            if name.isalnum() and set(names) <= set(tiles):
+                found.setdefault((name, len(names)), []).append((instr, names))
+    return {key: calls[0] for key, calls in found.items() if len(calls) == 1}
+
+
+def _as_written(name: str, args: list[Any]) -> Call:
+    found = _written().get((name, len(args))) if len(_tiles(args)) == len(args) else None
+    if found is None:
+        return name if name in TABLE else next(
+            (i.name for (n, _), (i, _) in _written().items() if n == name), name
+        ), args
+    given = dict(zip(found[1], args))
+    return found[0].name, [given[operand.name] for operand in found[0].operands if operand.name in given]
 
 
 def _tiles(args: list[Any]) -> list[Tile]:
@@ -212,14 +235,6 @@ def _scaled(name: str, args: list[Any]) -> Call:
     tiles = _tiles(args)
     if len(tiles) == 6:
         return (f"{name}_ACC" if tiles[1].loc is TileType.Acc else f"{name}_BIAS"), args
-    return name, args
-
-
-def _extreme(name: str, args: list[Any]) -> Call:
-    """With values: (values, indices, source, scratch)."""
-    if len(_tiles(args)) == 4:
-        values, indices, source, scratch = args[:4]
-        return name, [indices, source, scratch, values, *args[4:]]
     return name, args
 
 
@@ -259,10 +274,6 @@ def _joined(name: str, args: list[Any]) -> Call:
     return name, args
 
 
-def _paired(name: str, args: list[Any]) -> Call:
-    return "TPairReduceSum", args
-
-
 def _merged(name: str, args: list[Any]) -> Call:
     """Whether lists are used up may be said by a number."""
     return name, [bool(arg) if isinstance(arg, int) and len(_tiles(args)) > 2 else arg for arg in args]
@@ -272,30 +283,24 @@ _FORMS: dict[str, Callable[[str, list[Any]], Call]] = {
     "TCI": _direction,
     **dict.fromkeys(("TMATMUL_ACC", "TGEMV_ACC"), _accumulated),
     **dict.fromkeys(("TMATMUL_MX", "TGEMV_MX"), _scaled),
-    **dict.fromkeys(("TROWARGMAX", "TROWARGMIN", "TCOLARGMAX", "TCOLARGMIN"), _extreme),
     "TMRGSORT": _merged,
     "SYNCALL": _joined,
     "TQUANT": _quantised,
     "TMOV": _exponents,
     "TEXTRACT": _extracted,
     "THISTOGRAM": _histogram,
-    "TPAIRREDUCESUM": _paired,
 }
 
 
 _IGNORED = re.compile(
     r"@(llvm\.(lifetime|dbg|assume|experimental\.noalias|donothing|prefetch|sideeffect)\b.*|__cxa_.*)"
 )
-_EXTREMES = {
-    "smax": "maxsi",
-    "smin": "minsi",
-    "umax": "maxui",
-    "umin": "minui",
-    "maxnum": "maxnumf",
-    "minnum": "minnumf",
-    "maximum": "maximumf",
-    "minimum": "minimumf",
-}
+_EXTREMES = dict(
+    zip(
+        "smax smin umax umin maxnum minnum maximum minimum".split(),
+        "maxsi minsi maxui minui maxnumf minnumf maximumf minimumf".split(),
+    )
+)
 
 
 def call(i: Instruction, numbers: Numbers, memory: Memory) -> None:
