@@ -185,3 +185,31 @@ def test_an_address_that_is_an_argument_may_be_one_of_global_memory(tmp_path: Pa
     path = tmp_path / "kernel.cpp"
     path.write_text(text)
     assert [d.rule for d in ptokit.check(path, target="a5").diagnostics] == ["CPP-MEMORY"]
+
+
+def test_threads_get_numbers_in_their_types_and_each_block_its_own(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + """
+__simt_vf__ void body(__gm__ float* x, uint32_t n, float add, half h, int8_t less, bool twice) {
+    for (uint32_t i = threadIdx.x; i < n; i += blockDim.x)
+        if (i & 1) x[i] = (twice ? 2 * x[i] : 0) + add + float(h);
+        else x[i] -= less;
+}
+__global__ AICORE void kernel(__gm__ float* x, int n, float a) {
+    const int64_t block = get_block_idx();
+    cce::async_invoke<body>(cce::dim3{40}, x + block * n, n, a + block, half(0.5f), n - 300, block != 1);
+    pipe_barrier(PIPE_ALL);
+}
+"""
+    )
+    made = kernel(tmp_path, text)
+    assert not made.check()
+    x = np.arange(300, dtype=np.float32)
+    i = np.arange(300) % 100
+    block = np.arange(300) // 100
+    expected = np.where(i & 1, np.where(block != 1, 2 * x, 0) + 1.5 + block + 0.5, x - np.int8(-200 & 127))
+    made[3](x, 100, 1.5)
+    assert (x == expected).all()
+    assert not made.sanitize(x, 100, 1.5, blocks=3).diagnostics
+    assert "f64" not in made.to_pto().split("simt_entry")[1]

@@ -278,7 +278,7 @@ class _FunctionLift:
             values[i.result] = self.trace.emit("arith.negf", {"in": value}, results=[value.type]).result
         elif i.op == "call":
             if i.word == _LAUNCH:
-                _launch(i, numbers, memory)
+                _launch(i, self.module, numbers, memory)
             elif i.word.startswith(_OPERATION) or (self.handed_over is not None and i.word in _OF_C):
                 _by_thread(i, numbers, memory)
             elif not self._hear(i):
@@ -419,20 +419,23 @@ _OF_C = {
 """Functions of C that a thread has as operations."""
 
 
-def _launch(i: Instruction, numbers: Numbers, memory: Memory) -> None:
-    """A launch of a function, which is called as the compiler calls it."""
+def _launch(i: Instruction, module: Module, numbers: Numbers, memory: Memory) -> None:
+    """A launch of a function, which is called as the compiler calls it; C++ hands on floats as doubles."""
     function, *sizes = i.operands[:4]
     if not function.text.startswith("@"):
         message = "which function threads run only the run knows"
         raise Unliftable(POINTER, message, "launch each in the branches of an if")
-    given = [_handed(each, numbers, memory) for each in i.operands[4:]]
+    name = function.text[1:].strip('"')
+    params = module.functions[name].params
+    given = [_handed(each, param.type, numbers, memory) for each, param in zip(i.operands[4:], params)]
     operands = {"sizes": [numbers.value(size) for size in sizes], "args": given}
-    numbers.trace.emit("pto.simt_launch", operands, {"callee": function.text[1:].strip('"')})
+    numbers.trace.emit("pto.simt_launch", operands, {"callee": name})
 
 
-def _handed(operand: Operand, numbers: Numbers, memory: Memory) -> Value:
+def _handed(operand: Operand, type: str, numbers: Numbers, memory: Memory) -> Value:
     if operand.type != "ptr":
-        return numbers.value(operand)
+        wanted = scalar_type(type)
+        return numbers.cast("truncf" if wanted.is_float else "trunci", numbers.value(operand), wanted)
     p = memory.pointer(operand.text)
     if p.root.kind == "argument":
         own = memory.params[p.root.position].type
