@@ -151,6 +151,50 @@ def test_a_loop_with_two_ends_that_carries_a_pointer_on() -> None:
     assert found[Claim.PIPES].verdict is Verdict.PROVED
 
 
+BACK_TO_LOAD = (flag("set", "V", "MTE2"), flag("wait", "V", "MTE2"))
+STORED_TO_LOAD = (flag("set", "MTE3", "MTE2"), flag("wait", "MTE3", "MTE2"))
+
+
+@each("back, right", [(BACK_TO_LOAD, True), ((), False), (STORED_TO_LOAD, False)])
+def test_a_loop_of_blocks_that_swaps_tiles(back: tuple[str, ...], right: bool) -> None:
+    """It loads what it has added to before."""
+    work = (load("%a", "%c0"), *HANDED, add("%d", "%a"), *back)
+    blocks = (
+        *("scf.execute_region {", f"cf.br ^head(%c0, %t0, %t1 : index, {TILE}, {TILE})"),
+        *(f"^head(%i: index, %a: {TILE}, %d: {TILE}):", "%l = arith.cmpi slt, %i, %n : index"),
+        *("cf.cond_br %l, ^body, ^end", "^body:", *work, "%j = arith.addi %i, %c1 : index"),
+        *(f"cf.br ^head(%j, %d, %a : index, {TILE}, {TILE})", "^end:", "scf.yield", "}"),
+    )
+    found = proof(kernel(*blocks, rows="%c16"))
+    assert (found[Claim.PIPES].verdict is Verdict.PROVED) is right
+    assert refuted(found).keys() == (set() if right else {Claim.PIPES})
+
+
+@each("back, right", [(STORED_TO_LOAD, True), ((), False), (BACK_TO_LOAD, True)])
+def test_a_loop_of_blocks_that_swaps_arrays(back: tuple[str, ...], right: bool) -> None:
+    """It loads from the array that it has stored to before."""
+    pointer = "!pto.ptr<f32>"
+    views = [
+        f"%{name}v0 = pto.make_tensor_view %{name}, shape = [%c16, %c32], strides = [%c32, %c1] : {VIEW}\n"
+        f"%{name}s = pto.partition_view %{name}v0, offsets = [%c0, %c0], sizes = [%c16, %c32] : {VIEW} -> {SLICE}"
+        for name in "pq"
+    ]
+    work = (
+        *(*views, f"pto.tload ins(%ps : {SLICE}) outs(%t0 : {TILE})", *HANDED, add("%t1", "%t0"), *BACK_TO_LOAD),
+        *(*BACK, f"pto.tstore ins(%t1 : {TILE}) outs(%qs : {SLICE})", flag("set", "MTE3", "V")),
+        *(flag("wait", "MTE3", "V"), *back),
+    )
+    blocks = (
+        *("scf.execute_region {", f"cf.br ^head(%c0, %x, %y : index, {pointer}, {pointer})"),
+        *(f"^head(%i: index, %p: {pointer}, %q: {pointer}):", "%l = arith.cmpi slt, %i, %n : index"),
+        *("cf.cond_br %l, ^body, ^end", "^body:", *work, "%j = arith.addi %i, %c1 : index"),
+        *(f"cf.br ^head(%j, %q, %p : index, {pointer}, {pointer})", "^end:", "scf.yield", "}"),
+    )
+    found = proof(kernel(*blocks, rows="%c16"))
+    assert (found[Claim.PIPES].verdict is Verdict.PROVED) is right
+    assert refuted(found).keys() == (set() if right else {Claim.PIPES})
+
+
 def test_branches_into_the_middle_of_a_loop_are_open() -> None:
     blocks = (
         *("scf.execute_region {", "%l = arith.cmpi sgt, %n, %c1 : index", "cf.cond_br %l, ^second, ^first"),

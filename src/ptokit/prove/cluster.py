@@ -22,8 +22,8 @@ from ptokit.types.tile import DYNAMIC, TileSpec
 
 from .claims import RING, Fragment, Loop
 from .footprints import Footprints
-from .numbers import Number, both, either, lifted, renamed, simple
-from .places import Pointer, Space, Tile, Touch, identity, of_tile, space_of
+from .numbers import DATA, Number, both, either, lifted, renamed, simple
+from .places import Pointer, Space, Tile, Touch, View, identity, of_tile, space_of
 from .report import Claim
 from .state import State
 
@@ -102,7 +102,7 @@ class Cluster(Footprints):
     on one does; ``passed``: by key, what is pushed into it (True), and what is popped (False).
     """
 
-    def __init__(self, program: Program, *, by_compiler: bool, blocks: int | None, assume: Sequence[str] = ()) -> None:
+    def __init__(self, program: Program, **options: Any) -> None:
         self.rings: dict[Any, Ring] = {}
         self.piped: dict[Any, tuple[str, Any]] = {}
         self.passed: dict[tuple[Any, bool], dict[int, Passed]] = {}
@@ -112,7 +112,7 @@ class Cluster(Footprints):
         self._takes: dict[Space, tuple[int, ...]] = {}  # by space of an entry, the loops and calls around what pops it
         self._tokens: Mapping[Any, tuple[str, Any]] = self.piped  # what both cores do one after the other
         self._met: set[Any] = set()  # of these, what has been come to
-        super().__init__(program, by_compiler=by_compiler, blocks=blocks, assume=assume)
+        super().__init__(program, **options)
 
     # --- pipes between cores -------------------------------------------------------------------------------------
 
@@ -122,6 +122,21 @@ class Cluster(Footprints):
                 text = f"{step.name} touches an entry of a pipe that has been given back"
                 self.suspect(Claim.PIPES, "PIPE-FREED", step, state.facts, text)
         super().access(step, state, pipe, touches)
+
+    def carries(self, step: Step, first: Any, value: Any, mode: Any, others: Sequence[Any]) -> bool:
+        """True if a loop has to follow the values of what it carries: a tile, or one array and then another.
+
+        ``mode``: how it follows it now; ``others``: how else it may (`control.Iterations`).
+        """
+        if isinstance(value, Tile) and value.space[0] == RING:
+            raise Fragment("a loop that carries an entry of a pipe is not followed", step)
+        now, then = (self.unknown_like((id(step), "carries"), each) for each in (first, value))
+        changes = identity(now) != identity(then)
+        if mode == "open" and "value" in others and (now is DATA or changes):
+            return True
+        if isinstance(first, Pointer | View) and changes and mode in (None, "open", "later"):
+            raise Fragment("a loop that carries one array and then another is not followed", step)
+        return False
 
     def _reserve(self, step: Step, state: State, given: Mapping[str, Any]) -> None:
         name, location = step.attrs["name"], step.attrs.get("location")
@@ -393,8 +408,7 @@ class Cluster(Footprints):
             heads = [items[k] if k < len(items) else None for items, k in zip((a, b), at)]
             mine, theirs = heads
             if mine is not None and theirs is not None and (len(mine), len(theirs)) == (2, 2):
-                seen = (self.loops_seen.get(mine[0], []), self.loops_seen.get(theirs[0], []))
-                inside = self._equally_often(*seen, facts, pairs)
+                inside = self._equally_often(mine[0], theirs[0], facts, pairs)
                 if inside is not None:
                     again = {key: list(count) for key, count in counts.items()}
                     self._together(mine[1], theirs[1], again, *inside)
@@ -460,12 +474,12 @@ class Cluster(Footprints):
             count[0] -= 1
         return True
 
-    def _equally_often(self, mine: list[Loop], theirs: list[Loop], facts: Any, pairs: Any) -> Any:
+    def _equally_often(self, mine: Any, theirs: Any, facts: Any, pairs: Any) -> Any:
         """What holds in an iteration of two loops that run equally often, and what the unknowns of the second are then;
         None where they may not."""
         found = None
-        for x in mine:
-            for y in theirs:
+        for x in self.loops_seen.get(mine, []):
+            for y in self.loops_seen.get(theirs, []):
                 often = [lifted(renamed(times_of(y), pairs)), times_of(x)]
                 if not self.solver.implied(facts, often[0] == often[1]):
                     return None

@@ -325,9 +325,8 @@ class Iterations:
         handed = []
         for j, value in enumerate(given):
             mode = self.modes[j]
-            exact = mode == "value" or isinstance(mode, Growth | Follows)
-            self.walk.carries(self.loop.step, self.first[j], value, exact=exact)
-            wrong = mode == "value" and not known(value)
+            wrong = self.walk.carries(self.loop.step, self.first[j], value, mode, self.left[j])
+            wrong |= mode == "value" and not known(value)
             if wrong or (isinstance(mode, Growth | Follows) and not self._grows(state, j, mode, value)):
                 self._try(j)
                 raise _Again

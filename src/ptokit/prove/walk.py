@@ -22,9 +22,9 @@ from ptokit.types.codecs import width
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
-from .claims import RING, Claims, Fragment, Loop, line_of
+from .claims import Claims, Fragment, Loop, line_of
 from .numbers import DATA, Number, both, computed, either, is_number, is_truth, lifted, simple
-from .places import Lanes, Pointer, Space, Tile, Tiles, View, identity, space_of
+from .places import Lanes, Pointer, Space, Tile, Tiles, View, space_of
 from .ranges import element_of, largest, narrowed
 from .report import Claim
 from .state import WORDS, State, met
@@ -120,14 +120,6 @@ class Walk(Claims):
                 value, offsets=places, sizes=tuple(self.unknown((key, "size", k)) for k in range(len(places)))
             )
         return DATA
-
-    def carries(self, step: Step, first: Any, value: Any, *, exact: bool) -> None:
-        """Refuse what a loop cannot carry from `first` on. Where it is not ``exact``, only numbers in it may change."""
-        if isinstance(value, Tile) and value.space[0] == RING:
-            raise Fragment("a loop that carries an entry of a pipe is not followed", step)
-        now, then = (identity(self.unknown_like((id(step), "carries"), each)) for each in (first, value))
-        if isinstance(first, Pointer | View) and now != then and not exact:
-            raise Fragment("a loop that carries one array and then another is not followed", step)
 
     def valid(self, state: State, tile: Any, step: Step) -> tuple[Number, Number]:
         """The valid rows and columns of a tile."""
