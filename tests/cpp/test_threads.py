@@ -114,6 +114,9 @@ REFUSED = {
     "local": ("int n = x[0]; cce::async_invoke<body>(cce::dim3{1}, &n);", "CPP-POINTER"),
     "which": ("launched(x[0] > 1 ? body : other, x);", "CPP-POINTER"),
     "array": ("cce::async_invoke<large>(cce::dim3{1}, x);", "CPP-MEMORY"),
+    "tile": ("cce::async_invoke<tile>(cce::dim3{1}, x);", "CPP-CALL"),
+    "query": ("cce::async_invoke<query>(cce::dim3{1}, x);", "CPP-CALL"),
+    "launch": ("cce::async_invoke<launches>(cce::dim3{1}, x);", "CPP-CALL"),
     "recursive": ("cce::async_invoke<again>(cce::dim3{1}, x);", "CPP-CALL"),
 }
 
@@ -127,6 +130,9 @@ def test_what_threads_have_not(tmp_path: Path, name: str) -> None:
 __simt_vf__ void body(int* x) {{ x[0] = 1; }}
 __simt_vf__ void other(int* x) {{ x[0] = 2; }}
 __simt_vf__ void large(int* x) {{ int a[65]; for (int k = 0; k < 65; k++) a[k] = x[k]; x[0] = a[x[1]]; }}
+__simt_vf__ void tile(int* x) {{ Tile<TileType::Vec, int, 8, 64> t; TASSIGN(t, 0); TADD(t, t, t); }}
+__simt_vf__ void query(int* x) {{ x[get_block_idx()] = 1; }}
+__simt_vf__ void launches(int* x) {{ cce::async_invoke<body>(cce::dim3{{1}}, x); }}
 int f(int n) {{ return n > 1 ? f(n - 1) * f(n - 2) + n : 1; }}
 __simt_vf__ void again(int* x) {{ x[0] = f(x[0]); }}
 static void launched(void (*f)(int*), int* x) {{ cce::launch_threads(f, cce::dim3{{1}}, x); }}

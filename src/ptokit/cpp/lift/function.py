@@ -277,6 +277,9 @@ class _FunctionLift:
             value = numbers.value(i.operands[0])
             values[i.result] = self.trace.emit("arith.negf", {"in": value}, results=[value.type]).result
         elif i.op == "call":
+            if self.handed_over is not None and i.word.startswith("@ptokit_") and not i.word.startswith(_OPERATION):
+                what = "a launch" if i.word == _LAUNCH else self.told.text(i.operands[0])
+                raise Unliftable(CALL, f"{what} is no operation of a thread", "do it in the kernel, beside the launch")
             if i.word == _LAUNCH:
                 _launch(i, self.module, numbers, memory)
             elif i.word.startswith(_OPERATION) or (self.handed_over is not None and i.word in _OF_C):
