@@ -379,6 +379,10 @@ def test_what_is_proved_is_kept_when_it_is_stopped(monkeypatch: pytest.MonkeyPat
     found = proof(kernel(loop(load("%t0", "%r")), rows="%n"))
     assert found.stopped
     assert found[Claim.BOUNDS].verdict is Verdict.REFUTED
+    found = proof(kernel(NEGATIVE, WAITS, params="%n: i32", rows="%c16"))
+    assert found.stopped  # before it was tried what wraps
+    assert found[Claim.FLAGS].verdict is Verdict.PROVED
+    assert found.assumptions[-1].startswith(WRAPS)
 
 
 def test_what_a_kernel_asserts_is_assumed_and_said() -> None:

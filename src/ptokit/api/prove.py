@@ -68,6 +68,9 @@ DOUBLINGS = 4
 
 _ARRAY_ENDS = ("PTR-A5-02", "GM-OOB")
 
+ENOUGH = 10_000
+"""Questions of the solver that a proof may ask where no limit is given: real kernels ask some hundreds."""
+
 MOST_QUESTIONS = 2000
 """Questions of the solver up to which assumptions are looked for that suffice."""
 
@@ -227,7 +230,7 @@ class Proving:
         progress: Progress = lambda what: None,
         limit: int | None = None,
     ) -> None:
-        self.limit = limit
+        self.limit = ENOUGH if limit is None else limit
         self.module, self.target, self.progress = module, target, progress
         found = choose_entry(module, entry)
         try:
@@ -355,12 +358,17 @@ class Proving:
         prover.solver.most = self.limit
         prover.prove()
         prover.solver.most = None
-        wrapping = None if prover.undecided or not may_wrap(prover.found.wide) else self._with()
+        wrapping = None
+        try:
+            if not prover.undecided and may_wrap(prover.found.wide):
+                wrapping = self._with()
+        except STOPS:
+            proof.stopped = True
         if wrapping is not None and not any(wrapping.reasons(claim) for claim in Claim):
             prover, wrapping = wrapping, None
         proof.needs, proof.assumptions = prover.needs(), (*self.assume, *prover.asserted.values(), *_named(self.shared))
         proof.assumptions += in_types(prover.found.wide)
-        proof.stopped = any(each.undecided and not each.exhausted for each in (prover, wrapping or prover))
+        proof.stopped |= any(each.undecided and not each.exhausted for each in (prover, wrapping or prover))
         confirmed: dict[Claim, Decided] = {}
         if not proof.stopped:
             try:
@@ -391,7 +399,7 @@ class Proving:
         self.progress(f"whether it holds for {' and '.join(texts)}" if texts else "numbers that wrap")
         assume = (*self.assume, *texts)
         again = Control(self.program, by_compiler=self.by_compiler, blocks=self.blocks, assume=assume)
-        again.wraps, again.solver.most = not texts, (self.limit or MOST_QUESTIONS) if not texts else None
+        again.wraps, again.solver.most = not texts, self.limit if texts else min(self.limit, MOST_QUESTIONS)
         again.prove()
         again.solver.most = None
         return again

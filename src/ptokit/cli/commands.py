@@ -340,7 +340,8 @@ def prove(
         Mode | None, typer.Option(help="Who places tiles and orders pipes, where the program does not tell.")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Ask the solver at most N questions; the rest is open.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Ask the solver at most N questions (10000); the rest is open."),
     ] = None,
     reasons: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show N reasons of an open claim.")] = None,
     html: Annotated[

@@ -220,7 +220,7 @@ def sufficient(first: Any, proved: Callable[..., Any]) -> tuple[str, ...]:
     def left(*texts: str) -> Any:
         """What may not hold then; None where assumptions do not help."""
         again = proved(*texts)
-        if again.undecided:
+        if again.undecided and not again.exhausted:
             raise KeyboardInterrupt
         if any(again.reasons(claim) for claim in Claim):
             return again.broken(first.stated) or None
