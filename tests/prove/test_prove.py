@@ -245,6 +245,19 @@ def test_loops_that_data_ends() -> None:
     assert found[Claim.PIPES].verdict is not Verdict.PROVED
 
 
+def test_a_loop_of_two_iterations_that_carries_what_data_says() -> None:
+    """Its first iteration alone does not say how a number goes on."""
+    text = kernel(
+        "%z = scf.for %i = %c0 to %c2 step %c1 iter_args(%a = %c0) -> (index) {",
+        *("%v = pto.load_scalar %y[%a] : !pto.ptr<f32> -> f32", "%w = arith.fptosi %v : f32 to i32"),
+        *("%s = arith.index_cast %w : i32 to index", "scf.yield %s : index", "}"),
+        rows="%c4096",
+    )
+    found = proof(text)
+    assert found[Claim.FLAGS].verdict is Verdict.PROVED
+    assert found[Claim.BOUNDS].verdict is not Verdict.PROVED
+
+
 def test_conditions_that_go_together_are_followed() -> None:
     """A flag is set and waited for under one condition, at two places."""
     some = "%some = arith.cmpi sgt, %n, %c1 : index"

@@ -304,6 +304,8 @@ def growth(before: Any, after: Any, from_outside: Callable[[Any], bool]) -> Grow
     by = lifted(z3.simplify(lifted(after) - before, som=True))
     if from_outside(by):
         return Growth(simple(by))
+    if not isinstance(before, z3.ExprRef):
+        return None
     least = simple(renamed(after, ((before, z3.IntVal(FAR)),)))
     return Growth(least - FAR, floor=True) if type(least) is int and least < FAR else None
 
