@@ -17,6 +17,7 @@ from ptokit.campaign.case import Action, Case, Status
 from ptokit.campaign.work import work
 from ptokit.prove.control import Control
 from ptokit.prove.report import STOPPED, Claim, Proof, Verdict
+from ptokit.prove.state import growth
 from ptokit.testing import assert_proved
 from tests.each import each
 
@@ -24,7 +25,7 @@ from .clusters import cluster, signalled
 from .kernels import BACK, BODY, COPY, DRAINED, HANDED, PRIMED, SLICE, TILE, VIEW, add, flag, kernel, load, loop, store
 from .nests import ALL, GRID, QUICK, Nest, asked, begun, graph, judged, program, turned
 
-pytest.importorskip("z3")
+z3 = pytest.importorskip("z3")
 
 
 def proof(text: str, **options: Any) -> Proof:
@@ -227,6 +228,11 @@ def test_a_loop_that_carries_one_array_and_then_another_is_open() -> None:
     assert "one array and then another" in same[Claim.BLOCKS].because[0]
     apart = prove(text.replace("yield %q, %p", "yield %p, %q"), target="a2a3", blocks=3, assume=["n <= 4080"])
     assert apart[Claim.BLOCKS].verdict is Verdict.PROVED
+
+
+def test_what_data_adds_up_from_a_number_that_is_known_does_not_grow_evenly() -> None:
+    assert growth(0, z3.Int("loaded"), lambda by: False) is None
+    assert growth(0, z3.Int("n"), lambda by: True) is not None
 
 
 def test_loops_that_data_ends() -> None:

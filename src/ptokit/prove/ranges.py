@@ -379,6 +379,8 @@ def _worst(
 ) -> Any:
     """The most that a number may be, in numbers that have names; None where that is not found."""
     for number, unknown in symbols([e]).items():
+        if number not in names and not z3.is_int(unknown):
+            return None
         if number not in names:
             none, one = (simple(renamed(e, [(unknown, z3.IntVal(n))])) for n in (0, 1))
             factor = simple(z3.simplify(lifted(one) - lifted(none), som=True))
