@@ -419,7 +419,8 @@ class Proving:
 
     def _shown(self, prover: Any, needing: Any, found: dict[Claim, Decided], beside: dict[Claim, Decided]) -> None:
         tried: dict[Any, None] = {}
-        sized = all(gap.claim is not Claim.BOUNDS for gap in needing.found.gaps)
+        from ptokit.prove.ranges import sized
+
         for suspect in prover.suspects():
             if suspect.claim in found or len(tried) >= MOST_RUNS:
                 continue
@@ -430,7 +431,7 @@ class Proving:
                 tried[tuple(texts), blocks] = None
                 self.progress(f"a run that may show {suspect.rule}")
                 report = self.launch(texts, blocks, MOST_SHOWN)
-                if not sized and any(d.rule.startswith(_ARRAY_ENDS) for d in report.errors):
+                if not sized(needing.found.gaps) and any(d.rule.startswith(_ARRAY_ENDS) for d in report.errors):
                     for _ in range(DOUBLINGS):
                         texts = [self.doubled(p, text) for p, text in zip(self._params(), texts)]
                     report = self.launch(texts, blocks, MOST_SHOWN)

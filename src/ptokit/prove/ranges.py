@@ -111,6 +111,15 @@ def in_types(places: Iterable[tuple[str, int]]) -> tuple[str, ...]:
 # Indices: what is assumed of the elements of arrays, and of what they choose from.
 
 
+BY_DATA = "data decides which elements"
+"""How a reason begins that leaves open what is taken of a table, and not how large arrays have to be."""
+
+
+def sized(gaps: Iterable[Any]) -> bool:
+    """True if it is known how large arrays have to be, in spite of what is open (`claims.Gap`)."""
+    return all(gap.claim is not Claim.BOUNDS or gap.reason.startswith(BY_DATA) for gap in gaps)
+
+
 def element_of(array: str) -> Any:
     """Any element of an array, as a number."""
     return z3.Int(f"{array}#")
@@ -185,7 +194,7 @@ def chosen_by_indices(walk: Any, step: Step, state: Any, word: Gather | Scatter,
     array = next((array for touch, array in state.held if alike(touch.tile, given.get(word.index))), "")
     size = _choices(word, given, wanted)
     if size is None or not array or walk.shared or walk.program.cores.mixed or not walk.by_compiler:
-        walk.leave_open(Claim.BOUNDS, f"data decides which elements {step.name} takes", step)
+        walk.leave_open(Claim.BOUNDS, f"{BY_DATA} {step.name} takes", step)
         return
     walk.relied[array], element = step, element_of(array)
     text = f"an element of {array} may choose what lies outside of the table of {step.name}"
