@@ -117,6 +117,7 @@ class Signals(Cluster):
         what = does, number, CLUSTER if mode is None else mode, pipe
         count = does, number
         strange = what[2] not in (ALL_CORES, VECTORS, CLUSTER) or (what[2] == VECTORS and self.core != "vector")
+        strange |= does is Sync.MEET and number not in ("", self.core)
         if self._names_cores and self.core == "vector" and does is Sync.SIGNAL:
             strange |= number not in range(SECOND_CORE)
         if (
