@@ -228,3 +228,10 @@ def test_calls_are_read_as_the_table_writes_them(tmp_path: Path) -> None:
     ops = [op for op in body.walk() if op.name.startswith("pto.t")]
     given = [(op.name[4:], {name: value.called for name, value in op.operands.items()}) for op in ops]
     assert given == [(name, dict(each.split("=") for each in stated.split())) for name, stated in CALLS.values()]
+
+
+def test_a_number_among_the_template_arguments_is_an_option(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.cpp"
+    head = "#include <pto/pto-inst.hpp>\nusing namespace pto;\n__global__ AICORE void k(__gm__ float* x) {\n"
+    path.write_text(head + "Tile<TileType::Vec, float, 8, 64> a;\nTASSIGN(a, 0);\nTTRI<decltype(a), 1>(a, 2);\n}\n")
+    assert "pto.ttri" in ptokit.cpp(path, target="a5")["k"].to_pto()
