@@ -871,23 +871,32 @@ def test_blocks_that_meet(stored: str, loaded: str, upper: str, wrong: dict[Clai
     assert found.proved is not bool(wrong)
 
 
-@each(
-    "seed, target, grid, is_open, broken",
-    [
-        (2, "a5", (2, 3), [], []),  # rings, of which an outer loop goes on in the middle, or not
-        (5, "a2a3", (2, 3), [], []),
-        (1, "a2a3", (2, 3), [], []),  # one signal for all
-        (10, "a5", (0, 2), [Claim.BLOCKS], [Claim.BLOCKS]),  # the slots do not go on where the last iteration ended
-        (7, "a5", (2, 3), [Claim.BLOCKS], [Claim.BLOCKS]),  # the signal stands before the store
-        (8, "a2a3", (2, 3), [Claim.FLAGS, Claim.BLOCKS], [Claim.FLAGS]),
-    ],
-)
-def test_signals_between_the_cores_of_a_cluster(
-    seed: int, target: str, grid: tuple[int, int], is_open: list[Claim], broken: list[Claim]
-) -> None:
+def _signals(seed: int, target: str, grid: tuple[int, int], is_open: list[Claim], broken: list[Claim]) -> None:
     said, found = judged(signalled(seed, target), (grid,), target)
     assert [claim for claim, why in said.items() if why] == is_open
     assert list(found) == broken
+
+
+def test_signals_between_the_cores_of_a_cluster() -> None:
+    """A ring is proved; where the signal stands before the store the load may come too early."""
+    _signals(5, "a2a3", (2, 3), [], [])
+    _signals(7, "a5", (2, 3), [Claim.BLOCKS], [Claim.BLOCKS])
+
+
+@pytest.mark.campaign
+@each(
+    "seed, target, grid, is_open, broken",
+    [
+        (2, "a5", (2, 3), [], []),  # a ring that an outer loop goes on with
+        (1, "a2a3", (2, 3), [], []),  # one signal for all
+        (10, "a5", (0, 2), [Claim.BLOCKS], [Claim.BLOCKS]),  # the slots do not go on where the last iteration ended
+        (8, "a2a3", (2, 3), [Claim.FLAGS, Claim.BLOCKS], [Claim.FLAGS]),
+    ],
+)
+def test_more_signals_between_the_cores_of_a_cluster(
+    seed: int, target: str, grid: tuple[int, int], is_open: list[Claim], broken: list[Claim]
+) -> None:
+    _signals(seed, target, grid, is_open, broken)
 
 
 def test_signals_that_nobody_waits_for_in_time() -> None:
@@ -958,7 +967,7 @@ def test_random_clusters(seed: int) -> None:
     assert (Claim.BLOCKS in broken) is (seed > 0)
 
 
-@each("seed", range(3))
+@each("seed", range(1, 3))
 def test_random_graphs(seed: int) -> None:
     said, broken = judged(graph(seed), QUICK[3:])
     assert [claim for claim in broken if not said[claim]] == []
