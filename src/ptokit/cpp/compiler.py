@@ -29,7 +29,7 @@ from ptokit.backends.native.compiler import write as write_entry
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
 from ptokit.records import dataclass
 from ptokit.targets import A5, Target
-from ptokit.targets.base import part_named
+from ptokit.targets.base import default_part
 from ptokit.types.dtypes import DTYPES, dtype
 from ptokit.types.enums import TileType
 
@@ -246,7 +246,8 @@ def macros(target: Target, core: str) -> list[str]:
     """What tells a file for which target and which kind of core it is compiled; "" for one that need not know."""
     generation = "C310" if target.is_a(A5) else "C220"
     out = [f"-DPTOKIT_TARGET_{'A5' if target.is_a(A5) else 'A2A3'}"]
-    out.append(f"-DPTOKIT_CORES={part_named(None, target).cores}")
+    part = default_part(target)
+    out.append(f"-DPTOKIT_CORES={1 if part is None else part.cores}")
     out += [f"-DPTO_{name}_SIZE_BYTES={target.capacity[buffer]}u" for name, buffer in _BUFFERS.items()]
     if core:
         out += [f"-D__DAV_{generation}_{CORES[core]}__", f"-D__DAV_{CORES[core]}__"]
