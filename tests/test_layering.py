@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,11 +33,18 @@ def layer_of(path: Path) -> str:
     return parts[0] if len(parts) > 1 else ""
 
 
+@cache
+def nodes_of(text: str) -> tuple[ast.AST, ...]:
+    """All nodes of a module; several tests ask for those of every file."""
+    return tuple(ast.walk(ast.parse(text)))
+
+
+@cache
 def imports(path: Path, text: str) -> list[tuple[int, list[str]]]:
     """(line, parts of the name) of all that is imported from this package, absolute or relative, also in functions."""
     package = ["ptokit", *path.relative_to(PACKAGE).parts[:-1]]
     found = []
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         names: list[list[str]] = []
         if isinstance(node, ast.Import):
             names = [alias.name.split(".") for alias in node.names]
@@ -62,7 +70,7 @@ def violations(path: Path, text: str) -> list[str]:
 def relative_across(path: Path, text: str) -> list[int]:
     """Lines that import from another layer with dots, where the name of the package says which layer it is."""
     inside = len(path.relative_to(PACKAGE).parts) - 1
-    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+    nodes = [node for node in nodes_of(text) if isinstance(node, ast.ImportFrom)]
     return [node.lineno for node in nodes if layer_of(path) and node.level > inside]
 
 
@@ -112,7 +120,7 @@ OPERATION = re.compile(r"(arith|scf|cf|func|pto|builtin)\.[a-z_.]+")
 def readings(text: str) -> list[str]:
     """Where a module reads the IR: all that it imports from it but `Value`, and names of operations."""
     found = []
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ptokit.ir"):
             found += [f"{node.lineno}: {alias.name}" for alias in node.names if alias.name != "Value"]
         elif isinstance(node, ast.Import):
@@ -163,9 +171,9 @@ PROGRAM = frozenset("\n%{")
 
 def names_of_control(text: str) -> list[str]:
     """Where a module names operations of control flow or their classes, but in docstrings and definitions of rules."""
-    tree = ast.parse(text)
-    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    nodes = nodes_of(text)
+    prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
@@ -173,7 +181,7 @@ def names_of_control(text: str) -> list[str]:
         ):
             prose |= {id(inner) for inner in ast.walk(node)}
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
             found += [] if PROGRAM & set(node.value) else CONTROL_NAME.findall(node.value)
         elif isinstance(node, ast.alias | ast.ClassDef | ast.Name | ast.Attribute):

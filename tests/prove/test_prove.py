@@ -967,7 +967,7 @@ def test_random_clusters(seed: int) -> None:
     assert (Claim.BLOCKS in broken) is (seed > 0)
 
 
-@each("seed", range(1, 3))
+@each("seed", range(2, 8))
 def test_random_graphs(seed: int) -> None:
     said, broken = judged(graph(seed), QUICK[3:])
     assert [claim for claim in broken if not said[claim]] == []
