@@ -106,7 +106,7 @@ FILLED = [
 ]
 
 
-@pytest.mark.parametrize("target", ["a2a3", "a5"])
+@pytest.mark.parametrize("target", [pytest.param("a2a3", marks=pytest.mark.campaign), "a5"])
 @each("element, mode, set_before, scale", FILLED)
 def test_the_fix_pipe_quantises_what_is_pushed(
     tmp_path: Path, element: str, mode: str, set_before: str, scale: float, target: str
