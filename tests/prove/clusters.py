@@ -39,6 +39,17 @@ def _handed(src: str, dst: str) -> list[str]:
     return [_flag("set", src, dst), _flag("wait", src, dst)]
 
 
+_FACTORS = (
+    "pto.tload ins(%xs : !x_slice) outs(%xl1 : !x_l1)",
+    "pto.tload ins(%ws : !w_slice) outs(%wl1 : !w_l1)",
+    *_handed("MTE2", "MTE1"),
+    "pto.tmov ins(%xl1 : !x_l1) outs(%xl0 : !x_l0)",
+    "pto.tmov ins(%wl1 : !w_l1) outs(%wl0 : !w_l0)",
+    *_handed("MTE1", "M"),
+)
+"""What the cube core multiplies, from global memory to L0."""
+
+
 def _around(bounds: Sequence[str], body: Sequence[str], at: Sequence[Sequence[str]]) -> list[str]:
     """Loops around a body; ``at``: what each loop does before what is inside of it."""
     lines = list(body)
@@ -71,12 +82,7 @@ def cluster(seed: int) -> str:
     cube = [
         "%xs = pto.partition_view %xv, offsets = [%zero, %zero], sizes = [%rows, %width] : !gm16 -> !x_slice",
         "%ws = pto.partition_view %wv, offsets = [%zero, %zero], sizes = [%width, %width] : !gm16 -> !w_slice",
-        "pto.tload ins(%xs : !x_slice) outs(%xl1 : !x_l1)",
-        "pto.tload ins(%ws : !w_slice) outs(%wl1 : !w_l1)",
-        *_handed("MTE2", "MTE1"),
-        "pto.tmov ins(%xl1 : !x_l1) outs(%xl0 : !x_l0)",
-        "pto.tmov ins(%wl1 : !w_l1) outs(%wl0 : !w_l0)",
-        *_handed("MTE1", "M"),
+        *_FACTORS,
         _flag("set", "FIX", "M"),
         *_around(bounds, product * pushes, [[]] * len(bounds)),
         _flag("wait", "FIX", "M"),
@@ -193,12 +199,7 @@ def signalled(seed: int, target: str = "a5") -> str:
 
     credits_ = slots + (fault == "credits")
     cube = [
-        "pto.tload ins(%xs : !x_slice) outs(%xl1 : !x_l1)",
-        "pto.tload ins(%ws : !w_slice) outs(%wl1 : !w_l1)",
-        *_handed("MTE2", "MTE1"),
-        "pto.tmov ins(%xl1 : !x_l1) outs(%xl0 : !x_l0)",
-        "pto.tmov ins(%wl1 : !w_l1) outs(%wl0 : !w_l0)",
-        *_handed("MTE1", "M"),
+        *_FACTORS,
         _flag("set", "FIX", "M"),
         *around(product, bound),
         _flag("wait", "FIX", "M"),

@@ -171,7 +171,7 @@ class Graph(Nest):
     blocks: list[list[str]] = field(default_factory=lambda: [[]])
 
     def begin(self, label: str, *args: str) -> None:
-        """What follows stands in a block of its own."""
+        """What follows is in a block of its own."""
         self.blocks.append([f"^{label}({', '.join(args)}):" if args else f"^{label}:"])
 
     def add(self, *lines: str) -> None:
@@ -352,7 +352,7 @@ class Graph(Nest):
         return lines
 
     def region(self) -> list[str]:
-        """All blocks; those that come before others in every execution may stand behind them."""
+        """All blocks; those that run before others in every execution may come after them in the text."""
         first, *others = self.blocks
         if self.rng.random() < 0.5:
             self.rng.shuffle(others)

@@ -878,7 +878,7 @@ def _signals(seed: int, target: str, grid: tuple[int, int], is_open: list[Claim]
 
 
 def test_signals_between_the_cores_of_a_cluster() -> None:
-    """A ring is proved; where the signal stands before the store the load may come too early."""
+    """A ring is proved; where the signal comes before the store, the load may come too early."""
     _signals(5, "a2a3", (2, 3), [], [])
     _signals(7, "a5", (2, 3), [Claim.BLOCKS], [Claim.BLOCKS])
 

@@ -11,6 +11,8 @@ from ptokit.diagnostics import DiagnosticError
 from ptokit.run import compile_program
 from ptokit.targets import target
 
+from ..each import each
+
 T = "!pto.tile_buf<vec, 1x64xf32>"
 V = "!pto.partition_tensor_view<1x64xf32>"
 
@@ -214,3 +216,37 @@ def test_a_mask_that_selects_less_than_the_tile_holds() -> None:
     want[:2, :32] = x[:2, 1::2]
     _masked[2](x)
     assert np.array_equal(x, want)
+
+
+@each(
+    "on, dtype, valid, apart",
+    [
+        ("a5", pto.f32, (3, 23), 7),
+        ("a2a3", pto.f32, (0, 24), 7),
+        ("cpu", pto.i64, (3, 23), 7),
+        ("a5", pto.i64, (4, 24), 7),
+        ("a5", pto.i64, (2, 9), 12),  # rows of 64 bits, a period's part of the 24 columns after each other
+    ],
+)
+def test_a_mask_of_columns_writes_whatever_is_valid(
+    on: str, dtype: pto.DType, valid: tuple[int, int], apart: int
+) -> None:
+    @pto.kernel(target=on)
+    def masked(x: pto.Ptr[dtype], y: pto.Ptr[dtype], rows: int, cols: int, height: pto.Static) -> None:
+        source = pto.Tile(pto.TileType.Vec, dtype, 4, 24, valid_row=3, valid_col=15, addr=0)
+        part = pto.Tile(pto.TileType.Vec, dtype, height, 24, valid_row=rows, valid_col=cols, addr=4096)
+        whole = pto.Tile(pto.TileType.Vec, dtype, height, 24, addr=4096)
+        pto.TLOAD(whole, pto.GlobalTensor(y, (height, 24)))
+        pto.TLOAD(source, pto.GlobalTensor(x, (4, 24))[:3, :15])
+        pto.TGATHER(part, source, mask=pto.MaskPattern.P1010)
+        pto.TSTORE(pto.GlobalTensor(y, (height, 24)), whole)
+
+    x, y = np.arange(96).reshape(4, 24).astype(dtype.value), np.full((4, 24), -1, dtype.value)
+    wanted = y.copy()
+    for row in range(3):
+        wanted.reshape(-1)[row * apart : row * apart + 7] = x[row, 1:15:2]
+    masked(x, y, *valid, height=4)
+    assert np.array_equal(y, wanted)
+    if apart > 7:
+        with pytest.raises(DiagnosticError, match="P1010 selects takes 31 elements"):
+            masked(x, y[:1], 1, 9, height=1)

@@ -420,12 +420,11 @@ class CppLaunchable:
         types = (*(param.dtype for param in program.params), *[None] * len(args))
         given: list[Any] = []
         pieces: Pieces = []
-        for arg, type in zip(args, types):
+        for k, (arg, type) in enumerate(zip(args, types)):
             if type is not None and arg is None:
                 given.append(np.zeros(1, type.storage))
             elif type is not None and nested and isinstance(arg, list | tuple):
-                number = sum(isinstance(other, np.ndarray) for other in given)
-                memory, found = words_in_memory(arg, number)
+                memory, found = words_in_memory(arg, sum(other is not None for other in types[:k]))
                 given.append(memory)
                 pieces += found
             else:

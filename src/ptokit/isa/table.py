@@ -165,12 +165,12 @@ class Engine(Enum):
 
 
 def default_footprint(site: Site) -> Iterator[Access]:
-    """Each operand's valid region: reads first, then writes."""
+    """Each operand's valid region: reads first, then writes. Without scratch that the target leaves alone."""
     for write in (False, True):
         for op in site.instr.operands:
             info = site.operands.get(op.name)
             touched = op.role is Role.INOUT or (op.role is not Role.IN) == write
-            if not touched:
+            if not touched or not op.used(site):
                 continue
             if isinstance(info, TileInfo):
                 yield Access(op.name, write, info.vr, info.vc)  # type: ignore[arg-type]

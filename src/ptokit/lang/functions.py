@@ -152,10 +152,10 @@ def get_subblock_num() -> Scalar:
 def assume(*conditions: str) -> None:
     """What launches of the kernel keep: ``pto.assume("n % 16 == 0", "blocks <= 8", "x is y")``.
 
-    Comparisons of parameters and ``blocks``, and ``x is y`` of arrays that are one, as texts; an array in a comparison
-    is each of its elements, ``"0 <= tokens < n"``. A launch that breaks one
-    is refused before anything runs (RUN-ASSUME), a proof takes them for granted. They are about the caller's numbers
-    and cost nothing on a device; what the kernel computes is checked by ``assert``.
+    Comparisons of parameters and ``blocks``, and ``x is y`` of arrays that are one, as texts. A comparison with an
+    array of integers holds for each of its elements: ``"0 <= tokens < n"``. A launch that breaks one is refused before
+    anything runs (RUN-ASSUME), a proof takes them for granted. They are about the caller's numbers and cost nothing on
+    a device; what the kernel computes is checked by ``assert``.
     """
     trace = current("assume")
     for text in conditions:

@@ -397,7 +397,8 @@ def names_reached(function: FunctionType) -> set[str]:
         here, these = pending.pop()
         new = set(these) - found
         found |= new
-        found.update(v.__name__ for v in map(here.__globals__.get, new) if isinstance(v, FunctionType))  # "as" another
+        # Functions by their own names, too: they may be imported under others.
+        found.update(v.__name__ for v in map(here.__globals__.get, new) if isinstance(v, FunctionType))
         pending += [
             (called, all_names_of(called.__code__)) for _, _, called in called_in(here, new) if called is not function
         ]

@@ -346,7 +346,7 @@ def words_in_memory(words: Sequence[Any], number: int) -> tuple[np.ndarray, list
     """64-bit words, and all that they point to, as the bytes of memory `number` of a launch.
 
     A word is a whole number, or an array or list of words, whose address is taken. Also every array with its bytes
-    there. Raises `DiagnosticError` (RUN-ARG-TYPE) for other words, and for arrays that are not contiguous.
+    there. Raises `DiagnosticError` for other words (RUN-ARG-TYPE) and arrays that are not contiguous (RUN-ARG-LAYOUT).
     """
     base, size = (number + 1) * APART, 0
     places: dict[Any, int] = {}

@@ -204,9 +204,8 @@ def _written() -> dict[tuple[str, int], tuple[Instr, list[str]]]:
 def _as_written(name: str, args: list[Any]) -> Call:
     found = _written().get((name, len(args))) if len(_tiles(args)) == len(args) else None
     if found is None:
-        return name if name in TABLE else next(
-            (i.name for (n, _), (i, _) in _written().items() if n == name), name
-        ), args
+        known = () if name in TABLE else (instr.name for (each, _), (instr, _) in _written().items() if each == name)
+        return next(iter(known), name), args
     given = dict(zip(found[1], args))
     return found[0].name, [given[operand.name] for operand in found[0].operands if operand.name in given]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptokit.diagnostics import Doubt, define, family
 from ptokit.diagnostics.rules import need
-from ptokit.targets import A5
-from ptokit.types.enums import MaskAxis
+from ptokit.targets import A5, Target
+from ptokit.types.enums import MaskAxis, MaskPattern
 
 from ..checks.compiling import DEVICES, Message
 from ..checks.tiles import boxed_or_columns, differ, missing, not_of, not_plain, not_vec, overlapping
@@ -28,6 +30,19 @@ def by_index(o: Site) -> bool:
 def by_mask(o: Site) -> bool:
     """The mask form."""
     return not o.has("idx") and not o.has("count")
+
+
+def rows_of(dst: Any, src: Any, mask: MaskPattern, target: Target) -> tuple[int, int]:
+    """Of each row of src, how many elements a mask of columns selects, and how far apart in dst rows begin."""
+    if target.is_a(A5) and dst.spec.dtype.bits == 64 and dst.vc != dst.spec.cols:
+        return src.vc // mask.period, dst.spec.cols // mask.period
+    return (len(range(mask.first, src.vc, mask.period)),) * 2
+
+
+def _places(o: Site) -> int:
+    """How far into dst the elements of a mask of columns reach."""
+    count, apart = rows_of(o.dst, o.src, o.mask, o.target)
+    return (o.src.vr - 1) * apart + count if o.src.vr else 0
 
 
 _A5_INDEX = {1: (2,), 2: (2, 4), 4: (4,), 8: (4,)}
@@ -101,9 +116,8 @@ RULES = (
 
         Decision: What is left of a larger dst keeps its value.
         """,
-        "chosen = src.vr * len(range(mask.first, src.vc, mask.period))",
-        "dst.rows * dst.cols >= chosen if mask and by_mask(o) and axis is MaskAxis.Row and known(src.vr, src.vc)",
-        "{mask.name} selects {chosen} elements, {dst} has room for {dst.rows * dst.cols}",
+        "dst.rows * dst.cols >= _places(o) if mask and by_mask(o) and axis is MaskAxis.Row and known(src.vr, src.vc)",
+        "what {mask.name} selects takes {_places(o)} elements, {dst} has room for {dst.rows * dst.cols}",
     ),
     _rule(
         "TGATH-COM-05",

@@ -20,7 +20,7 @@ from ..meaning.words import Gather, Outside, Python, Scatter, Word
 from ..operands import BF16, I6, INT16_32, F, types_of
 from ..site import Site, TileInfo, known
 from ..table import Access, Attr, Instr, Operand, Role, TextForm, dst, instruction, scalar, src, tmp
-from .gather_rules import BINS, BLOCK_RULES, HISTOGRAM_RULES, RULES, SCATTER_RULES, by_index, by_mask, byte_of
+from .gather_rules import BINS, BLOCK_RULES, HISTOGRAM_RULES, RULES, SCATTER_RULES, by_index, by_mask, byte_of, rows_of
 
 # What the reference assembler refuses of tgather, tgatherb, tscatter and thistogram.
 
@@ -243,24 +243,19 @@ def _gather(
     cmp: CmpMode,
     offset: int,
 ) -> None:
-    if not (dst.vr and dst.vc):
+    if count is None and mask is not None and axis is MaskAxis.Row:
+        width, apart = rows_of(dst, src, mask, m.target)
+        chosen = src.read()[:, :, mask.first :: mask.period][:, :, :width]
+        rows, cols = np.ogrid[: src.vr, :width]
+        store_at(dst, rows * apart + cols, np.ascontiguousarray(chosen).view(dst.spec.dtype.storage))
+    elif not (dst.vr and dst.vc):
         return
-    if count is not None:
+    elif count is not None:
         level = threshold if idx is None else idx.read(src.vr, 1)
         _compare(dst, src, level, count, cmp, offset if start is None else start)
     elif mask is not None:
-        if axis is MaskAxis.Col:
-            rows = mask.first + mask.period * np.arange(dst.vr)
-            dst.write(src.read(int(rows[-1]) + 1, src.vc)[:, rows].view(kind(dst)), dst.vr, src.vc)
-        else:
-            chosen = src.read()[:, :, mask.first :: mask.period]
-            if dst.spec.dtype.bits == 64 and dst.vc != dst.spec.cols:
-                chosen = chosen[:, : dst.vr, : min(dst.vc, src.vc // mask.period)]
-                rows, cols = np.ogrid[: chosen.shape[1], : chosen.shape[2]]
-                where = rows * (dst.spec.cols // mask.period) + cols
-            else:
-                where = np.arange(chosen[0].size).reshape(chosen.shape[1:])
-            store_at(dst, where, np.ascontiguousarray(chosen).view(dst.spec.dtype.storage))
+        which = mask.first + mask.period * np.arange(dst.vr)
+        dst.write(src.read(int(which[-1]) + 1, src.vc)[:, which].view(kind(dst)), dst.vr, src.vc)
 
 
 def _meaning(o: Site) -> Word:
@@ -308,9 +303,10 @@ def _footprint(o: Site) -> Iterator[Access]:
 def _one_after_the_other(o: Site) -> Iterator[Access]:
     """What a mask of columns writes: elements from the start of dst on, whole rows and the beginning of one."""
     d, s = o.dst, o.src
-    if not known(s.vr, s.vc) or (d.dtype.bits == 64 and d.vc != d.cols):
+    width, apart = rows_of(d, s, o.mask, o.target) if known(s.vr, s.vc) else (0, -1)
+    if width != apart:
         return (yield Access("dst", True, d.rows, d.cols, kept=True))
-    rows, rest = divmod(s.vr * len(range(o.mask.first, s.vc, o.mask.period)), d.cols)
+    rows, rest = divmod(s.vr * width, d.cols)
     if rows:
         yield Access("dst", True, rows, d.cols)
     if rest:

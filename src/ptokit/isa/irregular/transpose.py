@@ -24,7 +24,7 @@ from ..meaning.words import Keep, Move, Ordering, Python, Word
 from ..operands import BF16, FIRST_SOURCE, I6, F, types_of
 from ..scratch import of_transposes
 from ..site import Site
-from ..table import Access, Attr, Instr, TextForm, agreed, default_footprint, dst, index, instruction, src, tmp
+from ..table import Access, Attr, Instr, TextForm, agreed, dst, index, instruction, src, tmp
 from .text_rules import TRANS_AS_01
 
 # Rules of TTRANS (compute-layout-irregular 1.1).
@@ -249,7 +249,6 @@ TTRANS = instruction(
         (dst(), src(), tmp(optional=True, like=FIRST_SOURCE, needed=of_transposes)),
         rules=(*RULES, TRANS_AS_01),
         meaning=_meaning,
-        footprint=lambda o: (a for a in default_footprint(o) if a.operand != "tmp" or not o.target.is_a(A5)),
         source="compute-layout-irregular 1.1",
         cpp="TTRANS(dst, src, tmp)",
     )
