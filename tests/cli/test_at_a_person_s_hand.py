@@ -47,7 +47,7 @@ def test_kernels_of_a_python_file_are_completed(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("command", "where", "words"),
     [
-        (["sanitize"], "ptokit.cli.sanitize.sanitize", "nothing was reported or written"),
+        (["sanitize"], "ptokit.api.sanitize.sanitize", "nothing was reported or written"),
         (["run"], "ptokit.cli.run.prepare", "no output was saved"),
     ],
 )

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from ptokit.api.check import read
@@ -453,6 +454,46 @@ def program(seed: int, depth: int = 3) -> str:
     return kernel(*lines, ALL, params="%n: index, %m: index", rows="%c4096", tiles=TILES)
 
 
+@dataclass
+class Ahead(Nest):
+    """A program of few barriers, so that flags decide."""
+
+    def body(self, depth: int, variables: Sequence[str]) -> list[str]:
+        lines: list[str] = []
+        for _ in range(self.rng.randint(1, 4)):
+            kind = self.rng.random()
+            if depth and kind < 0.25:
+                lines += self.loop(depth, variables)
+            elif depth and kind < 0.35:
+                lines += self.branch(depth, variables)
+            elif depth and kind < 0.4:
+                lines += self.rotation(variables)
+            else:
+                lines += self.work(variables)
+        return lines
+
+
+_PASSED = re.compile(r"_flag(_dyn)?\[|tload|tstore|tadds|partition_view|arith")
+
+
+def ahead(seed: int) -> str:
+    """A random program in which waits, with what comes after them on their pipe, stand before their sets."""
+    rng = random.Random(seed)
+    nest = Ahead(rng)
+    nest.care = rng.choice((0.9, 0.97, 1))
+    lines = "\n".join(nest.body(2, [])).split("\n")
+    share = rng.choice((0.1, 0.3, 0.6))
+    for at in range(len(lines)):
+        queued = "tadds ins(%t" in lines[at] and "outs(%t" in lines[at]
+        if (queued or re.search(r"(wait|set)_flag\[", lines[at])) and rng.random() < share:
+            to = at
+            while to > 0 and rng.random() < 0.8 and _PASSED.search(lines[to - 1]):
+                to -= 1
+            lines.insert(to, lines.pop(at))
+    made = [*(load(f"%t{k}", "%c0") for k in range(TILES)), ALL, "%bytes = arith.constant 2048 : index", *lines, ALL]
+    return kernel(*made, params="%n: index, %m: index", rows="%c4096", tiles=TILES)
+
+
 def graph(seed: int) -> str:
     """A random program of one region of many blocks."""
     rng = random.Random(seed)
@@ -477,6 +518,7 @@ CUBE = {
 KINDS: dict[str, tuple[Callable[[int], str], str]] = {
     "nests": (program, "a2a3"),
     "small": (partial(program, depth=2), "a2a3"),
+    "ahead": (ahead, "a2a3"),
     "graphs": (graph, "a2a3"),
     "clusters": (cluster, "a5"),
     "signals": (signalled, "a5"),
@@ -485,12 +527,17 @@ KINDS: dict[str, tuple[Callable[[int], str], str]] = {
 """What makes a program of a kind, and its target."""
 
 
+SUSPECTED, LARGEST = 4, 40
+"""Of the prover's suspicions so many are tried, with numbers that are not larger."""
+
+
 def judged(
     text: str, grid: Sequence[tuple[int, int]] = GRID, target: str = "a2a3"
 ) -> tuple[dict[Claim, str], dict[Claim, str]]:
     """By claim: what the prover says ("" if it is proved), and the first run that breaks it.
 
-    Runs end where a fault has been found and nothing is proved that another one could break.
+    It is also run for what the prover suspects. Runs end where a fault has been found, and nothing is proved that
+    another one could break.
     """
     source = read(text, name="nest", target=target)
     source.diagnostics.raise_if_errors()
@@ -499,8 +546,10 @@ def judged(
     prover.prove()
     said = {claim: "; ".join(f"line {line}: {why}" for why, line in prover.reasons(claim)) for claim in Claim}
     broken: dict[Claim, str] = {}
-    for n, m in grid:
-        if broken and all(said.values()):
+    suspected = (prover.arguments(s) for s in prover.suspects()[:SUSPECTED])
+    further = ((v["n"], v["m"]) for found in suspected for v, _ in found if max(v["n"], v["m"]) <= LARGEST)
+    for n, m in chain(grid, further):
+        if broken and (all(said.values()) or (n, m) not in grid):
             break
         names = [p.name for p in work.program.params][:-2]
         arrays = [CUBE[name] if "w" in names else "zeros:f32:131072" for name in names]

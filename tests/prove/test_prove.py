@@ -23,7 +23,7 @@ from tests.each import each
 
 from .clusters import cluster, signalled
 from .kernels import BACK, BODY, COPY, DRAINED, HANDED, PRIMED, SLICE, TILE, VIEW, add, flag, kernel, load, loop, store
-from .nests import ALL, GRID, QUICK, Nest, asked, begun, graph, judged, program, turned
+from .nests import ALL, GRID, QUICK, Nest, ahead, asked, begun, graph, judged, program, turned
 
 z3 = pytest.importorskip("z3")
 
@@ -978,6 +978,54 @@ def test_random_graphs(seed: int) -> None:
 def test_many_random_clusters(seed: int) -> None:
     said, broken = judged(cluster(seed), target="a5")
     assert [claim for claim in broken if not said[claim]] == []
+
+
+WAIT, SET = flag("wait", "MTE2", "V"), flag("set", "MTE2", "V")
+LOADED, STORED = load("%t0", "%c0"), store("%t1", "%c0").replace("%y_", "%z_")
+
+
+@each(
+    "body, wrong",
+    [
+        ((WAIT, LOADED, SET, add("%t1", "%t0")), ""),
+        ((WAIT, add("%t1", "%t0"), LOADED, SET), ""),  # executed after the load that comes later
+        ((WAIT, LOADED, add("%t1", "%t0"), SET, flag("wait", "V", "MTE3"), flag("set", "V", "MTE3")), ""),
+        ((LOADED, WAIT, add("%t1", "%t0"), SET, flag("wait", "MTE2", "S"), flag("set", "MTE2", "S")), "FLAG-ORDER"),
+        ((flag("wait", "V", "MTE2"), WAIT, flag("set", "V", "MTE2"), SET), "DEADLOCK"),
+        ((LOADED, WAIT, ALL, SET), "DEADLOCK"),  # the scalar unit waits for V at the barrier
+        ((flag("wait", "V", "MTE2"), LOADED, add("%t1", "%t0"), flag("set", "V", "MTE2")), ""),
+        ((LOADED, SET, WAIT, add("%t1", "%t0"), WAIT, STORED, add("%t1", "%t0"), SET), "RACE-RAW"),
+        ((WAIT, add("%t1", "%t0"), STORED, LOADED, SET), "RACE-RAW"),  # with the store that comes later
+    ],
+)
+def test_waits_before_their_sets(body: tuple[str, ...], wrong: str) -> None:
+    first = load("%t0", "%c0").replace("%x_", "%w_"), load("%t1", "%c0"), ALL
+    found = proof(kernel(*first, loop(*body, ALL), rows="%c4096"))
+    if wrong:
+        assert wrong in refuted(found).values(), str(found)
+    else:
+        assert found.proved, str(found)
+
+
+def test_a_wait_for_what_another_iteration_sets() -> None:
+    """It is executed by the device, and is open."""
+    first = f"%some = arith.cmpi sgt, %i, %c0 : index\nscf.if %some {{\n{SET}\n}}"
+    some = f"%any = arith.cmpi sgt, %n, %c0 : index\nscf.if %any {{\n{SET}\n}}"
+    found = proof(kernel(loop(first, WAIT, add("%t1", "%t1")), some))
+    assert found[Claim.FLAGS].verdict is Verdict.OPEN
+
+
+@each("seed", range(10, 14))
+def test_random_waits_before_their_sets(seed: int) -> None:
+    said, broken = judged(ahead(seed), QUICK)
+    assert broken.keys() == {claim for claim, why in said.items() if why}
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("seed", range(100, 300))
+def test_many_random_waits_before_their_sets(seed: int) -> None:
+    said, broken = judged(ahead(seed))
+    assert not [claim for claim in broken if not said[claim]]
 
 
 @pytest.mark.campaign

@@ -164,7 +164,7 @@ def sanitize(
     core: Core = None,
 ) -> None:
     """Find races, missing flags, deadlocks and uninitialised data."""
-    from .sanitize import sanitize_file
+    from .check import sanitize_file
 
     mending = None if not fix and not diff else not diff
     status = sanitize_file(file, arg or [], launch, how, reporting, target=target or [], html=html, fix=mending)

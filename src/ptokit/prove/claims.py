@@ -147,6 +147,7 @@ class Claims:
         self._order: dict[int, float] = {}
         self.spans: dict[int, Span] = {}  # by unknown, between what it lies
         self.elements_are: dict[str, tuple[Any, ...]] = {}  # by array, what is assumed of each element
+        self.late, self.overtaken = False, set[tuple[int, int]]()  # accesses after others that come later in the text
         self.relied: dict[str, Step] = {}  # arrays whose elements have to stay so
 
     @property
@@ -259,6 +260,8 @@ class Claims:
             triple = access, key, other
             old = self.found.unordered.get(triple)
             self.found.unordered[triple] = ages if old is None else tuple(map(max, old, ages))
+            if self.late:
+                self.overtaken.add((access, other))
         state.overwritten(touches)
         if pipe is not Pipe.S or any(t.write for t in touches):  # reads of the scalar unit are over when it goes on
             state.issued(access, pipe, len(self.loops))
@@ -313,8 +316,8 @@ class Claims:
             common.append(x)
         alike = [names[loop.k.get_id()] == loop.k for loop in common]
         earlier = [both(*alike[:i], names[loop.k.get_id()] < loop.k) for i, loop in enumerate(common)]
-        if self.places[a.access] < self.places[b.access]:  # in one iteration of all of them a comes first
-            earlier.append(both(*alike))
+        if self.places[a.access] < self.places[b.access] or (b.access, a.access) in self.overtaken:
+            earlier.append(both(*alike))  # in one iteration of all of them a comes first
         if common:
             yield z3.Or(*map(lifted, earlier))
         for i, loop in enumerate(common):

@@ -67,7 +67,7 @@ class Control(Instructions):
         has not been decided at Ctrl-C is open too."""
         self.undecided, self.exhausted = list(Claim), False
         try:
-            self._run()
+            self.delayed(self._run)
         except (*STOPS, Exhausted) as stop:
             self.exhausted = isinstance(stop, Exhausted)
             for claim in self.undecided:
@@ -88,9 +88,7 @@ class Control(Instructions):
         for core in dict.fromkeys(role.kind for role in self.program.cores.roles):
             self.core = core
             for state in self.function(self.program.entry.name, self.start()):
-                for src, dst, number in state.flags:
-                    text = f"the flag {src.text} to {dst.text}, id {number}, is still set at the end"
-                    self.suspect(Claim.FLAGS, "FLAG-UNMATCHED", None, state.facts, text)
+                self.ended(state)
         self.together()
         self.undecided = [Claim.PIPES, Claim.BLOCKS]
         if not self.by_compiler:

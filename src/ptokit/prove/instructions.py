@@ -28,16 +28,17 @@ from .cluster import PIPED
 from .footprints import REGISTER
 from .numbers import DATA, Number, both, is_number, is_truth, lifted, negated, same, simple
 from .places import Lanes, Pointer, Tile, Touch, View, lane_by_lane
+from .queues import Queues
 from .ranges import said_of_element
 from .report import Claim
-from .signals import BETWEEN_CORES, Signals
-from .state import DEEPEST, Body, Ended, FlagKey, Lefts, State, cycle_of, met, older, turned
+from .signals import BETWEEN_CORES
+from .state import DEEPEST, Body, Ended, Lefts, State, cycle_of, met, turned
 from .walk import GIVEN
 
 _PLACES = {Kind.TILE: Tile, Kind.VIEW: View, Kind.PTR: Pointer}
 
 
-class Instructions(Signals):
+class Instructions(Queues):
     """Goes through the steps that touch memory, order pipes or lead to others."""
 
     # --- single elements -----------------------------------------------------------------------------------------
@@ -70,6 +71,8 @@ class Instructions(Signals):
         given = dict(zip(step.names, self.operands(state, step)))
         order = instr.order
         piped = PIPED.get(getattr(instr.meaning_at(step.site), "run", None))
+        if piped is not None or order.between_cores or order.queued:
+            self.in_order(state)
         if piped is not None:
             getattr(self, f"_{piped}")(step, state, given)
             return [state]
@@ -88,22 +91,32 @@ class Instructions(Signals):
                 raise Fragment(f"operand {operand.name} of {instr.name} is not followed", step)
         site = self._site(step, state, given)
         if instr.engines and self.target.of(instr.engines) is Engine.SEVERAL_PIPES:
-            self._hidden(step, state)
+            self.hidden(step, state)
         if unit_flag(step.attrs) is not None:
             self.leave_open(Claim.FLAGS, "unit flags are not followed", step)
         pipe = pipe_on(instr.pipe_of(site), site.core)
         touches = list(self._touches(step, state, site, given))
+        if self.waits(step, state, pipe, touches, lambda then: self._done(step, then, site, given, pipe, touches)):
+            loaded = made = None
+        else:
+            loaded, made = self._done(step, state, site, given, pipe, touches)
+        state.values.update((result, self._made(step, k, result, given)) for k, result in enumerate(step.results))
+        state.values.update(self.made(step, state, site, given))
+        if loaded is not None or made is not None:
+            state.values.update(dict.fromkeys(step.results, loaded or made))
+        return [state]
+
+    def _done(
+        self, step: Step, state: State, site: Site, given: Mapping[str, Any], pipe: Pipe, touches: Sequence[Touch]
+    ) -> tuple[Lanes | None, Lanes | None]:
+        """It is executed. What registers hold then that it loads or computes, if not all of it is written."""
         loaded = self._loaded(step, state, site, touches)
         read = touches if loaded is None else [touch for touch in touches if touch.write]
         self._written(step, state, read, self._results(step, state, given))
         made = self._computed(step, state, site, given) if self.partly else None
         self._fill(step, state, site, given, touches)
         self.access(step, state, pipe, touches)
-        state.values.update((result, self._made(step, k, result, given)) for k, result in enumerate(step.results))
-        state.values.update(self.made(step, state, site, given))
-        if loaded is not None or made is not None:
-            state.values.update(dict.fromkeys(step.results, loaded or made))
-        return [state]
+        return loaded, made
 
     def _made(self, step: Step, k: int, result: Any, given: Mapping[str, Any]) -> Any:
         kind = result.type
@@ -193,6 +206,8 @@ class Instructions(Signals):
         does, core = step.instr.order.does, step.site.core or self.core
         if self.by_compiler or does is Sync.WITHIN:
             return [state]
+        if does not in (Sync.SET, Sync.WAIT):
+            self.in_order(state)
         match does:
             case Sync.SET | Sync.WAIT:
                 return self._flag(step, state, given, flag_pipes(step.attrs, core), core)
@@ -221,7 +236,7 @@ class Instructions(Signals):
         inside = simple(z3.And(lifted(number) >= 0, lifted(number) < EVENT_ID_COUNT))
         self.oblige(Claim.IDS, "FLAG-RANGE", step, state.facts, inside, text)
         assert step.instr is not None
-        does = self._set if step.instr.order.does is Sync.SET else self._wait
+        does = self.set_flag if step.instr.order.does is Sync.SET else self.wait_flag
         return [does(step, way, (src, dst, n)) for n, way in self._each(state, number, EVENT_ID_COUNT)]
 
     def _each(self, state: State, number: Number, count: int) -> Iterator[tuple[int, State]]:
@@ -236,35 +251,6 @@ class Instructions(Signals):
                 way = state.copy()
                 way.facts = facts
                 yield n, way
-
-    def _set(self, step: Step, state: State, key: FlagKey) -> State:
-        src, dst, number = key
-        flag = f"{src.text} to {dst.text}, id {number}"
-        if key in state.flags:
-            self.suspect(Claim.IDS, "FLAG-REUSE", step, state.facts, f"the flag {flag} is set again before a wait")
-        if src.name in self.target.one_flag_per_id and any(
-            k[0] is src and k[2] == number and k[1] is not dst for k in state.flags
-        ):
-            text = f"the flag {flag} is set while one of the same pipe and id is"
-            self.suspect(Claim.IDS, "FLAG-ALIAS", step, state.facts, text)
-        mine = dict(state.unknown[src])
-        state.flags[key] = older(mine, state.flags[key]) if key in state.flags else mine
-        return state
-
-    def _wait(self, step: Step, state: State, key: FlagKey) -> State:
-        src, dst, number = key
-        ages = state.flags.pop(key, None)
-        if ages is None:
-            text = f"nothing before it sets the flag {src.text} to {dst.text}, id {number}"
-            self.suspect(Claim.FLAGS, "DEADLOCK", step, state.facts, text)
-        else:
-            state.told(dst, ages)
-        return state
-
-    def _hidden(self, step: Step, state: State) -> None:
-        """An instruction of several pipes uses a flag of id 0 itself."""
-        if any(number == 0 for _, _, number in state.flags):
-            self.suspect(Claim.IDS, "FLAG-REUSE", step, state.facts, f"{step.name} uses EVENT_ID0, which is set")
 
     def _token(self, step: Step, state: State, pipe: Any, number: Any) -> list[State]:
         number = self.number(step, "token", number)

@@ -37,6 +37,19 @@ Unknown = dict[int, Ages]
 """By access, of those with instances that may not have completed."""
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Queued:
+    """What a pipe does once it has waited for a flag that is set later in the text, or that wait. ``key``: what tells
+    it from others; ``sets``, ``awaits``: its flag; ``frames``, ``facts``: loops and calls around it, and what holds."""
+
+    key: Hashable
+    run: Callable[[State], Any]
+    frames: tuple[Any, ...]
+    facts: tuple[Number, ...]
+    sets: FlagKey | None = None
+    awaits: FlagKey | None = None
+
+
 @dataclass(slots=True)
 class State:
     """One way in which control may have come here.
@@ -46,6 +59,7 @@ class State:
     back last, None while it holds it. ``unknown``: by pipe. ``cells``: valid regions of tiles. ``written``: by space,
     bytes that every way here has written, as bits; ``filled``: tiles at open places that are written as far as valid.
     ``held``: what writes tiles that are full of the elements of arrays, with these; within one iteration only.
+    ``queued``: by pipe that waits for a flag which is set later in the text, that wait and what comes after it.
     ``popped``: the spaces of entries of pipes between cores that have been taken and not given back, oldest first.
     """
 
@@ -59,6 +73,7 @@ class State:
     filled: dict[Hashable, Any] = field(default_factory=dict)
     popped: tuple[Any, ...] = ()
     held: tuple[tuple[Any, str], ...] = ()
+    queued: dict[Pipe, tuple[Queued, ...]] = field(default_factory=dict)
 
     def copy(self) -> State:
         """An independent state."""
@@ -76,6 +91,7 @@ class State:
             dict(self.filled),
             self.popped,
             self.held,
+            dict(self.queued),
         )
 
     @property
@@ -84,7 +100,8 @@ class State:
         tokens = frozenset(
             (token, pipe, ages is None) for token, known in self.tokens.items() for pipe, ages in known.items()
         )
-        return frozenset(self.flags), tokens, self.popped
+        queued = tuple((pipe, *(each.key for each in queue)) for pipe in PIPES if (queue := self.queued.get(pipe)))
+        return frozenset(self.flags), tokens, self.popped, queued
 
     @property
     def ending(self) -> Hashable:
