@@ -981,21 +981,21 @@ def test_many_random_clusters(seed: int) -> None:
 
 
 WAIT, SET = flag("wait", "MTE2", "V"), flag("set", "MTE2", "V")
-LOADED, STORED = load("%t0", "%c0"), store("%t1", "%c0").replace("%y_", "%z_")
+IN, OUT = load("%t0", "%c0"), store("%t1", "%c0").replace("%y_", "%z_")
 
 
 @each(
     "body, wrong",
     [
-        ((WAIT, LOADED, SET, add("%t1", "%t0")), ""),
-        ((WAIT, add("%t1", "%t0"), LOADED, SET), ""),  # executed after the load that comes later
-        ((WAIT, LOADED, add("%t1", "%t0"), SET, flag("wait", "V", "MTE3"), flag("set", "V", "MTE3")), ""),
-        ((LOADED, WAIT, add("%t1", "%t0"), SET, flag("wait", "MTE2", "S"), flag("set", "MTE2", "S")), "FLAG-ORDER"),
+        ((WAIT, IN, SET, add("%t1", "%t0")), ""),
+        ((WAIT, add("%t1", "%t0"), IN, SET), ""),  # executed after the load that comes later
+        ((WAIT, IN, add("%t1", "%t0"), SET, flag("wait", "V", "MTE3"), flag("set", "V", "MTE3")), ""),
+        ((IN, WAIT, add("%t1", "%t0"), SET, flag("wait", "MTE2", "S"), flag("set", "MTE2", "S")), "FLAG-ORDER"),
         ((flag("wait", "V", "MTE2"), WAIT, flag("set", "V", "MTE2"), SET), "DEADLOCK"),
-        ((LOADED, WAIT, ALL, SET), "DEADLOCK"),  # the scalar unit waits for V at the barrier
-        ((flag("wait", "V", "MTE2"), LOADED, add("%t1", "%t0"), flag("set", "V", "MTE2")), ""),
-        ((LOADED, SET, WAIT, add("%t1", "%t0"), WAIT, STORED, add("%t1", "%t0"), SET), "RACE-RAW"),
-        ((WAIT, add("%t1", "%t0"), STORED, LOADED, SET), "RACE-RAW"),  # with the store that comes later
+        ((IN, WAIT, ALL, SET), "DEADLOCK"),  # the scalar unit waits for V at the barrier
+        ((flag("wait", "V", "MTE2"), IN, add("%t1", "%t0"), flag("set", "V", "MTE2")), ""),
+        ((IN, SET, WAIT, add("%t1", "%t0"), WAIT, OUT, add("%t1", "%t0"), SET), "RACE-RAW"),
+        ((WAIT, add("%t1", "%t0"), OUT, IN, SET), "RACE-RAW"),  # with the store that comes later
     ],
 )
 def test_waits_before_their_sets(body: tuple[str, ...], wrong: str) -> None:
