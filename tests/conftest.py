@@ -23,8 +23,10 @@ from hypothesis import settings
 for _name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-# Tests leave nothing after in the home of who runs them.
-os.environ["PTOKIT_CACHE"] = "off"
+# What one test has compiled the others find, and nothing stays in the home of who runs them.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    os.environ["PTOKIT_CACHE"] = tempfile.mkdtemp(prefix="ptokit-tests-")
+    atexit.register(shutil.rmtree, os.environ["PTOKIT_CACHE"], ignore_errors=True)
 
 # How long an example takes says nothing about whether it is right.
 settings.register_profile("ptokit", deadline=None)

@@ -34,9 +34,9 @@ def layer_of(path: Path) -> str:
 
 
 @cache
-def nodes_of(text: str) -> tuple[ast.AST, ...]:
-    """All nodes of a module; several tests ask for those of every file."""
-    return tuple(ast.walk(ast.parse(text)))
+def importing(text: str) -> list[ast.Import | ast.ImportFrom]:
+    """The imports of a module. Other nodes are not kept: a million of them would make the collector slow."""
+    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 @cache
@@ -44,11 +44,10 @@ def imports(path: Path, text: str) -> list[tuple[int, list[str]]]:
     """(line, parts of the name) of all that is imported from this package, absolute or relative, also in functions."""
     package = ["ptokit", *path.relative_to(PACKAGE).parts[:-1]]
     found = []
-    for node in nodes_of(text):
-        names: list[list[str]] = []
+    for node in importing(text):
         if isinstance(node, ast.Import):
             names = [alias.name.split(".") for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = package[: len(package) - node.level + 1] if node.level else []
             base = base + (node.module.split(".") if node.module else [])
             names = [[*base, alias.name] for alias in node.names]
@@ -70,7 +69,7 @@ def violations(path: Path, text: str) -> list[str]:
 def relative_across(path: Path, text: str) -> list[int]:
     """Lines that import from another layer with dots, where the name of the package says which layer it is."""
     inside = len(path.relative_to(PACKAGE).parts) - 1
-    nodes = [node for node in nodes_of(text) if isinstance(node, ast.ImportFrom)]
+    nodes = [node for node in importing(text) if isinstance(node, ast.ImportFrom)]
     return [node.lineno for node in nodes if layer_of(path) and node.level > inside]
 
 
@@ -120,7 +119,7 @@ OPERATION = re.compile(r"(arith|scf|cf|func|pto|builtin)\.[a-z_.]+")
 def readings(text: str) -> list[str]:
     """Where a module reads the IR: all that it imports from it but `Value`, and names of operations."""
     found = []
-    for node in nodes_of(text):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ptokit.ir"):
             found += [f"{node.lineno}: {alias.name}" for alias in node.names if alias.name != "Value"]
         elif isinstance(node, ast.Import):
@@ -171,7 +170,9 @@ PROGRAM = frozenset("\n%{")
 
 def names_of_control(text: str) -> list[str]:
     """Where a module names operations of control flow or their classes, but in docstrings and definitions of rules."""
-    nodes = nodes_of(text)
+    if not CONTROL_NAME.search(text) and not any(name in text for name in CONTROL_CLASSES):
+        return []
+    nodes = list(ast.walk(ast.parse(text)))
     prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     for node in nodes:
         if (

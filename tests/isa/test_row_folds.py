@@ -135,7 +135,8 @@ COLS = [1, 2, 3, 8, 15, 16, 31, 63, 64, 65, 100, 127, 128, 129, 192, 200, 256, 3
 def test_each_step_is_rounded(name: str, target: str, type: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Valid regions of any size, of the type and of the run."""
     monkeypatch.setenv("PTOKIT_BACKEND", backend)
-    for k, cols in enumerate(COLS if backend == "numpy" else COLS[len(type) % 2 :: 2]):
+    part = COLS if backend == "numpy" else COLS[(name == "TROWSUM") + 2 * (target == "a5") :: 4]
+    for k, cols in enumerate(part):
         physical = max(128, -(-cols // 128) * 128)
         compare(target, type, name, (8, physical), (1 + k % 8, cols), static=k % 3 != 0)
         if backend == "numpy":  # native code takes a compilation for each
@@ -150,7 +151,8 @@ def test_long_rows(target: str, type: str, backend: str, monkeypatch: pytest.Mon
     for name in ("TROWSUM", "TROWPROD"):
         for cols in (2176, 7 * 512 + 13, 4096):
             compare(target, type, name, (2, 4096), (2, cols), static=cols == 4096)
-            compare(target, type, name, (2, 4096), (2, cols), static=cols != 4096)
+            if backend == "numpy":
+                compare(target, type, name, (2, 4096), (2, cols), static=cols != 4096)
 
 
 def blocks(x: list[Any]) -> list[Any]:

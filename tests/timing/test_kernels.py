@@ -88,7 +88,7 @@ def scaled(rows: int) -> Any:
                 pto.TSTORE(gy[top : top + rows], tiles[i])
                 pto.pipe_barrier(pto.PIPE_ALL)
 
-    x = np.zeros((32768, 64), np.float32)
+    x = np.zeros((16384, 64), np.float32)
     return kernel.time[48](x, x, len(x), part="910B2")
 
 
