@@ -32,7 +32,7 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 settings.register_profile("ptokit", deadline=None)
 settings.load_profile("ptokit")
 
-from ptokit.isa.registry import bring_all  # noqa: E402  reads the environment
+from ptokit.isa.table import bring_all  # noqa: E402  reads the environment
 
 bring_all()  # tests look instructions up by what they are, not by name
 

@@ -18,7 +18,14 @@ MAX_LINES = 500
 # From the bottom to the top. Layers on one level do not import each other.
 LEVELS = [
     *({"records"}, {"diagnostics"}, {"types", "workers"}, {"targets"}, {"draw"}, {"isa"}, {"ir"}, {"plan"}),
-    *({"machine"}, {"run"}, {"backends"}, {"sanitize", "timing", "watch", "prove"}, {"lang", "asm", "arguments"}),
+    *(
+        {"machine"},
+        {"run"},
+        {"backends"},
+        {"sanitize", "timing", "watch", "prove"},
+        {"synchronise"},
+        {"lang", "asm", "arguments"},
+    ),
     *({"cpp"}, {"launches"}),
     *({"api"}, {"conformance", "lsp"}, {"campaign", "site"}, {"cli"}),
 ]

@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 from ptokit.isa import table
-from ptokit.isa.registry import bring_all
-from ptokit.isa.table import Instr
+from ptokit.isa.table import Instr, bring_all
 
 FILE = Path(__file__).parents[1] / "src" / "ptokit" / "isa" / "modules.txt"
 

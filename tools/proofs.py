@@ -34,11 +34,11 @@ from corpus import ARCHS, samples
 from samples import FLAGS as FLAG_OPERATIONS
 from samples import kernels
 
-from ptokit.api.arguments import make, read_arguments
 from ptokit.api.check import read
 from ptokit.api.launch import as_parameters
 from ptokit.api.prove import Proving, prove
 from ptokit.arguments.derive import derive
+from ptokit.arguments.grammar import make, read_arguments
 from ptokit.asm import parse_module
 from ptokit.diagnostics import DiagnosticError, UsageError
 from ptokit.ir.functions import as_compiled

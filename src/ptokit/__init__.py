@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ptokit.api.sanitize import DiffReport as DiffReport
     from ptokit.api.sanitize import diff as diff
     from ptokit.api.sanitize import sanitize as sanitize
+    from ptokit.api.synchronise import synchronise as synchronise
     from ptokit.diagnostics import UsageError as UsageError
     from ptokit.ir import Module
     from ptokit.targets import Target
@@ -59,6 +60,7 @@ _TOOLS = {
     "read": "api.check",
     "run": "api.launch",
     "sanitize": "api.sanitize",
+    "synchronise": "api.synchronise",
     "time": "api.launch",
 }
 """Functions for tools and what they return, with the module of the package that has them."""

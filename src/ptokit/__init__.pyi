@@ -144,6 +144,7 @@ from ptokit.api.prove import prove as prove
 from ptokit.api.check import read as read
 from ptokit.api.launch import run as run
 from ptokit.api.sanitize import sanitize as sanitize
+from ptokit.api.synchronise import synchronise as synchronise
 from ptokit.api.launch import time as time
 
 __version__: str

@@ -11,7 +11,7 @@ import pytest
 
 from ptokit.diagnostics import Doubt
 from ptokit.diagnostics.rules import Conditions, Need, When, first, need
-from ptokit.isa import registry
+from ptokit.isa import table
 from ptokit.isa.checks import compiling
 from ptokit.isa.checks.compiling import PYTHON, WORDS, seen
 from ptokit.isa.site import Site, TileInfo, without_marks
@@ -21,7 +21,7 @@ from ptokit.types.dtypes import DTYPES
 from ptokit.types.enums import TileType
 from ptokit.types.tile import tile
 
-ISA = Path(registry.__file__).parent
+ISA = Path(table.__file__).parent
 LIMIT = 64
 
 

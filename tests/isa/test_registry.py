@@ -26,14 +26,14 @@ def test_where_instructions_are_defined_is_written_down() -> None:
 def test_every_name_is_found_wherever_one_begins() -> None:
     """In reverse order, so that modules are not imported as they are listed."""
     code = (
-        "from ptokit.isa.registry import modules\n"
+        "from ptokit.isa.table import modules\n"
         "for name in reversed(list(modules())):\n"
         "    assert (name in TABLE) != (name in BY_TEXT) or BY_TEXT[name].name == name, name\n"
         "    assert ('pto.' + name in BY_OPERATION) == (name in BY_TEXT), name\n"
         "print(*TABLE)\nprint(*BY_TEXT)\nprint(*BY_OPERATION)"
     )
     complete = (
-        "from ptokit.isa.registry import bring_all; bring_all()\nprint(*TABLE)\nprint(*BY_TEXT)\nprint(*BY_OPERATION)"
+        "from ptokit.isa.table import bring_all; bring_all()\nprint(*TABLE)\nprint(*BY_TEXT)\nprint(*BY_OPERATION)"
     )
     assert fresh("-c", LOADED + code) == fresh("-c", LOADED + complete)
 
@@ -56,7 +56,7 @@ def test_a_name_brings_what_else_is_written_so() -> None:
     """Instructions that texts tell apart by their operands: between devices, and in older spellings."""
     code = (
         "from ptokit.isa.table import SHARED\n"
-        "from ptokit.isa.registry import modules\n"
+        "from ptokit.isa.table import modules\n"
         "for name in modules():\n"
         "    BY_TEXT.get(name)\n"
         "    related = [i for i in BY_TEXT.imported() if i.form.newest == name]\n"
@@ -65,7 +65,7 @@ def test_a_name_brings_what_else_is_written_so() -> None:
     apart = dict(line.split(" ", 1) if " " in line else (line, "") for line in fresh("-c", LOADED + code))
     complete = dict(
         line.split(" ", 1) if " " in line else (line, "")
-        for line in fresh("-c", LOADED + "from ptokit.isa.registry import bring_all; bring_all()\n" + code)
+        for line in fresh("-c", LOADED + "from ptokit.isa.table import bring_all; bring_all()\n" + code)
     )
     assert apart == complete
     assert sum(map(bool, complete.values())) > 5
@@ -81,7 +81,7 @@ def test_the_catalogue_is_complete_for_who_looks_through_it(way: str) -> None:
         "assert CATALOGUE.has_imported('EW-03') and not CATALOGUE.has_imported('VMI-03')\n"
         f"{way}\n"
         "before = CATALOGUE.imported()\n"
-        "from ptokit.isa.registry import bring_all; bring_all()\n"
+        "from ptokit.isa.table import bring_all; bring_all()\n"
         "print(CATALOGUE.imported() == before, list(CATALOGUE) == sorted(r.id for r in before))"
     )
     assert fresh("-c", LOADED + code) == ["True True"]

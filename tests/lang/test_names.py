@@ -39,7 +39,7 @@ def test_no_instruction_is_called_like_a_function_for_tools() -> None:
 def test_functions_keep_their_names_beside_parts_called_alike() -> None:
     code = (
         "import ptokit, ptokit.run.program, ptokit.sanitize.api\n"
-        "from ptokit.isa.registry import bring_all; bring_all()\n"
+        "from ptokit.isa.table import bring_all; bring_all()\n"
         "from ptokit.run import Program\n"
         "from ptokit import run\n"
         "print(ptokit.run is run, ptokit.run.__name__, ptokit.sanitize.__name__, ptokit.isa.__name__, Program.__name__)"

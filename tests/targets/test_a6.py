@@ -200,8 +200,7 @@ def test_a_product_with_int4() -> None:
     assert (tiles["dst"].read()[0] == a @ b).all()
 
 
-def test_the_file_is_short() -> None:
+def test_it_is_short() -> None:
     """What is new in the world, rules and names of instructions, apart."""
-    lines = (Path(targets.__file__).parent / "a6.py").read_text().splitlines()
-    begin = next(i for i, line in enumerate(lines) if line.startswith("A6 ="))
-    assert len([line for line in lines[begin:] if line.strip()]) < 40
+    text = (Path(targets.__file__).parent / "like_a5.py").read_text().partition("\nA6 = ")[2].partition("\n)\n")[0]
+    assert 10 < len(text.splitlines()) < 40

@@ -9,6 +9,7 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from ptokit.arguments.grammar import make, read_arguments
 from ptokit.diagnostics import DiagnosticError, Diagnostics, Scope, UsageError, lookup
 from ptokit.diagnostics.diagnostic import html_of
 from ptokit.diagnostics.finding import edited, keep_text, lines_of, together
@@ -17,7 +18,6 @@ from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.choices import CheckKeywords, CheckOptions, TextForm
 
-from .arguments import make, read_arguments
 from .findings import Found, as_json, counts, labels, merged, reported, selection
 from .parts import checked, find_target, keywords, one_of
 from .program import CPP, PYTHON, STDIN, TEXT, Origin, Program, Source, Text, split

@@ -19,8 +19,7 @@ from ptokit.isa.reference import (
     together_rows,
     type_rows,
 )
-from ptokit.isa.registry import MODULES
-from ptokit.isa.table import BY_TEXT, TABLE, Instr
+from ptokit.isa.table import BY_TEXT, MODULES, TABLE, Instr
 from ptokit.records import dataclass
 
 from .examples import Example, example_of, python_example

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
@@ -87,6 +89,27 @@ class Source:
             message = f"{self.file} states no pto.target_arch; say which target is meant: one of {', '.join(TARGETS)}."
             raise UsageError(message, "target")
         return target
+
+
+def text_of(file: str) -> str:
+    """The text of a file that has been read. Raises `DiagnosticError` where it is not UTF-8."""
+    text, found = read_input(file)
+    found.raise_if_errors()
+    return text or ""
+
+
+@contextlib.contextmanager
+def beside(path: str, text: str, why: str) -> Iterator[str]:
+    """A file in the folder of another one, for as long as it is looked at. Raises `OSError`."""
+    place = Path(path)
+    handle, name = tempfile.mkstemp(prefix=f"{place.stem[:60]}_{why}_", suffix=place.suffix, dir=place.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        yield name
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any
 
 from ptokit import __version__
 from ptokit.arguments.derive import derive
+from ptokit.arguments.grammar import make, read_arguments
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity, UsageError
 from ptokit.ir.core import Function, Module
 from ptokit.ir.functions import assumptions, check_assumptions, named
@@ -45,7 +46,6 @@ from ptokit.targets import Target
 from ptokit.types.choices import LaunchOptions, SanitizeOptions
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
 
-from .arguments import make, read_arguments
 from .check import origin
 from .launch import as_parameters, read_for, read_without_arguments
 from .parts import find_target

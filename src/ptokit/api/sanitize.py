@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Unpack, overload
 
 from ptokit.arguments.derive import derive
-from ptokit.arguments.grammar import Argument
+from ptokit.arguments.grammar import Argument, copied, make, of_ranks, read_arguments
 from ptokit.diagnostics import Diagnostics, UsageError
 from ptokit.prove.report import what_decides
 from ptokit.records import dataclass
@@ -22,7 +22,6 @@ from ptokit.watch.diff import Difference, Side, StepDifference, Tolerance
 from ptokit.watch.diff import diff as run_both
 from ptokit.watch.seen import Seen
 
-from .arguments import copied, make, of_ranks, read_arguments
 from .check import PerTarget, SeveralTargets, for_each, is_several, named_targets, origin
 from .findings import Found, Selection, reported, selection
 from .launch import as_parameters, prepare, read_for, read_without_arguments

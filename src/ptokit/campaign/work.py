@@ -11,10 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.api.arguments import copied, of_ranks
 from ptokit.api.launch import as_parameters
 from ptokit.arguments.derive import derive
-from ptokit.arguments.grammar import ArgumentSyntaxError, as_parameter, load_array, parse_argument, portable
+from ptokit.arguments.grammar import (
+    ArgumentSyntaxError,
+    as_parameter,
+    copied,
+    load_array,
+    of_ranks,
+    parse_argument,
+    portable,
+)
 from ptokit.asm import ParseResult, parse_module
 from ptokit.conformance.compare import Want, show_element, tolerance
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity, UsageError

@@ -7,7 +7,6 @@ import difflib
 import json
 import os
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ptokit.api.check import At, CheckReport, check, to_look_at
 from ptokit.api.findings import ByTarget, counts, labels, limited, merged, sarif_text
 from ptokit.api.findings import as_json as findings
-from ptokit.api.program import STDIN, expand, settings_for, split, without_kernels
+from ptokit.api.program import STDIN, beside, expand, settings_for, split, without_kernels
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, UsageError
 from ptokit.diagnostics.finding import Edit, edited, together
 from ptokit.diagnostics.render import Details, summary, visible_name
@@ -127,18 +126,12 @@ def _better(
 @contextlib.contextmanager
 def _beside(path: str, text: str) -> Iterator[str]:
     """A file in the folder of another one, for as long as it is looked at."""
-    place = Path(path)
-    try:
-        handle, name = tempfile.mkstemp(prefix=f"{place.stem[:60]}_fixed_", suffix=place.suffix, dir=place.parent)
-    except OSError as error:
-        raise _refused(path, error.strerror or str(error)) from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+    with contextlib.ExitStack() as stack:
+        try:
+            name = stack.enter_context(beside(path, text, "fixed"))
+        except OSError as error:
+            raise _refused(path, error.strerror or str(error)) from None
         yield name
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
 
 
 def _counted(number: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""The options and help of commands that run kernels: ``run``, ``sanitize``, ``diff``, ``check``, ``prove``."""
+"""The options and help of ``run``, ``sanitize``, ``diff``, ``check``, ``prove`` and ``sync``."""
 
 from __future__ import annotations
 
@@ -406,3 +406,64 @@ def prove(
     status = {Verdict.REFUTED: EXIT_ERRORS, Verdict.OPEN: EXIT_UNCHECKED}.get(proof.verdict, 0)
     if status:
         raise typer.Exit(status)
+
+
+# The options and help of ``ptokit sync``.
+
+
+SYNC_EPILOG = """Examples:
+
+\b
+  ptokit sync add.pto -t a5                       the text with flags
+  ptokit sync add.pto -t a5 --diff
+  ptokit sync add.pto -t a5 --in-place            only if it is proved
+  ptokit sync gemm.pto -t a2a3 --assume "k > 0" -o gemm_flags.pto
+  ptokit sync kernels.py:scale --diff
+
+\b
+Flags that the program has stay. What is inserted is proved for all arguments, as
+by ptokit prove, and none of it can be left out. The report is on stderr.
+Needs pip install 'ptokit[prove]'.
+Exit status: 0 if the order of pipes is proved, 1 if the program has errors, 2
+for wrong usage, 3 if it is not proved; the text is written then, too, but not
+in place."""
+
+
+def sync(
+    file: File,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            *("--target", "-t"),
+            metavar="T",
+            help="The target; needed unless the file states pto.target_arch.",
+            autocompletion=targets,
+        ),
+    ] = None,
+    assume: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CONDITION", help='Of the parameters and blocks: "n % 16 == 0"; repeatable.'),
+    ] = None,
+    blocks: Annotated[str, typer.Option(metavar="N|any", help="For how many blocks.")] = "any",
+    entry: Annotated[str | None, typer.Option(metavar="F", help="The kernel, where the file has several.")] = None,
+    out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Write the text to this file.")] = None,
+    diff: Annotated[bool, typer.Option("--diff", help="Print what changes instead of the text.")] = False,
+    in_place: Annotated[bool, typer.Option("--in-place", help="Write the text to the file itself.")] = False,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Ask the solver at most N questions (10000) at a time.")
+    ] = None,
+    extended: Annotated[
+        bool, typer.Option("--extended", help="Let the cpu target take element types that only devices have.")
+    ] = False,
+    include: Include = None,
+    define: Define = None,
+    core: Core = None,
+) -> None:
+    """Insert the flags that a program lacks between its pipes, and prove them for all arguments."""
+    from .texts import synchronise_file
+
+    if (out is not None) + diff + in_place > 1:
+        raise typer.BadParameter("one of --out, --diff and --in-place.", param_hint="--out")
+    options = {"target": target, "assume": assume or (), "entry": entry, "limit": limit, "extended": extended}
+    if not synchronise_file(file, out, diff=diff, in_place=in_place, blocks=_blocks(blocks), **options):
+        raise typer.Exit(EXIT_UNCHECKED)

@@ -26,11 +26,13 @@ from .commands import (
     PROVE_EPILOG,
     RUN_EPILOG,
     SANITIZE_EPILOG,
+    SYNC_EPILOG,
     check,
     diff,
     prove,
     run,
     sanitize,
+    sync,
 )
 from .console import EXIT_ERRORS, EXIT_INTERNAL, EXIT_INTERRUPTED
 from .more_commands import (
@@ -229,7 +231,7 @@ def _global(
 
 for command, epilog in (
     *((run, RUN_EPILOG), (diff, DIFF_EPILOG), (sanitize, SANITIZE_EPILOG), (check, CHECK_EPILOG), (time, TIME_EPILOG)),
-    *((prove, PROVE_EPILOG), (fmt, FMT_EPILOG), (convert, CONVERT_EPILOG)),
+    *((prove, PROVE_EPILOG), (sync, SYNC_EPILOG), (fmt, FMT_EPILOG), (convert, CONVERT_EPILOG)),
     *((isa, ISA_EPILOG), (explain, EXPLAIN_EPILOG), (targets, TARGETS_EPILOG)),
     *((layout, LAYOUT_EPILOG), (docs, DOCS_EPILOG)),
     *((kernels, KERNELS_EPILOG), (replay, REPLAY_EPILOG)),

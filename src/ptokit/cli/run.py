@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import typer
 
-from ptokit.api.arguments import read_arguments
 from ptokit.api.check import At, for_each, to_look_at
 from ptokit.api.findings import ByTarget, labels, merged
 from ptokit.api.launch import RunResult, prepare
 from ptokit.api.program import settings_for
+from ptokit.arguments.grammar import read_arguments
 from ptokit.diagnostics.render import visible_name
 from ptokit.records import dataclass
 from ptokit.targets import Target

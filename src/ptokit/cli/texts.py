@@ -1,22 +1,26 @@
-"""``ptokit convert``, ``fmt``, ``layout``, ``docs`` and ``lsp``."""
+"""``ptokit convert``, ``fmt``, ``sync``, ``layout``, ``docs`` and ``lsp``."""
 
 from __future__ import annotations
 
+import difflib
 import logging
 import re
 import sys
 import webbrowser
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from ptokit.api.check import At, Rewritten, converted, formatted
 from ptokit.api.parts import find_target
-from ptokit.api.program import STDIN, expand
+from ptokit.api.program import STDIN, expand, settings_for, split
+from ptokit.api.synchronise import synchronise
 from ptokit.asm.text.rules import TypeFaultError
 from ptokit.asm.types.tile import tile_buf
-from ptokit.diagnostics import Diagnostic, Location, Severity
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity, UsageError
 from ptokit.diagnostics.render import link_to, render, summary, visible_name
 from ptokit.draw import LayoutMap
 from ptokit.isa.checks.tile_types import check_tile
@@ -24,8 +28,27 @@ from ptokit.site.build import NotBuiltError, build, cache, is_current, page_for
 from ptokit.targets import TARGETS
 from ptokit.types.tile import TileSpec
 
-from .console import PIPE_WIDTH, emit, is_terminal, remark, say, show_diagnostics, use_color, width_of
-from .outputs import CONVERTED_FILE, FORMATTED_FILE, PICTURE_FILE, check_writable, refuse_special, write_whole
+from .console import (
+    PIPE_WIDTH,
+    Progress,
+    emit,
+    is_terminal,
+    remark,
+    said_when_interrupted,
+    say,
+    show_diagnostics,
+    use_color,
+    width_of,
+)
+from .outputs import (
+    CONVERTED_FILE,
+    FIXED_FILE,
+    FORMATTED_FILE,
+    PICTURE_FILE,
+    check_writable,
+    refuse_special,
+    write_whole,
+)
 
 # ``ptokit convert``.
 
@@ -51,6 +74,57 @@ def convert_file(file: str, form: str, out: str | None, target: str | None = Non
         write_whole(path, new.text.encode(), "the text", CONVERTED_FILE)
         remark(f"{name}: written to {visible_name(str(out))} in the form {form}")
     return True
+
+
+# ``ptokit sync``.
+
+
+def synchronise_file(file: str, out: str | None, *, diff: bool, in_place: bool, **options: Any) -> bool:
+    """Write a program with the flags that it lacks to `out`, in place or to stdout; False if it is not proved.
+
+    ``diff``: print what changes instead. ``options``: of `ptokit.synchronise`. Raises `DiagnosticError` (CLI-06,
+    CLI-08) where the text cannot be written.
+    """
+    place = None if out is None else Path(out)
+    if place is not None:
+        check_writable(place, "the text", CONVERTED_FILE)
+    path, _ = split(file)
+    if in_place and path in ("-", STDIN):
+        raise UsageError("--in-place changes a file, and stdin is none.", "in_place")
+    if in_place and Path(path).is_file():
+        check_writable(Path(path), "the text", FIXED_FILE)
+    project = settings_for(file)
+    usual = project.target[0] if len(project.target) == 1 else None
+    options["extended"] = options["extended"] or project.extended
+    with (
+        said_when_interrupted(lambda: "nothing was written"),
+        Progress(f"sync {file}", waits=True) as bar,
+    ):
+        made = synchronise(At(file, project.assume), default_target=usual, progress=bar.says, **options)
+    name = visible_name(made.file)
+    for line in made.lines():
+        remark(line)
+    remark(f"in {made.seconds:.2f} s")
+    if diff:
+        old, new = made.old.splitlines(keepends=True), made.text.splitlines(keepends=True)
+        emit("".join(difflib.unified_diff(old, new, name, name)))
+    elif in_place and (not made.proved or made.text == made.old):
+        remark(f"{name}: nothing written, since {'nothing is lacking' if made.proved else 'it is not proved'}")
+    elif in_place:
+        refuse_special(Path(path), "the text", FIXED_FILE)
+        original = Path(path).read_bytes()
+        if original.decode("utf-8-sig", errors="replace") != made.old:
+            message = f"{name} cannot be written: it has been changed meanwhile"
+            raise DiagnosticError(Diagnostic(FIXED_FILE.id, FIXED_FILE.severity, message, Location(path)))
+        mark = original[: 3 * original.startswith(BOM_UTF8)]
+        write_whole(Path(path), mark + made.text.encode(), "the text", FIXED_FILE)
+        remark(f"{name}: written")
+    elif place is not None:
+        write_whole(place, made.text.encode(), "the text", CONVERTED_FILE)
+        remark(f"{name}: written to {visible_name(str(out))}")
+    else:
+        emit(made.text)
+    return made.proved
 
 
 # ``ptokit fmt``.

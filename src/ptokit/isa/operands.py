@@ -1,4 +1,4 @@
-"""What an instruction takes: operands with their roles, attributes, and sets of element types.
+"""What an instruction takes: operands with their roles, attributes, sets of element types; and how text writes it.
 
 The columns are keyed by target name. ``asm-a2a3`` and ``asm-a5`` are the narrower lists of the reference assembler,
 which binds `.pto` text only.
@@ -6,8 +6,9 @@ which binds `.pto` text only.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from enum import Enum, IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -308,3 +309,82 @@ def types(
 def names(allowed: TypeSet) -> str:
     """The set in the order of the type table, for messages."""
     return " ".join(n for n, t in DTYPES.items() if t in allowed) or "no type"
+
+
+def number(name: str, default: int | None = None) -> Attr:
+    """An attribute that is an integer."""
+    return Attr(name, int, default, name)
+
+
+def flag(name: str) -> Attr:
+    """An attribute that is true or false."""
+    return Attr(name, bool, None, name)
+
+
+def handle(name: str, *, optional: bool = False) -> Operand:
+    """A value whose type ptokit only carries: a pipe, a session, an array of events."""
+    return Operand(name, Role.IN, Kind.SCALAR, optional, also=(Kind.PTR,))
+
+
+# How text writes an instruction: its words, the order of its operands, its names, what else it may hold.
+
+
+LEVEL2, LEVEL1, GENERIC, ALSO = "level 2", "level 1", "generic", "also"
+"""Keys of `TextForm.orders`: forms of text, and a further order in which text may list operands."""
+
+_RESULT = re.compile(r"R[~>]?(?:[=:]\w+)?\Z")
+
+TENSOR = Operand("tensor", Role.OUT)
+"""In `TextForm.carried`: level 2 may give the instruction a result of a tensor type."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """How text writes an instruction.
+
+    ``syntax``: ``dps`` is ``ins(..) outs(..) {attrs}``, ``dps-attrs-in`` has the attributes inside ``ins``,
+    ``dps-comma`` too but after a comma and only with one destination, ``dps-typed`` writes each operand with its type,
+    ``dps-either`` has its first two in either order; ``micro`` lists operands, words and types, ``generic`` is the
+    generic form, ``generic-results`` with as many results as the text has, ``form`` that of the ``grammar``.
+    """
+
+    syntax: str = "dps"
+    grammar: tuple[str, ...] = ()  # written forms in the notation of `ptokit.asm.forms.operands`; the first is printed
+    choices: tuple[str, ...] = ()  # which operands go together, as lists of names, where not any optional ones do
+    orders: Mapping[str, str] = field(default_factory=dict)  # by form, names of operands; ``->`` stands before ``outs``
+    carried: tuple[Operand | Attr, ...] = ()  # of level 2, ``key = value`` after ``outs`` and results: not run
+    spellings: tuple[str, ...] = ()  # further text names that are read
+    newest: str = ""  # the name that level 2 prints, where the reference has renamed the operation
+    misfits: Mapping[str, str] = field(
+        default_factory=dict
+    )  # rule of an operand of a wrong kind; "": of operands that are not its own
+    in_python: bool = True  # kernels in Python have it, too
+
+    @property
+    def results(self) -> int:
+        """How many results the first of the written forms has."""
+        return sum(_RESULT.match(word) is not None for word in self.grammar[0].split())
+
+    @property
+    def tensor(self) -> bool:
+        """True if level 2 may give it a result of a tensor type."""
+        return TENSOR in self.carried
+
+    @property
+    def trailing(self) -> tuple[Operand | Attr, ...]:
+        """What may follow ``outs`` as ``key = value``."""
+        return tuple(entry for entry in self.carried if entry is not TENSOR)
+
+
+def grammar(*forms: str, **more: Any) -> TextForm:
+    """A form in the notation of `ptokit.asm.forms.operands`; of several the first is printed."""
+    return TextForm("form", forms, **more)
+
+
+CALLED = ("{}", "ins ( {} ) <? outs ( ) ?>", "{}")
+"""Written forms of an instruction that has attributes only; of several forms the first is printed."""
+
+
+def listed(names: str, form: str = "%{}") -> str:
+    """Operands in a written form, or with another `form` their types, with commas between."""
+    return " , ".join(form.format(name) for name in names.split())

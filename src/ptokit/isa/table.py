@@ -6,16 +6,19 @@ the reference pages all read its `Instr`.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
 from enum import Enum
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
 
 from ptokit.diagnostics import Rule
-from ptokit.diagnostics.rules import Check
-from ptokit.records import dataclass
+from ptokit.diagnostics.rules import FURTHER, Check
+from ptokit.records import OnDemand, dataclass
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import Pipe
 
@@ -25,19 +28,31 @@ from .meaning.footprint import footprint as footprint_of
 from .meaning.moves import lanes_taken
 from .meaning.words import Meaning as Meaning
 from .meaning.words import Ordering, Python, Shown, Unrun, Word
+from .operands import ALSO as ALSO
 from .operands import BITS, FIRST_SOURCE
+from .operands import CALLED as CALLED
+from .operands import GENERIC as GENERIC
+from .operands import LEVEL1 as LEVEL1
+from .operands import LEVEL2 as LEVEL2
+from .operands import TENSOR as TENSOR
 from .operands import Attr as Attr
 from .operands import Kind as Kind
 from .operands import Operand as Operand
 from .operands import OperandForm as OperandForm
 from .operands import Passing as Passing
 from .operands import Role as Role
+from .operands import TextForm as TextForm
 from .operands import address as address
 from .operands import agreed as agreed
 from .operands import dst as dst
+from .operands import flag as flag
+from .operands import grammar as grammar
+from .operands import handle as handle
 from .operands import in_text as in_text
 from .operands import index as index
 from .operands import inout as inout
+from .operands import listed as listed
+from .operands import number as number
 from .operands import ptr as ptr
 from .operands import scalar as scalar
 from .operands import scalars as scalars
@@ -45,74 +60,9 @@ from .operands import scales as scales
 from .operands import src as src
 from .operands import tmp as tmp
 from .operands import view as view
-from .registry import Registry
 from .site import Access as Access
 from .site import Footprint as Footprint
 from .site import Site, TileInfo, ViewInfo
-
-# How text writes an instruction: its words, the order of its operands, its names, what else it may hold.
-
-
-LEVEL2, LEVEL1, GENERIC, ALSO = "level 2", "level 1", "generic", "also"
-"""Keys of `TextForm.orders`: forms of text, and a further order in which text may list operands."""
-
-_RESULT = re.compile(r"R[~>]?(?:[=:]\w+)?\Z")
-
-TENSOR = Operand("tensor", Role.OUT)
-"""In `TextForm.carried`: level 2 may give the instruction a result of a tensor type."""
-
-
-@dataclass(frozen=True, slots=True)
-class TextForm:
-    """How text writes an instruction.
-
-    ``syntax``: ``dps`` is ``ins(..) outs(..) {attrs}``, ``dps-attrs-in`` has the attributes inside ``ins``,
-    ``dps-comma`` too but after a comma and only with one destination, ``dps-typed`` writes each operand with its type,
-    ``dps-either`` has its first two in either order; ``micro`` lists operands, words and types, ``generic`` is the
-    generic form, ``generic-results`` with as many results as the text has, ``form`` that of the ``grammar``.
-    """
-
-    syntax: str = "dps"
-    grammar: tuple[str, ...] = ()  # written forms in the notation of `ptokit.asm.forms.operands`; the first is printed
-    choices: tuple[str, ...] = ()  # which operands go together, as lists of names, where not any optional ones do
-    orders: Mapping[str, str] = field(default_factory=dict)  # by form, names of operands; ``->`` stands before ``outs``
-    carried: tuple[Operand | Attr, ...] = ()  # of level 2, ``key = value`` after ``outs`` and results: not run
-    spellings: tuple[str, ...] = ()  # further text names that are read
-    newest: str = ""  # the name that level 2 prints, where the reference has renamed the operation
-    misfits: Mapping[str, str] = field(
-        default_factory=dict
-    )  # rule of an operand of a wrong kind; "": of operands that are not its own
-    in_python: bool = True  # kernels in Python have it, too
-
-    @property
-    def results(self) -> int:
-        """How many results the first of the written forms has."""
-        return sum(_RESULT.match(word) is not None for word in self.grammar[0].split())
-
-    @property
-    def tensor(self) -> bool:
-        """True if level 2 may give it a result of a tensor type."""
-        return TENSOR in self.carried
-
-    @property
-    def trailing(self) -> tuple[Operand | Attr, ...]:
-        """What may follow ``outs`` as ``key = value``."""
-        return tuple(entry for entry in self.carried if entry is not TENSOR)
-
-
-def grammar(*forms: str, **more: Any) -> TextForm:
-    """A form in the notation of `ptokit.asm.forms.operands`; of several the first is printed."""
-    return TextForm("form", forms, **more)
-
-
-CALLED = ("{}", "ins ( {} ) <? outs ( ) ?>", "{}")
-"""Written forms of an instruction that has attributes only; of several forms the first is printed."""
-
-
-def listed(names: str, form: str = "%{}") -> str:
-    """Operands in a written form, or with another `form` their types, with commas between."""
-    return " , ".join(form.format(name) for name in names.split())
-
 
 # What families of instructions have in common beside what they compute: order, and the hardware they run on.
 
@@ -159,6 +109,74 @@ class Engine(Enum):
 
     SEVERAL_PIPES = "several pipes, with EVENT_ID0 between them"
     SIMT = "the SIMT unit, which needs bytes of the unified buffer"
+
+
+# Names of instructions, each imported when it is first asked for: a program needs few of some 700.
+
+
+MODULES = Path(__file__).with_name("modules.txt").read_text(encoding="utf-8").splitlines()
+"""The modules that define instructions, in order, each with all names of these. Made by tools/modules.py.
+
+A module also has the names of other instructions that mean one of its own in some texts.
+"""
+
+T = TypeVar("T")
+_FULL = "pto."
+
+
+@cache
+def modules() -> dict[str, list[str]]:
+    """By name of an instruction: the modules that define it and what is written in its place."""
+    found: dict[str, list[str]] = {}
+    for line in MODULES:
+        module, *names = line.split()
+        for name in names:
+            found.setdefault(name, []).append(module)
+    return found
+
+
+@cache
+def _places() -> dict[str, int]:
+    return {name: at for at, name in enumerate(modules())}
+
+
+def _in_folder(folder: str, package: str) -> list[str]:
+    """Every module below a package, in order of name."""
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name, extension = os.path.splitext(entry.name)
+            if extension == ".py" and name != "__init__":
+                found.append(f"{package}.{name}")
+            elif not extension and name != "__pycache__" and entry.is_dir():
+                found += _in_folder(entry.path, f"{package}.{name}")
+    return sorted(found)
+
+
+@cache
+def bring_all() -> None:
+    """Import what defines any instruction: the table is complete."""
+    for module in _in_folder(os.path.dirname(__file__), "ptokit.isa"):
+        import_module(module)
+
+
+FURTHER.append(bring_all)
+
+
+class Registry(OnDemand[T]):
+    """Instructions by name, in the order of the modules."""
+
+    def bring(self, name: str) -> bool:
+        wanted = modules().get(name.removeprefix(_FULL), ())
+        for module in wanted:
+            import_module(f".{module}", __package__)
+        return bool(wanted)
+
+    def bring_all(self) -> None:
+        bring_all()
+
+    def place(self, name: str) -> int:
+        return _places().get(name.removeprefix(_FULL), len(_places()))
 
 
 # The instruction table: what one instruction is, and the registry of all of them.
@@ -454,18 +472,3 @@ def instruction(instr: Instr, derived: Callable[[Instr], Any] = Derived) -> Inst
 def instructions(names: Sequence[str] | None = None) -> list[Instr]:
     """All instructions, or those named, in table order."""
     return list(TABLE.values()) if names is None else [TABLE[n] for n in names]
-
-
-def number(name: str, default: int | None = None) -> Attr:
-    """An attribute that is an integer."""
-    return Attr(name, int, default, name)
-
-
-def flag(name: str) -> Attr:
-    """An attribute that is true or false."""
-    return Attr(name, bool, None, name)
-
-
-def handle(name: str, *, optional: bool = False) -> Operand:
-    """A value whose type ptokit only carries: a pipe, a session, an array of events."""
-    return Operand(name, Role.IN, Kind.SCALAR, optional, also=(Kind.PTR,))

@@ -413,6 +413,10 @@ class Structure:
                 return blocks[id(block)], op, block
         return None
 
+    def block(self, op: Op) -> Block:
+        """The block that an operation is in."""
+        return self._place[op].block
+
     def index(self, op: Op) -> int:
         """The number of an operation in its block."""
         return self._place[op].index

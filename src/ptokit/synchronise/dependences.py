@@ -1,0 +1,464 @@
+"""Which accesses of different pipes have to be ordered, and whether flags do it.
+
+The first is the prover's walk, which looks for races and for nothing else. What it takes for granted is that no access
+leaves its view, its array or its buffer, and that numbers do not wrap: both are for `ptokit prove`, and no flag changes
+them. The second is the same walk, or `Order`, which knows the dependences already and is quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from itertools import product
+from typing import Any
+
+from ptokit.ir.control import is_call, is_loop
+from ptokit.ir.core import Block, Function, Op
+from ptokit.plan.steps import Step
+from ptokit.prove.claims import Instance, Loop, Suspect
+from ptokit.prove.control import Control
+from ptokit.prove.numbers import Number, both, key_of, lifted, renamed, simple
+from ptokit.prove.places import Touch, View, certainly_apart, overlap
+from ptokit.prove.report import OF_PIPES, Claim
+from ptokit.prove.state import ANY, OLDEST, FlagKey, State, Unknown, older
+from ptokit.records import dataclass
+from ptokit.types.enums import EVENT_ID_COUNT, Pipe
+
+FARTHEST = 4
+"""The greatest distance that is told from greater ones: so many iterations may be under way at once."""
+
+Path = tuple[Op, ...]
+"""The calls around an instruction, the outermost first, and the instruction."""
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """The second of two instructions touches what the first one did, on another pipe, and one of them writes.
+
+    ``loops``: those around both; ``level``: which of them carries it, None within one iteration of all; ``distance``:
+    over how many iterations of that one at least, `FARTHEST` for so many or more.
+    """
+
+    first: Path
+    second: Path
+    pipes: tuple[Pipe, Pipe]
+    names: tuple[str, str]
+    core: str
+    loops: tuple[Op, ...]
+    level: int | None
+    distance: int
+
+    @property
+    def loop(self) -> Op | None:
+        """The loop that carries it."""
+        return None if self.level is None else self.loops[self.level]
+
+
+class Pipes(Control):
+    """Goes through a kernel, and looks only at its flags and at the order of its pipes."""
+
+    def suspect(self, claim: Claim, rule: str, step: Step | None, facts: Sequence[Number], text: str) -> None:
+        if claim in OF_PIPES:
+            super().suspect(claim, rule, step, facts, text)
+
+    def need(self, step: Step | None, view: View, facts: Sequence[Number]) -> None:
+        """How large arrays are is not asked."""
+
+    def need_bytes(self, step: Step | None, space: Any, lo: Number, hi: Number, facts: Sequence[Number]) -> None:
+        """How large arrays are is not asked."""
+
+    def _written(self, step: Step, state: State, touches: Sequence[Touch], results: Sequence[Any]) -> None:
+        """What has been written is not followed."""
+
+    def _fill(self, step: Step, state: State, site: Any, given: Any, touches: Sequence[Touch]) -> None:
+        """What has been written is not followed."""
+
+    def _loaded(self, step: Step, state: State, site: Any, touches: Sequence[Touch]) -> None:
+        """What has been written is not followed."""
+
+    def block_races(self) -> None:
+        """No flag of a core orders two blocks."""
+
+    def broken_pipes(self) -> list[tuple[str, int]]:
+        """What may not hold of flags and pipes, each with its line; empty if all of it does."""
+        found = [(s.text, 0 if s.step is None else s.step.op.location.line) for s in self._suspected()]
+        return found + [(gap.reason, gap.line) for gap in self.found.gaps if gap.claim in OF_PIPES]
+
+    def _suspected(self) -> Iterator[Suspect]:
+        return (s for s in self.found.suspects.values() if s.claim in OF_PIPES)
+
+
+class Dependences(Pipes):
+    """Collects what nothing orders so far, and what a race would be; with how far apart in iterations it lies."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.paths: dict[int, Path] = {}
+        self.accesses: dict[str, dict[Path, Pipe]] = {}  # by core
+        self.used: set[tuple[str, Pipe, Pipe, int]] = set()  # flags that the program has, by core
+        self.dependences: list[Dependence] = []
+        self.certain: set[Op] = set()  # loops that run at least once, whatever the arguments are
+        self._feasible: dict[Any, bool] = {}
+
+    def access(self, step: Step, state: State, pipe: Pipe, touches: Sequence[Touch]) -> None:
+        super().access(step, state, pipe, touches)
+        calls = [frame for frame in self.frames if not isinstance(frame, Loop)]
+        path = (*(frame.op for frame in calls if frame.word == "call"), step.op)
+        self.paths[self._accesses[self.core, tuple(map(id, calls)), id(step)]] = path
+        self.accesses.setdefault(self.core, {})[path] = pipe
+
+    def set_flag(self, step: Step, state: State, key: FlagKey) -> State:
+        self.used.add((self.core, *key))
+        return super().set_flag(step, state, key)
+
+    def races(self) -> None:
+        """Not what races, but all that has to be ordered."""
+        found: dict[Any, Dependence] = {}
+        for (access, key, other), _ in self.found.unordered.items():
+            b = self.found.instances[access][key]
+            for a in self.found.instances[other].values():
+                if a.pipe is not b.pipe:
+                    self._depend(a, b, found)
+        self.dependences = list(found.values())
+        for loops in self.loops_seen.values():
+            runs = all(self.solver.implied(self.assumed, lifted(x.lower) < lifted(x.upper)) for x in loops)
+            if runs:
+                self.certain.add(loops[0].step.op)
+
+    def _depend(self, a: Instance, b: Instance, found: dict[Any, Dependence]) -> None:
+        pairs = [(s, t) for s, t in product(a.touches, b.touches) if self._meet(s, t)]
+        if not pairs:
+            return
+        common = [x for x, y in zip(a.loops, b.loops) if x.step is y.step and x.k.eq(y.k)]
+        others = self._others(a, keep=True)
+        names = {old.get_id(): new for old, new in others}
+        facts = [*b.facts, *(renamed(f, others) for f in a.facts), *self._homes(common, others, names)]
+        first, second = self.paths[a.access], self.paths[b.access]
+        after = self.places[a.access] < self.places[b.access] or (b.access, a.access) in self.overtaken
+        levels: list[int | None] = [None] if after else []
+        for s, t in pairs:
+            meet = overlap(s, t, others, self.solver, self.assumed)
+            for level in (*levels, *range(len(common))):
+                key = first, second, a.core, level
+                known = found.get(key)
+                for distance in (0,) if level is None else range(1, FARTHEST + 1):
+                    if known is not None and distance >= known.distance:
+                        break
+                    if self._can(facts, meet, self._apart_by(common, names, level, distance)):
+                        loops = tuple(x.step.op for x in common)
+                        pipes, name = (a.pipe, b.pipe), (a.step.name, b.step.name)
+                        found[key] = Dependence(first, second, pipes, name, a.core, loops, level, distance)
+                        break
+
+    @staticmethod
+    def _meet(s: Touch, t: Touch) -> bool:
+        commute = s.atomic is not None and s.atomic == t.atomic
+        return (s.write or t.write) and s.space == t.space and not commute and not certainly_apart(s, t)
+
+    def _homes(self, common: Sequence[Loop], others: Any, names: Any) -> Iterator[Number]:
+        """Unknowns that have one value in an iteration are equal in two accesses of the same one."""
+        import z3
+
+        around = [loop.k for loop in common]
+        alike = [names[loop.k.get_id()] == loop.k for loop in common]
+        for old, new in others:
+            home = self.homes.get(old.get_id())
+            if home is not None and len(home) <= len(around) and all(x.eq(y) for x, y in zip(home, around)):
+                yield z3.Implies(lifted(both(*alike[: len(home)])), old == new)
+
+    @staticmethod
+    def _apart_by(common: Sequence[Loop], names: Any, level: int | None, distance: int) -> Number:
+        """How many iterations of a loop lie between two accesses."""
+        same = [names[loop.k.get_id()] == loop.k for loop in (common if level is None else common[:level])]
+        if level is None:
+            return both(*same)
+        k = common[level].k
+        then = names[k.get_id()]
+        return both(*same, then == k - distance if distance < FARTHEST else then <= k - distance)
+
+    def _can(self, facts: Sequence[Number], meet: Number, apart: Number) -> bool:
+        """True unless two accesses certainly do not meet so; asked once where the bytes do not decide."""
+        if meet is not True:
+            return self.solver.possible((*facts, meet, apart))
+        key = tuple(map(key_of, facts)), key_of(simple(apart))
+        if key not in self._feasible:
+            self._feasible[key] = self.solver.possible((*facts, apart))
+        return self._feasible[key]
+
+
+# Flags, and what of them suffices: the ages of the prover without values, for a program whose dependences are known.
+
+
+@dataclass(eq=False)
+class Flag:
+    """A flag: set after ``after``, waited for before ``before``, both in ``block``.
+
+    ``home``: the innermost loop around that. ``around``: None if it is waited for in the iteration that sets it; else
+    later iterations wait, and this is the loop before which it is set first, and waited for last after it.
+    ``depth``: how many ids it rotates through with the iterations of its home, from ``number`` on.
+    ``needed``: a dependence that nothing else orders.
+    """
+
+    pipes: tuple[Pipe, Pipe]
+    core: str
+    block: Block
+    after: Op
+    before: Op
+    home: Op | None = None
+    around: Op | None = None
+    depth: int = 1
+    number: int = -1
+    needed: Dependence | None = None
+
+    @property
+    def reaches(self) -> Op | None:
+        """The loop in which no other flag may have its ids."""
+        return self.around or (self.home if self.depth > 1 else None)
+
+
+@dataclass(eq=False)
+class Barrier:
+    """A barrier of all pipes before an operation, where no flag will do, and why."""
+
+    before: Op
+    why: str
+
+
+@dataclass
+class Placed:
+    """The flags and barriers that order a program."""
+
+    flags: list[Flag] = field(default_factory=list)
+    barriers: list[Barrier] = field(default_factory=list)
+
+
+class Unordered(Exception):
+    """A dependence that nothing orders."""
+
+    def __init__(self, dependence: Dependence) -> None:
+        super().__init__(dependence)
+        self.dependence = dependence
+
+
+@dataclass(eq=False)
+class _Node:
+    """An operation: what it does to ages. ``access``: its number, or -1; ``depth``: of loops around it."""
+
+    op: Op
+    access: int = -1
+    pipe: Pipe = Pipe.S
+    depth: int = 0
+    regions: list[list[_Node]] = field(default_factory=list)
+    loops: bool = False
+    certain: bool = False
+    inside: list[int] = field(default_factory=list)
+
+
+class _Ages:
+    """What pipes may not know to be complete, and what flags carried on their way."""
+
+    def __init__(self, pipes: Iterable[Pipe]) -> None:
+        self.unknown: dict[Pipe, Unknown] = {pipe: {} for pipe in pipes}
+        self.flags: dict[int, list[Unknown]] = {}
+
+    def copy(self) -> _Ages:
+        made = _Ages(())
+        made.unknown = {pipe: dict(ages) for pipe, ages in self.unknown.items()}
+        made.flags = {key: list(map(dict, queue)) for key, queue in self.flags.items()}
+        return made
+
+    def everything(self) -> Iterator[Unknown]:
+        yield from self.unknown.values()
+        for queue in self.flags.values():
+            yield from queue
+
+    def join(self, other: _Ages) -> _Ages:
+        made = _Ages(())
+        made.unknown = {pipe: older(ages, other.unknown[pipe]) for pipe, ages in self.unknown.items()}
+        made.flags = {k: [older(a, b) for a, b in zip(queue, other.flags[k])] for k, queue in self.flags.items()}
+        return made
+
+    def same(self, other: _Ages) -> bool:
+        return self.unknown == other.unknown and self.flags == other.flags
+
+
+class Order:
+    """Whether flags order all dependences of one kind of core.
+
+    ``accesses``: their pipes; ``certain``: loops that run at least once.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[str, Function],
+        entry: Function,
+        accesses: Mapping[Path, Pipe],
+        dependences: Sequence[Dependence],
+        certain: set[Op],
+    ) -> None:
+        self.functions, self.accesses, self.certain = functions, accesses, certain
+        self.numbers = {path: k for k, path in enumerate(accesses)}
+        self.checks: dict[int, list[tuple[int, int, int, Dependence]]] = {}
+        self.sources: set[int] = set()
+        for each in dependences:
+            a, b = self.numbers[each.first], self.numbers[each.second]
+            level = -1 if each.level is None else each.level
+            self.checks.setdefault(b, []).append((a, level, each.distance, each))
+            self.sources.add(a)
+        self.ends = {op for each in dependences for op in (*each.first, *each.second)}
+        self.pipes = [*dict.fromkeys((*accesses.values(), Pipe.S))]
+        self.whole = True  # False where control flow is not followed here
+        self.nodes = self._nodes(entry.body, (), 0) if entry.body is not None else []
+
+    def _nodes(self, region: Block, calls: Path, depth: int) -> list[_Node]:
+        if region.more:
+            self.whole = False
+        return [node for block in region.blocks for op in block.ops for node in self._node(op, calls, depth)]
+
+    def _node(self, op: Op, calls: Path, depth: int) -> Iterator[_Node]:
+        number = self.numbers.get((*calls, op), -1)
+        node = _Node(op, number, self.accesses.get((*calls, op), Pipe.S), depth)
+        callee = self.functions.get(op.attrs["callee"]) if is_call(op) else None
+        if callee is not None and callee.body is not None and len(calls) < EVENT_ID_COUNT:
+            node.regions = [self._nodes(callee.body, (*calls, op), depth)]
+        elif op.regions:
+            node.loops = is_loop(op)
+            node.certain = op in self.certain
+            node.regions = [self._nodes(region, calls, depth + node.loops) for region in op.regions]
+            if node.loops and len(op.regions) > 1:
+                node.regions = [[*node.regions[0], *node.regions[1]]]
+        node.inside = [k for region in node.regions for inner in region for k in inner.inside]
+        node.inside += [number] if number >= 0 and number in self.sources else []
+        yield node
+
+    def check(self, flags: Sequence[Flag], barriers: Sequence[Barrier] = ()) -> None:
+        """Raises `Unordered` for the first dependence that these do not order."""
+        before: dict[Op, list[tuple[str, int]]] = {}
+        after: dict[Op, list[tuple[str, int]]] = {}
+        self.flags = flags
+        for k, flag in enumerate(flags):
+            after.setdefault(flag.after, []).append(("set", k))
+            before.setdefault(flag.before, []).append(("wait", k))
+        for k, flag in enumerate(flags):
+            if flag.around is not None:
+                before.setdefault(flag.around, []).insert(0, ("prime", k))
+                after.setdefault(flag.around, []).append(("drain", k))
+        for barrier in barriers:
+            before.setdefault(barrier.before, []).append(("barrier", 0))
+        self.before, self.after = before, after
+        state = _Ages(self.pipes)
+        state.flags = {k: [] for k in range(len(flags))}
+        self._go(self.nodes, state)
+
+    def _go(self, nodes: Sequence[_Node], state: _Ages) -> _Ages:
+        for node in nodes:
+            for verb, k in self.before.get(node.op, ()):
+                self._do(verb, k, state)
+            if node.access >= 0:
+                self._access(node, state)
+            if node.loops:
+                state = self._loop(node, state)
+            elif len(node.regions) > 1:
+                ways = [self._go(region, state.copy()) for region in node.regions]
+                state = ways[0]
+                for way in ways[1:]:
+                    state = state.join(way)
+            elif node.regions:
+                left = self._go(node.regions[0], state.copy())
+                state = left if is_call(node.op) else state.join(left)
+            for verb, k in self.after.get(node.op, ()):
+                self._do(verb, k, state)
+        return state
+
+    def _loop(self, node: _Node, entry: _Ages) -> _Ages:
+        head = entry
+        while True:
+            begun = head.copy()
+            for ages in begun.everything():
+                for k in node.inside:
+                    old = ages.get(k)
+                    if old is not None:
+                        age = old[node.depth + 1]
+                        age = age + 1 if age < OLDEST else ANY
+                        ages[k] = (*old[: node.depth + 1], age, *old[node.depth + 2 :])
+            end = self._go(node.regions[0], begun)
+            joined = entry.join(end)
+            if joined.same(head):
+                return end if node.certain else joined
+            head = joined
+
+    def _access(self, node: _Node, state: _Ages) -> None:
+        number, known = node.access, state.unknown[node.pipe]
+        for a, level, distance, dependence in self.checks.get(number, ()):
+            ages = known.get(a)
+            if ages is not None and (level < 0 or ages[level + 1] > distance):
+                raise Unordered(dependence)
+        if number in self.sources:
+            own = state.unknown[node.pipe]
+            for other in state.everything():
+                if other is not own:
+                    old = other.get(number, (0,) * (node.depth + 1))
+                    other[number] = tuple([age or 1 for age in old])
+
+    def _do(self, verb: str, k: int, state: _Ages) -> None:
+        if verb == "barrier":
+            for ages in state.everything():
+                ages.clear()
+            return
+        flag = self.flags[k]
+        p, q = flag.pipes
+        if verb == "set":
+            state.flags[k].append(dict(state.unknown[p]))
+        elif verb == "prime":
+            state.flags[k] = [dict(state.unknown[p]) for _ in range(flag.depth)]
+        elif verb == "drain":
+            for ages in state.flags[k]:
+                self._told(state, q, ages)
+            state.flags[k] = []
+        else:
+            self._told(state, q, state.flags[k].pop(0))
+
+    def _told(self, state: _Ages, pipe: Pipe, ages: Unknown) -> None:
+        for each in self.pipes if pipe is Pipe.S else (pipe,):
+            mine = state.unknown[each]
+            state.unknown[each] = {a: tuple(map(min, mine[a], ages[a])) for a in mine.keys() & ages.keys()}
+
+
+def suffices(order: Order, flags: Sequence[Flag], barriers: Sequence[Barrier] = ()) -> Dependence | None:
+    """None if these order everything, else a dependence that they do not."""
+    try:
+        order.check(flags, barriers)
+    except Unordered as found:
+        return found.dependence
+    return None
+
+
+def reduced(order: Order, placed: Placed) -> Placed:
+    """Without flags that the others make superfluous: those of loops first, then those that lie far apart."""
+    flags = list(placed.flags)
+    if not order.whole or suffices(order, flags, placed.barriers) is not None:
+        return placed
+    for flag in list(flags):
+        while flag in flags and flag.around is not None:
+            outer = next((x for x in flags if _takes_along(x, flag)), None)
+            if outer is None:
+                break
+            rest, before = [x for x in flags if x is not outer], flag.around
+            flag.around = outer.around
+            if suffices(order, rest, placed.barriers) is not None:
+                flag.around = before
+                break
+            flags = rest
+    numbered = {op: k for block in {id(f.block): f.block for f in flags}.values() for k, op in enumerate(block.ops)}
+    for flag in sorted(flags, key=lambda f: (f.around is None, numbered[f.after] - numbered[f.before])):
+        rest = [other for other in flags if other is not flag]
+        flag.needed = suffices(order, rest, placed.barriers)
+        if flag.needed is None:
+            flags = rest
+    return Placed(flags, placed.barriers)
+
+
+def _takes_along(outer: Flag, inner: Flag) -> bool:
+    """True if a flag of a loop may be one with that of a loop in it."""
+    alike = outer is not inner and outer.pipes == inner.pipes and outer.core == inner.core
+    return alike and outer.around is not None and inner.around in outer.block.ops

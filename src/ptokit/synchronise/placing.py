@@ -1,0 +1,410 @@
+"""Where flags go that order dependences, which ids they have, and how the text of a program says them.
+
+Both ends of a dependence are lifted to the operations of their innermost common block, so that never half of a flag is
+in an arm of a branch. There the intervals of each pair of pipes are stabbed with as few flags as possible. What a loop
+carries backwards takes one flag for each pair of pipes, set before the loop and waited for after it, in rotation if
+several iterations may be under way.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ptokit.diagnostics import Location
+from ptokit.diagnostics.finding import Edit, file_lines
+from ptokit.ir.control import control_of
+from ptokit.ir.core import Block, Function, Op, Value
+from ptokit.ir.facts import instr_of
+from ptokit.isa.table import Engine
+from ptokit.records import dataclass
+from ptokit.sanitize.findings.insertion import COMPOSITE_PIPES
+from ptokit.sanitize.findings.source_text import (
+    Structure,
+    as_statement,
+    barrier_code,
+    first_line,
+    flag_code,
+    indent,
+    last_line,
+)
+from ptokit.targets import Target
+from ptokit.types.enums import EVENT_ID_COUNT, Pipe
+
+from .dependences import Barrier, Dependence, Flag, Path, Placed
+
+
+@dataclass(frozen=True, eq=False)
+class _Span:
+    """A dependence between two operations of one block, by their numbers there."""
+
+    start: int
+    end: int
+    dependence: Dependence
+
+    @property
+    def backwards(self) -> bool:
+        """True if only the next iterations can wait."""
+        return self.dependence.level is not None and self.start >= self.end
+
+
+class Placing:
+    """Places flags in the text of a program. ``rotatable``: of a loop, whether its iterations can be told by number."""
+
+    def __init__(
+        self, structure: Structure, dependences: Sequence[Dependence], rotatable: Callable[[Op], bool]
+    ) -> None:
+        self.structure, self.rotatable = structure, rotatable
+        self.placed = Placed()
+        groups: dict[tuple[str, Pipe, Pipe, int], tuple[Block, list[_Span]]] = {}
+        for each in dependences:
+            found = self._lifted(each)
+            if isinstance(found, str):
+                self._barrier(each, found)
+            elif found is not None:
+                block, span = found
+                groups.setdefault((each.core, *each.pipes, id(block)), (block, []))[1].append(span)
+        for (core, p, q, _), (block, spans) in groups.items():
+            self._stab((p, q), core, block, [span for span in spans if not span.backwards])
+            self._carry((p, q), core, block, [span for span in spans if span.backwards])
+        self._rotate()
+
+    def _lifted(self, each: Dependence) -> tuple[Block, _Span] | str | None:
+        """A dependence in the block of both its ends; why there is none, and None where nothing has to be ordered."""
+        structure, loop = self.structure, each.loop
+        first, second = (structure.outside(self._in_function(path, each)) for path in (each.first, each.second))
+        found = structure.common(first, second)
+        if found is None:
+            return "the two are in different blocks of a graph"
+        a, b, block = found
+        if loop is not None and not loop.regions:
+            return "the loop is one of a graph of blocks"
+        if loop is not None:
+            body = loop.regions[0]
+            inside = [
+                next((op for op, _ in structure.chain(x) if structure.block(op) is body), None) for x in (first, second)
+            ]
+            if None in inside:
+                return "the loop that carries it has several blocks"
+            a, b = inside  # type: ignore[assignment]
+            block = body
+        start, end = structure.index(a), structure.index(b)
+        if loop is None and start == end:
+            return None  # the arms of one branch
+        return block, _Span(start, end, each)
+
+    def _in_function(self, path: Path, each: Dependence) -> Op:
+        """The operation of the function in which both ends are, or which calls for them."""
+        other = each.second if path is each.first else each.first
+        common = next((k for k, (x, y) in enumerate(zip(path, other)) if x is not y), min(len(path), len(other)) - 1)
+        if each.loop is not None:
+            home = self.structure.function(each.loop)
+            common = next((k for k, op in enumerate(path) if self.structure.function(op) is home), common)
+        return path[common]
+
+    def _barrier(self, each: Dependence, why: str) -> None:
+        before = self.structure.outside(each.second[-1])
+        if all(barrier.before is not before for barrier in self.placed.barriers):
+            self.placed.barriers.append(Barrier(before, why))
+
+    def _stab(self, pipes: tuple[Pipe, Pipe], core: str, block: Block, spans: Sequence[_Span]) -> None:
+        """As few flags as there are spans apart from each other."""
+        start = end = -1
+        for lo, hi in sorted({(span.start, span.end) for span in spans}, key=lambda each: each[::-1]):
+            if end < 0 or lo >= end:
+                if end >= 0:
+                    self._flag(pipes, core, block, start, end)
+                start, end = lo, hi
+            else:
+                start = max(start, lo)
+        if end >= 0:
+            self._flag(pipes, core, block, start, end)
+
+    def _flag(self, pipes: tuple[Pipe, Pipe], core: str, block: Block, start: int, end: int) -> None:
+        home = self.structure.loop(block)
+        self.placed.flags.append(Flag(pipes, core, block, block.ops[start], block.ops[end], home))
+
+    def _carry(self, pipes: tuple[Pipe, Pipe], core: str, block: Block, spans: Sequence[_Span]) -> None:
+        """One flag for all that a loop carries from one pipe to another."""
+        if spans:
+            start, end = max(span.start for span in spans), min(span.end for span in spans)
+            loop = spans[0].dependence.loop
+            depth = min(span.dependence.distance for span in spans)
+            depth = depth if loop is not None and self.rotatable(loop) else 1
+            after, before = block.ops[start], block.ops[end]
+            self.placed.flags.append(Flag(pipes, core, block, after, before, loop, loop, depth))
+
+    def _rotate(self) -> None:
+        """Flags rotate with those that come back: else one is set again before it was waited for."""
+        back = {(x.core, x.pipes, x.home): x.depth for x in self.placed.flags if x.around is not None}
+        for flag in self.placed.flags:
+            if flag.around is None and flag.home is not None and flag.home.regions[0] is flag.block:
+                flag.depth = back.get((flag.core, flag.pipes[::-1], flag.home), 1)
+
+
+# Event ids.
+
+
+def number(
+    flags: Sequence[Flag],
+    structure: Structure,
+    entry: Function,
+    used: Iterable[tuple[str, Pipe, Pipe, int]],
+    target: Target,
+) -> Flag | None:
+    """Give flags their ids: apart where they are under way at once. The first flag that gets none, or None.
+
+    ``used``: the flags that the program has, by core.
+    """
+    at = {op: k for k, op in enumerate(structure.ops)}
+    last = {op: max([at[op], *(at[inner] for region in op.regions for inner in region.walk())]) for op in at}
+    alone = target.one_flag_per_id
+    taken: dict[tuple[str, ...], set[int]] = {}
+    for core, p, q, one in used:
+        taken.setdefault(_place(core, p, q, alone), set()).add(one)
+    composite = any(
+        instr.engines and target.of(instr.engines) is Engine.SEVERAL_PIPES
+        for op in structure.ops
+        if (instr := instr_of(op)) is not None
+    )
+    groups: dict[tuple[str, ...], list[tuple[float, float, int, Flag]]] = {}
+    for k, flag in enumerate(flags):
+        around = flag.reaches
+        span = last[flag.after] + 0.25, at[flag.before] - 0.25
+        if around is not None:
+            span = at[around] - 0.5, last[around] + 0.5
+        if structure.function(flag.before) is not entry:
+            span = -1.0, float(len(at))
+        groups.setdefault(_place(flag.core, *flag.pipes, alone), []).append((*span, k, flag))
+    for place, spans in groups.items():
+        busy: dict[int, float] = {}
+        for start, end, _, flag in sorted(spans, key=lambda span: span[:3]):
+            closed = taken.get(place, set()) | ({0} if composite and COMPOSITE_PIPES.issuperset(flag.pipes) else set())
+            fits = [
+                i
+                for i in range(EVENT_ID_COUNT + 1 - flag.depth)
+                if all(busy.get(i + j, -2.0) < start and i + j not in closed for j in range(flag.depth))
+            ]
+            if not fits:
+                return flag
+            flag.number = min(fits, key=lambda i: (max(busy.get(i + j, -2.0) for j in range(flag.depth)), i))
+            busy |= {flag.number + j: end for j in range(flag.depth)}
+    return None
+
+
+def _place(core: str, p: Pipe, q: Pipe, alone: frozenset[str]) -> tuple[str, ...]:
+    """Among what the ids of a flag have to differ."""
+    return (core, p.name) if p.name in alone else (core, p.name, q.name)
+
+
+# Lines between the lines of a program, in its own language; everything else stays as it is.
+
+
+_NUMBERED, _SET, _DRAIN, _PRIME, _STOP, _WAIT = range(6)
+"""What is inserted before one line, in its order."""
+
+
+class NoPlace(Exception):
+    """Lines cannot be inserted around an operation."""
+
+    def __init__(self, why: str, at: Location) -> None:
+        super().__init__(why)
+        self.why, self.at = why, at
+
+
+@dataclass(frozen=True)
+class _Line:
+    file: str
+    before: int
+    rank: int
+    text: str
+
+
+def rotatable(loop: Op) -> bool:
+    """True if the iterations of a loop can be told by number in the text of its program."""
+    counted = control_of(loop).inductions(loop)
+    if len(counted) != 1 or counted[0].arg is not loop.regions[0].args[0] or not counted[0].arg.name:
+        return False
+    return not (loop.in_python or loop.in_cpp) or _head(loop) is not None
+
+
+_COUNTS = re.compile(
+    r"for\s*\(\s*[\w:]+\s+(\w+)\s*=\s*([^;]+?)\s*;[^;]*;\s*(?:\+\+\s*\1|\1\s*\+\+|\1\s*\+=\s*([^;]+?))\s*\)\s*\{?\s*(?://.*)?$"
+)
+"""The head of a loop in C++ that counts upwards: the variable, where it begins, and by what it grows."""
+
+
+def _head(loop: Op) -> tuple[str, str, str] | None:
+    """The variable of a loop in Python or C++, where it begins and by what it grows, as its text says them."""
+    lines = file_lines(loop.location.file) if loop.location.file is not None else []
+    line = first_line(loop)
+    text = lines[line - 1] if 0 < line <= len(lines) else ""
+    if loop.in_cpp:
+        found = _COUNTS.search(text)
+        return None if found is None else (found[1], found[2], found[3] or "1")
+    try:
+        (node,) = ast.parse(f"{text.strip()} pass").body
+    except (SyntaxError, ValueError):
+        return None
+    if not (isinstance(node, ast.For) and isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call)):
+        return None
+    if not (isinstance(node.iter.func, ast.Name) and node.iter.func.id == "range") or node.iter.keywords:
+        return None
+    args = [ast.unparse(arg) for arg in node.iter.args]
+    return node.target.id, args[0] if len(args) > 1 else "0", args[2] if len(args) > 2 else "1"
+
+
+def _ordinal(head: tuple[str, str, str], divided: str) -> str:
+    """The number of an iteration, as Python or C++ says it."""
+    name, lower, step = head
+    made = name if lower == "0" else f"({name} - {_closed(lower)})"
+    return made if step == "1" else f"{made} {divided} {_closed(step)}"
+
+
+def _closed(text: str) -> str:
+    return text if re.fullmatch(r"[\w.]+(\([\w., ]*\))?", text) else f"({text})"
+
+
+def constant(value: Value) -> int | None:
+    """The number that a value is, or None."""
+    owner = value.owner
+    number = owner.attrs.get("value") if isinstance(owner, Op) and owner.name == "arith.constant" else None
+    return number if type(number) is int else None
+
+
+class Writing:
+    """Makes the edits for flags and barriers."""
+
+    def __init__(self, structure: Structure, placed: Placed) -> None:
+        self.structure = structure
+        self.lines: list[_Line] = []
+        self._names = 0
+        self._taken: set[str] | None = None
+        self._known: dict[Any, str] = {}
+        for barrier in placed.barriers:
+            self._insert(barrier.before, False, _STOP, barrier_code(Pipe.ALL, barrier.before))
+        for flag in placed.flags:
+            self._flag(flag)
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The lines to insert."""
+        ordered = sorted(self.lines, key=lambda line: (line.file, line.before, line.rank))
+        return tuple(Edit(line.file, line.before, line.text) for line in ordered)
+
+    def _flag(self, flag: Flag) -> None:
+        p, q = flag.pipes
+        event: int | str = flag.number if flag.depth == 1 else self._rotating(flag)
+        self._insert(flag.after, True, _SET, flag_code("set", (p, q, event), flag.after))
+        self._insert(flag.before, False, _WAIT, flag_code("wait", (p, q, event), flag.before))
+        if flag.around is not None:
+            for k in range(flag.number, flag.number + flag.depth):
+                self._insert(flag.around, False, _PRIME, flag_code("set", (p, q, k), flag.around))
+                self._insert(flag.around, True, _DRAIN, flag_code("wait", (p, q, k), flag.around))
+
+    def _insert(self, op: Op, after: bool, rank: int, code: str) -> None:
+        statement = self.structure.statement(op)
+        if statement is None or not statement.alone or not statement.once:
+            raise NoPlace(
+                "several operations come from this line, so that no flag can be written beside one", op.location
+            )
+        line = last_line(op, self.structure.following(op)) + 1 if after else first_line(op)
+        self._line(op, line, rank, as_statement(code, op))
+
+    def _line(self, like: Op, line: int, rank: int, code: str) -> None:
+        file = like.location.file or ""
+        self.lines.append(_Line(file, line, rank, indent(file, first_line(like)) + code))
+
+    # --- ids in rotation -----------------------------------------------------------------------------------------
+
+    def _rotating(self, flag: Flag) -> str:
+        """The id of an iteration, as the text says it."""
+        loop = flag.home
+        assert loop is not None
+        key = loop, flag.depth, flag.number
+        if key not in self._known:
+            if loop.in_python or loop.in_cpp:
+                head = _head(loop)
+                assert head is not None
+                said = f"{_ordinal(head, '/' if loop.in_cpp else '//')} % {flag.depth}"
+                said += f" + {flag.number}" if flag.number else ""
+                if head[1:] != ("0", "1"):
+                    said = self._variable(loop, said)
+                self._known[key] = f"(event_t)({said})" if loop.in_cpp else said
+            else:
+                self._known[key] = self._computed(loop, flag.depth, flag.number)
+        return self._known[key]
+
+    def _variable(self, loop: Op, said: str) -> str:
+        """A variable for a long expression, in the first line of a loop in Python or C++."""
+        first = loop.regions[0].ops[0]
+        at = next((op for op in loop.regions[0].ops if first_line(op) > first_line(loop)), first)
+        name = self._fresh().removeprefix("%")
+        self._line(at, first_line(loop) + 1, _NUMBERED, as_statement(f"{'int ' * loop.in_cpp}{name} = {said}", at))
+        return name
+
+    def _computed(self, loop: Op, depth: int, first: int) -> str:
+        """Operations at the beginning of an iteration that compute its id, as far as the text has none."""
+        body = loop.regions[0]
+        variable, lower, _, step = control_of(loop).inductions(loop)[0]
+        kind = str(variable.type)
+        at, begin = body.ops[0], first_line(body.ops[0])
+        name = f"%{variable.name}"
+        plain = constant(lower) == 0 and constant(step) == 1
+        known = self._remainder(body, depth) if plain and not first else None
+        if known is not None:
+            return known
+        steps = []
+        if constant(lower) != 0:
+            steps.append(("arith.subi", f"%{lower.name}"))
+        if constant(step) != 1:
+            steps.append(("arith.divui", f"%{step.name}"))
+        steps.append(("arith.remui", self._number(loop, depth, variable.type)))
+        if first:
+            steps.append(("arith.addi", self._number(loop, first, variable.type)))
+        for verb, operand in steps:
+            key = loop, verb, name, operand
+            if key not in self._known:
+                self._known[key] = made = self._fresh()
+                self._line(at, begin, _NUMBERED, f"{made} = {verb} {name}, {operand} : {kind}")
+            name = self._known[key]
+        return name
+
+    def _remainder(self, body: Block, depth: int) -> str | None:
+        """A value at the beginning of a loop's body that is the number of the iteration modulo `depth`."""
+        for op in body.ops:
+            if not op.name.startswith("arith."):
+                return None
+            a, b = op.get("lhs"), op.get("rhs")
+            taken = op.name in ("arith.remui", "arith.remsi") and a is body.args[0]
+            if taken and b is not None and constant(b) == depth and op.result.name:
+                return f"%{op.result.name}"
+        return None
+
+    def _number(self, loop: Op, number: int, kind: Any) -> str:
+        """A constant that is known at a loop."""
+        for op in self.structure.ops:
+            alike = op.name == "arith.constant" and op.attrs.get("value") == number and op.result.type == kind
+            if alike and op.result.name and self.structure.defined(op.result, loop):
+                return f"%{op.result.name}"
+        function = self.structure.function(loop)
+        key = function, number, kind
+        if key not in self._known:
+            assert function is not None
+            assert function.body is not None
+            first = function.body.ops[0]
+            self._known[key] = name = self._fresh()
+            self._line(first, first_line(first), _NUMBERED - 1, f"{name} = arith.constant {number} : {kind}")
+        return self._known[key]
+
+    def _fresh(self) -> str:
+        """A name that the program has not."""
+        if self._taken is None:
+            files = {op.location.file for op in self.structure.ops if op.location.file is not None}
+            self._taken = {word for file in files for word in re.findall(r"\bsync\d+\b", "\n".join(file_lines(file)))}
+        while f"sync{self._names}" in self._taken:
+            self._names += 1
+        self._names += 1
+        return f"%sync{self._names - 1}"

@@ -1,0 +1,244 @@
+"""Flags that a program lacks: as few as authors write, proved, each of them needed, and the text around them intact."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ptokit
+from ptokit.api.launch import as_parameters
+from ptokit.api.synchronise import Synchronised, synchronise
+from ptokit.arguments.grammar import make, read_arguments
+from ptokit.diagnostics import DiagnosticError, UsageError
+from ptokit.machine.observer import Moment, Observer
+from ptokit.run import Param, Program, choose_entry
+from ptokit.targets import target as target_named
+from tests.each import each
+from tests.prove.kernels import BACK, HANDED, add, flag, kernel, load, store
+
+pytest.importorskip("z3")
+
+CASES = Path(__file__).parents[1] / "data" / "sync-cases"
+ORDER = re.compile(r"^ *pto\.(set_flag|wait_flag|barrier|get_buf|rls_buf)\b.*\n", re.MULTILINE)
+LOOP = "scf.for %i = %c0 to %n step %c1 {"
+BODY = (LOOP, "%r = arith.muli %i, %c16 : index", load("%t0", "%r"), add("%t1", "%t0"), store("%t1", "%r"), "}")
+
+
+def synchronised(*body: str, **options: Any) -> Synchronised:
+    return synchronise(kernel(*body), target="a2a3", **options)
+
+
+def flags(made: Synchronised) -> list[str]:
+    """``MTE2 V 0`` for each flag, with the number of ids it rotates through, and ``loop`` if one carries it."""
+    return [
+        f"{f.source} {f.destination} {f.first_id}{f' of {f.ids}' * (f.ids > 1)}{' loop' * (f.carried > 0)}"
+        for f in made.flags
+    ]
+
+
+class Waits(Observer):
+    """Counts the waits that a launch carries out."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def after(self, moment: Moment) -> None:
+        self.count += moment.name.startswith("wait_flag") or moment.name in ("get_buf", "pipe_barrier")
+
+
+def waits(text: str, case: dict[str, Any], on: str) -> int:
+    module = ptokit.read(text, target=on).module
+    entry = choose_entry(module, None)
+    seen = Waits()
+    values = as_parameters(make(read_arguments(given(case))), [Param(p.name, p.type) for p in entry.params])
+    with redirect_stdout(StringIO()):
+        Program(module, entry, target_named(on), extended=False).launch(values, case["blocks"], observer=seen)
+    return seen.count
+
+
+def given(case: dict[str, Any]) -> list[str]:
+    return [
+        str(a["value"])
+        if a["kind"] == "scalar"
+        else "0"
+        if a["kind"] == "ffts"
+        else f"{'uninit' if a['role'] == 'out' else 'random'}:{a['dtype']}:{a['elems']}"
+        for a in case["args"].values()
+    ]
+
+
+CLEAN = [
+    (case, on)
+    for case in json.loads((CASES / "manifest.json").read_text())["cases"]
+    for on in case["targets"]
+    if not case["expect"][on] and case["mode"] == "strict"
+]
+
+
+@each("case, on", CLEAN, ids=[f"{case['file']} {on}" for case, on in CLEAN])
+def test_a_clean_case_without_its_flags_gets_them_again(case: dict[str, Any], on: str) -> None:
+    text = (CASES / case["file"]).read_text()
+    made = synchronise(ORDER.sub("", text), target=on)
+    assert made.proved
+    assert made.minimal
+    report = ptokit.sanitize(made.text, given(case), target=on, blocks=case["blocks"])
+    assert not [str(d) for d in (*report.errors, *report.warnings)]
+    extra = 2 * ("rls_buf" in text)  # a token is not waited for by everyone who takes it
+    assert waits(made.text, case, on) <= waits(text, case, on) + extra
+
+
+def test_what_is_inserted_is_lines_and_the_rest_stays() -> None:
+    text = (CASES / "04_loop_reload_primed.pto").read_text()
+    bare = ORDER.sub("", text).replace("    scf.for", "    // all strips\n    scf.for")
+    made = synchronise(bare, target="a2a3")
+    lines = made.text.splitlines()
+    assert [line for line in lines if not ORDER.match(line + "\n")] == bare.splitlines()
+    assert sorted(line for line in lines if ORDER.match(line + "\n")) == sorted(
+        line for line in text.splitlines() if ORDER.match(line + "\n")
+    )
+    assert synchronise(made.text, target="a2a3").text == made.text
+
+
+def test_two_slots_take_ids_in_rotation() -> None:
+    """The distance is two: the author of such a loop lets two iterations be under way."""
+    slots = (
+        "scf.for %i = %c0 to %n step %c1 {",
+        "%half = arith.remui %i, %c2 : index  // which slot",
+        "%off = arith.muli %half, %c4096 : index",
+        "%at = arith.index_cast %off : index to i64",
+        "%s = pto.alloc_tile addr = %at : !pto.tile_buf<vec, 16x32xf32>",
+        "%r = arith.muli %i, %c16 : index",
+        load("%s", "%r"),
+        store("%s", "%r"),
+        "}",
+    )
+    made = synchronised(*slots)
+    assert made.proved
+    assert flags(made) == ["MTE2 MTE3 0 of 2", "MTE3 MTE2 0 of 2 loop"]
+    added = [(edit.text or "").strip() for edit in made.edits]
+    assert added == [
+        flag("set", "MTE3", "MTE2", 0),
+        flag("set", "MTE3", "MTE2", 1),
+        flag("wait", "MTE3", "MTE2", "%half"),
+        flag("set", "MTE2", "MTE3", "%half"),
+        flag("wait", "MTE2", "MTE3", "%half"),
+        flag("set", "MTE3", "MTE2", "%half"),
+        flag("wait", "MTE3", "MTE2", 0),
+        flag("wait", "MTE3", "MTE2", 1),
+    ]
+    odd = [line.replace("%c0 to %n step %c1", "%c2 to %n step %c16") for line in slots]
+    odd[1:2] = ["%k0 = arith.subi %i, %c2 : index", "%k1 = arith.divui %k0, %c16 : index"]
+    odd.insert(3, "%half = arith.remui %k1, %c2 : index")
+    found = synchronised(*odd)
+    assert found.proved
+    assert flags(found) == flags(made)
+    assert "%sync2 = arith.remui %sync1, %c2 : index" in found.text
+
+
+def test_flags_of_an_inner_loop_come_along_the_outer_one() -> None:
+    """Set first before both loops and waited for last after both: one flag where two loops carry the same."""
+    made = synchronised("scf.for %j = %c0 to %n step %c1 {", *BODY, "}")
+    assert made.proved
+    assert flags(made) == ["MTE2 V 0", "V MTE3 0", "V MTE2 0 loop", "MTE3 V 0 loop"]
+    outer = made.old.splitlines().index("scf.for %j = %c0 to %n step %c1 {") + 1
+    assert {f.carried for f in made.flags if f.carried} == {outer}
+
+
+def test_half_a_flag_is_never_in_an_arm() -> None:
+    odd = ("%h = arith.remui %n, %c2 : index", "%odd = arith.cmpi eq, %h, %c1 : index", "scf.if %odd {")
+    made = synchronised(
+        load("%t0", "%c0"), *odd, add("%t1", "%t0"), "} else {", load("%t1", "%c0"), "}", store("%t1", "%c0")
+    )
+    assert made.proved
+    lines = made.text.splitlines()
+    arms = lines[lines.index("scf.if %odd {") : lines.index("}")]
+    assert not [line for line in arms if "_flag" in line]
+    assert flags(made) == ["MTE2 V 0", "V MTE3 0", "MTE2 MTE3 0"]
+    inside = synchronised(*odd, load("%t0", "%c0"), add("%t1", "%t0"), "}")
+    lines = inside.text.splitlines()
+    assert ["_flag" in line for line in lines[lines.index("scf.if %odd {") :]].count(True) == 2
+
+
+def test_flags_that_are_there_stay_and_ids_differ() -> None:
+    made = synchronised(load("%t0", "%c0"), *HANDED, add("%t1", "%t0"), store("%t1", "%c0"))
+    assert (made.proved, flags(made)) == (True, ["V MTE3 0"])
+    more = synchronised(load("%t0", "%c0"), HANDED[0], load("%t1", "%c0"), HANDED[1], add("%t1", "%t0"))
+    assert (more.proved, flags(more)) == (True, ["MTE2 V 1"])
+    enough = synchronised(load("%t0", "%c0"), *HANDED, add("%t1", "%t0"), *BACK, store("%t1", "%c0"))
+    assert (enough.proved, enough.text, enough.edits) == (True, enough.old, ())
+
+
+def test_none_of_the_flags_can_be_left_out() -> None:
+    """What is said to be needed is: without it the prover, and for some arguments a run, finds a race."""
+    bare = kernel("scf.for %j = %c0 to %c2 step %c1 {", *BODY, add("%t0", "%t1"), "}", tiles=2)
+    made = synchronise(bare, target="a2a3")
+    assert made.proved
+    assert len(made.flags) > 3
+    lines = made.text.splitlines()
+    for found in made.flags:
+        said = f"_flag[<PIPE_{found.source}>, <PIPE_{found.destination}>, <EVENT_ID{found.first_id}>]"
+        less = "\n".join(line for line in lines if said not in line) + "\n"
+        assert less != made.text
+        assert ptokit.prove(less, target="a2a3")["pipes"].verdict != "proved", found
+        line = int(re.search(r"line (\d+) may overtake \w+ in line (\d+)", found.because)[1])  # type: ignore[index]
+        assert re.search(r"pto\.t(load|adds|store)", made.old.splitlines()[line - 1])
+
+
+def test_assumptions_and_wrong_usage() -> None:
+    body = ("%o = arith.addi %n, %c1 : index", load("%t0", "%c0"), add("%t1", "%t0"))
+    assert synchronised(*body, assume=["n > 3"]).assumptions[0] == "n > 3"
+    with pytest.raises(UsageError, match="no arguments"):
+        synchronised(*body, assume=["n > 3", "n < 2"])
+    with pytest.raises(DiagnosticError):
+        synchronise(kernel(add("%t1", "%t9")), target="a2a3")
+
+
+def test_two_operations_of_one_line_are_refused(tmp_path: Path) -> None:
+    together = load("%t0", "%c0") + " " + add("%t1", "%t0")
+    with pytest.raises(DiagnosticError, match="SYNC-PLACE"):
+        synchronised(together)
+
+
+PYTHON = """
+import ptokit as pto
+
+@pto.kernel(target="a2a3")
+def scale(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], rows: int):
+    t = pto.Tile(pto.TileType.Vec, pto.f32, 16, 64, addr=0)
+    for row in range(16, rows - 15, 16):  # strips
+        pto.TLOAD(t, pto.GlobalTensor(x, (rows, 64))[row : row + 16])
+        pto.TMULS(
+            t, t, 2.0
+        )
+        # and back
+        pto.TSTORE(pto.GlobalTensor(y, (rows, 64))[row : row + 16], t)
+"""
+
+
+def test_a_kernel_in_python_keeps_its_lines(tmp_path: Path) -> None:
+    file = tmp_path / "scale.py"
+    file.write_text(PYTHON)
+    made = synchronise(str(file))
+    assert made.proved
+    added = [line for line in made.text.splitlines() if "_flag" in line]
+    assert [line for line in made.text.splitlines() if line not in added] == PYTHON.splitlines()
+    assert added[0] == "    pto.set_flag(pto.PIPE_MTE3, pto.PIPE_MTE2, 0)"
+    lines = made.text.splitlines()
+    at = lines.index("        )")
+    assert lines[at + 1 : at + 4] == [
+        "        pto.set_flag(pto.PIPE_V, pto.PIPE_MTE3, 0)",
+        "        # and back",
+        "        pto.wait_flag(pto.PIPE_V, pto.PIPE_MTE3, 0)",
+    ]
+    file.write_text(made.text)
+    x = np.arange(64 * 64, dtype=np.float32).reshape(64, 64)
+    report = ptokit.sanitize(str(file), [x, np.zeros_like(x), 64])
+    assert not report.errors
+    assert list(tmp_path.iterdir()) == [file]
