@@ -21,18 +21,28 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.backends.numpy.launch import CoresInTurn, OnNumPy
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location
+from ptokit.machine.buffers import Buffer
+from ptokit.machine.chunk import ASKED, Workspace
+from ptokit.machine.global_memory import Pointer
 from ptokit.records import dataclass
 from ptokit.run import Program, compile_program
+from ptokit.run.arguments import Addresses, bind_arguments
+from ptokit.run.backends import Faults, Launched, Printed
 from ptokit.run.program import Param
 from ptokit.targets import Target
+from ptokit.types.dtypes import DType, u8
 
 from .compiler import HEADERS, Options, find_compiler, macros, rewritten
 from .kernels import CppFile, CppKernel
 from .rules import COMPILE, REPLAY, refusal
 
-MEMORY = 1 << 32
-"""Bytes of device memory of a host program; a file with holes."""
+ROOM = 1 << 32
+"""Bytes of device memory of a rank; a file with holes."""
+
+RANKS = 16
+"""Ranks that a test runs on at most."""
 
 AFTER = 1 << 21
 """Bytes after an allocation that a kernel may reach, as on a device with pages of 2 MiB; not under observation."""
@@ -41,6 +51,8 @@ SECONDS = 600
 """How long building a host program, making its data, and a suite may take."""
 
 Finished = subprocess.CompletedProcess[str]
+
+_BY_ADDRESS = ("pto.ptrtoint", "pto.inttoptr", "pto.twait", "pto.ttest")
 
 _CORES = {"vec": "vector", "cube": "cube", "mix": "mix"}
 _ASSEMBLY = re.compile(
@@ -179,6 +191,107 @@ def _finished(command: Sequence[str], folder: Path, env: dict[str, str] | None =
         raise refusal(REPLAY, f"{Path(command[0]).name} takes longer than {SECONDS} seconds", Location()) from None
 
 
+@dataclass
+class _Launch:
+    """A launch of a rank. ``turns``: its cores, where it may wait for other launches and has begun."""
+
+    rank: int
+    symbol: str
+    blocks: int
+    given: list[str]
+    turns: CoresInTurn | None = None
+
+    @property
+    def asks(self) -> bool:
+        """True if a core asks for a signal again and again."""
+        return self.turns is not None and any(stream.asks for stream in self.turns.left)
+
+
+class _World:
+    """The ranks of a test: their memory, what they have launched, and what they wait for."""
+
+    def __init__(self, ranks: int, base: int, memory: np.ndarray) -> None:
+        self.ranks, self.base, self.memory = ranks, base, memory
+        self.sizes: dict[int, int] = {}  # of allocations, by address
+        self.addresses = Addresses(())
+        self.queues: dict[tuple[int, int], list[_Launch]] = {}  # by rank and stream
+        self.waits: dict[int, int | None] = {}  # ranks that have stopped: for which stream, None for the other ranks
+        self.ended, self.failed = set[int](), set[int]()
+
+    def add(self, address: int, size: int) -> None:
+        """Memory that a rank has allocated."""
+        self.sizes[address] = size
+        start = address - self.base
+        buffer = Buffer(f"memory at {address:#x}", self.memory[start : start + size + AFTER], u8)
+        buffer.written = True
+        self.addresses.add(address, buffer)
+
+    def settle(self) -> None:
+        """Somebody else may write to memory now: tiles that wait keep what they have loaded."""
+        if any(launch.turns is not None for launch in self.first):
+            for address in self.sizes:
+                self.addresses.at(address)[0].before_write()
+
+    # --- what ranks do
+
+    def stops(self, word: str, rank: int, stream: int | None = None) -> None:
+        """A rank has ended, or waits for launches, 0 for those of all its streams, or for the other ranks."""
+        if word == "@ended":
+            self.ended.add(rank)
+        else:
+            self.waits[rank] = stream
+
+    @property
+    def stopped(self) -> bool:
+        """True if no rank goes on by itself."""
+        return len(self.waits) + len(self.ended) == self.ranks
+
+    @property
+    def first(self) -> list[_Launch]:
+        """The launches that may run now: of each stream the first."""
+        return [queue[0] for _, queue in sorted(self.queues.items()) if queue]
+
+    def over(self, launch: _Launch) -> None:
+        """A launch is done."""
+        for queue in self.queues.values():
+            queue[:] = [each for each in queue if each is not launch]
+
+    @property
+    def ready(self) -> list[int]:
+        """The ranks that may go on."""
+        busy = {key for (rank, stream), queue in self.queues.items() if queue for key in ((rank, stream), (rank, 0))}
+        ready = [rank for rank, stream in self.waits.items() if stream is not None and (rank, stream) not in busy]
+        return ready or ([] if self.ended or any(each is not None for each in self.waits.values()) else [*self.waits])
+
+    # --- arguments of launches
+
+    def at(self, text: str) -> tuple[Buffer, int] | None:
+        """The memory that an argument points to, and how many bytes of it lie before; None for other arguments."""
+        found = self.addresses.at(int(text[1:])) if text[0] == "p" else None
+        return None if found is None or found[1] > self.sizes[found[0].address] else found
+
+    def pointer(self, text: str, dtype: DType) -> Pointer | None:
+        """An argument as a pointer into the memory of all ranks."""
+        found = self.at(text)
+        return None if found is None else Pointer(found[0].of_type(dtype), found[1] // dtype.size, dtype)
+
+    def value(self, text: str, param: Param, after: int = 0) -> Any:
+        """An argument: a part of the memory with so many bytes after its allocation, or a number."""
+        if text[0] == "p":
+            assert param.dtype is not None
+            kind, found = param.dtype.storage, self.at(text)
+            if found is None:
+                return np.zeros(64, kind)
+            buffer, before = found
+            end = self.sizes[buffer.address] + after
+            return buffer.mem[before : before + (end - before) // kind.itemsize * kind.itemsize].view(kind)
+        size, _, bits = text[1:].partition(":")
+        raw = int(bits).to_bytes(8, "little")[: int(size)]
+        if text[0] == "f":
+            return float(np.frombuffer(raw, {"2": np.float16, "4": np.float32, "8": np.float64}[size])[0])
+        return int.from_bytes(raw, "little", signed=True)
+
+
 class _Suite:
     """A suite that is being replayed."""
 
@@ -194,22 +307,31 @@ class _Suite:
     def run(self, names: Sequence[str], sanitize: bool, progress: Callable[[int, int], None]) -> None:
         """Build the host program, and run its tests."""
         host = self._host()
-        with self.memory_file.open("wb") as file:
-            file.truncate(MEMORY)
-        memory = np.memmap(self.memory_file, np.uint8, "r+")
+        (self.work / "answers").mkdir()
+        for rank in range(RANKS):
+            os.mkfifo(self.work / "answers" / str(rank))
         with self._started(host, names) as process:
             test = TestOutcome("", "")
+            world = _World(0, 0, np.zeros(0, np.uint8))
             assert process.stdout is not None
-            assert process.stdin is not None
             for line in process.stdout:
                 word, _, rest = line.strip().partition(" ")
                 if word == "@test":
                     test = TestOutcome(rest, "")
+                elif word == "@ranks":
+                    ranks, base = map(int, rest.split())
+                    world = _World(ranks, base, np.memmap(self.memory_file, np.uint8, "r+"))
+                elif word == "@memory":
+                    world.add(*map(int, rest.split()))
                 elif word == "@launch":
-                    test.reason = self._launch(rest, memory, test if sanitize else None)
-                    process.stdin.write("no\n" if test.reason else "done\n")
-                    process.stdin.flush()
-                elif word in ("@passed", "@failed", "@crashed"):
+                    rank, stream, symbol, blocks, *given = rest.split()
+                    queue = world.queues.setdefault((int(rank), int(stream)), [])
+                    queue.append(_Launch(int(rank), symbol, int(blocks), given))
+                elif word in ("@wait", "@meet", "@ended"):
+                    world.stops(word, *map(int, rest.split()))
+                    if world.stopped:
+                        self._go_on(world, test, sanitize)
+                elif word in ("@passed", "@failed", "@crashed", "@skipped"):
                     test.outcome = "refused" if test.reason else word[1:]
                     self.report.tests.append(test)
                     done = len(self.report.tests)
@@ -219,11 +341,12 @@ class _Suite:
 
     @contextmanager
     def _started(self, host: Path, names: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+        told = {"PTOKIT_DEVICE_MEMORY": str(self.memory_file), "PTOKIT_ANSWERS": str(self.work / "answers")}
         process = subprocess.Popen(
             [str(host), *names],
             cwd=self.work / "build",
-            env={**os.environ, "PTOKIT_DEVICE_MEMORY": str(self.memory_file)},
-            stdin=subprocess.PIPE,
+            env={**os.environ, **told, "MPI_LIB_PATH": ""},  # which means the program itself
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -249,6 +372,7 @@ class _Suite:
             "-O0",
             "-DPTOKIT_HOST",
             f"-DPTOKIT_AFTER={AFTER}",
+            f"-DPTOKIT_ROOM={ROOM}ull",
             *macros(self.target, "vector"),
             "-I",
             str(HEADERS),
@@ -285,21 +409,72 @@ class _Suite:
 
     # --- launches
 
-    def _launch(self, told: str, memory: np.ndarray, observed: TestOutcome | None) -> str:
-        """Run a kernel on the memory of the host program; why not, else nothing."""
-        symbol, blocks, *given = told.split()
+    def _go_on(self, world: _World, test: TestOutcome, sanitize: bool) -> None:
+        """All ranks have stopped: carry out what they have launched, and let those go on whose launches are done.
+
+        Launches of several ranks and streams take turns, since they may wait for each other.
+        """
+        asked = 0
+        while asked < ASKED:
+            moved = [self._advance(world, launch, test, sanitize) for launch in world.first]
+            asked = 0 if any(moved) else asked + 1
+            if asked and (world.ready or not any(launch.asks for launch in world.first)):
+                break
+        ready = world.ready
+        for launch in [] if ready else world.first:
+            self._advance(world, launch, test, sanitize, vain=True)
+        world.settle()
+        for rank in ready or list(world.waits):
+            del world.waits[rank]
+            with (self.work / "answers" / str(rank)).open("w") as answer:
+                answer.write("y" if rank in ready and rank not in world.failed else "n")
+
+    def _advance(
+        self, world: _World, launch: _Launch, test: TestOutcome, sanitize: bool, *, vain: bool = False
+    ) -> bool:
+        """Go on with a launch as far as it can; False if it still waits for the same. ``vain``: for ever."""
         try:
-            program = self._program(symbol, frozenset(k for k, text in enumerate(given) if text == "n"))
-            if observed is not None:
-                exact = [_value(text, param, memory) for text, param in zip(given, program.params)]
-                self._observe(program, exact, int(blocks), observed)
-            values = [_value(text, param, memory, AFTER) for text, param in zip(given, program.params)]
-            program.launch(values, int(blocks))
+            if launch.turns is None:
+                self._begin(world, launch, test if sanitize else None)
+            if launch.turns is not None:
+                with np.errstate(all="ignore"):
+                    moved = launch.turns.advance()
+                if launch.turns.left and not vain:
+                    return moved
+                launch.turns.give_up(launch.turns.left)
+                launch.turns.work.faults.done()
         except DiagnosticError as error:
-            first = (Diagnostics(error.diagnostics).errors or error.diagnostics)[0]
-            place = f"{Path(first.location.file or '').name}:{first.location.line}"
-            return f"{first.rule} {place}: {first.message}"
-        return ""
+            world.failed.add(launch.rank)
+            test.reason = test.reason or _told(error)
+        world.over(launch)
+        return True
+
+    def _begin(self, world: _World, launch: _Launch, observed: TestOutcome | None) -> None:
+        """Run a kernel on the memory of the host program; one that may wait for another launch only begins."""
+        null = frozenset(k for k, text in enumerate(launch.given) if text[0] == "p" and world.at(text) is None)
+        program = self._program(launch.symbol, null)
+        if observed is not None:
+            exact = [world.value(text, param) for text, param in zip(launch.given, program.params)]
+            self._observe(program, exact, launch.blocks, observed)
+        values = [world.value(text, param, AFTER) for text, param in zip(launch.given, program.params)]
+        world.settle()
+        if not self._by_address(program):
+            program.launch(values, launch.blocks)
+            return
+        workspace = Workspace(self.target, extended=False)
+        bound = bind_arguments(program.entry, values, program.effects.written, launch.blocks, workspace)
+        for k, (text, value) in enumerate(zip(launch.given, bound)):
+            if isinstance(value, Pointer):
+                bound[k] = world.pointer(text, value.dtype) or value
+        blocks = range(launch.blocks)
+        work = Launched(bound, launch.blocks, "exact", Printed(), blocks, Faults(), workspace)
+        launch.turns = OnNumPy(program).flight(work)
+
+    @staticmethod
+    def _by_address(program: Program) -> bool:
+        """True for a kernel that reaches memory by numbers, or waits for a signal that another launch may give."""
+        bodies = (function.body for function in program.module.functions if function.body is not None)
+        return any(op.name in _BY_ADDRESS for body in bodies for op in body.walk())
 
     def _observe(self, program: Program, values: list[Any], blocks: int, test: TestOutcome) -> None:
         from ptokit.sanitize import sanitize
@@ -345,17 +520,6 @@ def _host_compilers() -> list[list[str]]:
     return [*found, [kernels.command[0], "c++", "-fno-sanitize=undefined"] if zig else [*kernels.command]]
 
 
-def _value(text: str, param: Param, memory: np.ndarray, after: int = 0) -> Any:
-    """An argument of a launch: a part of the device's memory with so many bytes after it, or a number."""
-    if text == "n" or text[0] == "p":
-        assert param.dtype is not None
-        kind = param.dtype.storage
-        if text == "n":
-            return np.zeros(64, kind)
-        at, _, size = text[1:].partition(":")
-        return memory[int(at) : int(at) + (int(size) + after) // kind.itemsize * kind.itemsize].view(kind)
-    size, _, bits = text[1:].partition(":")
-    raw = int(bits).to_bytes(8, "little")[: int(size)]
-    if text[0] == "f":
-        return float(np.frombuffer(raw, {"2": np.float16, "4": np.float32, "8": np.float64}[size])[0])
-    return int.from_bytes(raw, "little", signed=True)
+def _told(error: DiagnosticError) -> str:
+    first = (Diagnostics(error.diagnostics).errors or error.diagnostics)[0]
+    return f"{first.rule} {Path(first.location.file or '').name}:{first.location.line}: {first.message}"

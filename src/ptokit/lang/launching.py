@@ -21,9 +21,9 @@ from ptokit.ir import Module
 from ptokit.ir.launch import VECTOR_CORES, Each, RankQuery, Role
 from ptokit.ir.launch import Peer as Peer
 from ptokit.isa.table import TABLE
-from ptokit.machine.chunk import Chunk, core_ids, cores_of_blocks, deadlock, run_clusters
+from ptokit.machine.chunk import Chunk, Flight, core_ids, cores_of_blocks
 from ptokit.machine.global_memory import Pointer as Address
-from ptokit.machine.signals import Semaphores
+from ptokit.machine.signals import Semaphores, deadlock
 from ptokit.run import Program
 from ptokit.types.values import Ptr
 from ptokit.types.values import Scalar as ScalarType
@@ -81,7 +81,7 @@ def interpret(
         core = cores[chunk.number] = _Core(function, made, chunk, role, devices[device], types, left_alone)
         return iter(core) if waits else core.alone()
 
-    stuck = run_clusters(cores_of_blocks(roles, chunks, semaphores, len(devices), range(blocks), work))
+    stuck = Flight(cores_of_blocks(roles, chunks, semaphores, len(devices), range(blocks), work)).finish()
     if stuck:
         held = [(semaphores.cores[s.index], cores[s.index].session.waits_at, s.waits_for) for s in stuck]
         raise DiagnosticError(deadlock(held, function.__code__.co_filename))

@@ -15,8 +15,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from ptokit.diagnostics import UNKNOWN_LOCATION, Diagnostic, Location, Note, Severity
-from ptokit.ir.core import Op
+from ptokit.diagnostics import UNKNOWN_LOCATION, Location
 from ptokit.ir.launch import Role
 from ptokit.isa.order.core_sync import Asked
 from ptokit.plan.steps import Step
@@ -28,7 +27,7 @@ from .lanes import Fault, OnePath, lanes, lift
 from .local_memory import AccessListener
 from .loops import Iterations, Nest, parts
 from .pipes import PipeListener, Pipes
-from .signals import Board, CoreId, Place, Rendezvous, Semaphores, block_text, place_text
+from .signals import Board, CoreId, Rendezvous, Semaphores, block_text
 from .storage import Arena, Storage
 from .threads import ThreadLaunches, ThreadListener
 from .tiles import Tile, carry_out
@@ -312,8 +311,6 @@ class Workspace:
 # Programs whose cores wait for each other: every core is a stream of its own, advanced in a fixed order.
 
 
-_LISTED = 16  # cores that a deadlock names
-
 ASKED = 100_000
 """How often cores ask in vain, while none does anything else, before that counts as a deadlock."""
 
@@ -360,37 +357,55 @@ class Stream:
 Cluster = list[Stream]
 
 
-def run_clusters(
-    clusters: Iterator[Cluster],
-    *,
-    ended: Callable[[Cluster], None] = lambda cluster: None,
-    release: Callable[[Stream], bool] = lambda stream: stream.chunk.go_on(),
-    failed: Callable[[Stream, Exception], None] | None = None,
-) -> list[Stream]:
-    """Run all clusters; the streams that wait in vain, in order.
+class Flight:
+    """The clusters of a launch. ``ended`` is called for each when its streams are done.
 
-    ``ended``: called for each cluster when its streams are done. ``release``: lets a stream go on past its wait where
-    nobody can, if the target allows that. ``failed``: takes an exception of a stream, which then
-    counts as done; without it the exception ends the launch.
+    ``failed`` takes an exception of a stream, which then counts as done; without it the exception ends the launch.
+    ``release`` lets a stream go on past its wait where nobody can, if the target allows that.
     """
-    waiting: list[Cluster] = []
-    for cluster in clusters:
-        if settle(cluster, failed):
-            ended(cluster)
-        else:
-            waiting.append(cluster)
-    asked = 0
-    while waiting:
-        left = [stream for cluster in waiting for stream in cluster]
-        before = [(stream.chunk.passed, stream.done) for stream in left]
-        if not settle(left, failed) and not any(release(stream) for stream in left if not stream.done):
-            asked = asked + 1 if before == [(stream.chunk.passed, stream.done) for stream in left] else 0
-            if asked >= ASKED or not any(stream.asks for stream in left):
-                return [stream for stream in left if not stream.done]
-        for cluster in [c for c in waiting if all(stream.done for stream in c)]:
-            waiting.remove(cluster)
-            ended(cluster)
-    return []
+
+    def __init__(
+        self,
+        clusters: Iterator[Cluster],
+        ended: Callable[[Cluster], None] = lambda cluster: None,
+        failed: Callable[[Stream, Exception], None] | None = None,
+        release: Callable[[Stream], bool] = lambda stream: stream.chunk.go_on(),
+    ) -> None:
+        self._new, self._ended, self._failed, self._let_go = clusters, ended, failed, release
+        self._waiting: list[Cluster] = []
+
+    @property
+    def left(self) -> list[Stream]:
+        """The streams that wait, in order; none once the launch is over."""
+        return [stream for cluster in self._waiting for stream in cluster if not stream.done]
+
+    def advance(self) -> bool:
+        """Go on until no stream can; False if none could."""
+        moved = False
+        for cluster in self._new:
+            moved = True
+            if settle(cluster, self._failed):
+                self._ended(cluster)
+            else:
+                self._waiting.append(cluster)
+        streams = [stream for cluster in self._waiting for stream in cluster]
+        before = [(stream.chunk.passed, stream.done) for stream in streams]
+        settle(streams, self._failed)
+        for cluster in [c for c in self._waiting if all(stream.done for stream in c)]:
+            self._waiting.remove(cluster)
+            self._ended(cluster)
+        moved = moved or before != [(stream.chunk.passed, stream.done) for stream in streams]
+        return moved or any(self._let_go(stream) for stream in self.left)
+
+    def finish(self) -> list[Stream]:
+        """Run all; the streams that wait in vain."""
+        self.advance()
+        asked = 0
+        while left := self.left:
+            asked = 0 if self.advance() else asked + 1
+            if asked and (asked >= ASKED or not any(stream.asks for stream in left)):
+                return left
+        return []
 
 
 def settle(streams: list[Stream], failed: Callable[[Stream, Exception], None] | None) -> bool:
@@ -434,15 +449,6 @@ def core_ids(roles: tuple[Role, ...], blocks: int, ranks: int = 0) -> list[CoreI
     single = len(roles) == 1
     places = [(rank, block, role) for rank in range(ranks) or (-1,) for block in range(blocks) for role in roles]
     return [CoreId(i, r.kind, b, -1 if single else r.sub, rank) for i, (rank, b, r) in enumerate(places)]
-
-
-def deadlock(held: Sequence[tuple[Place, Op | None, str]], file: str | None) -> Diagnostic:
-    """DEADLOCK: what every core that cannot go on waits for: where, and in words."""
-    texts = [(f"{place_text(core)} waits here for {what}", op) for core, op, what in held]
-    where = [Location(file) if op is None else op.location for _, op in texts]
-    notes = tuple(Note(text, at) for (text, _), at in list(zip(texts, where))[1:_LISTED])
-    hint = "`ptokit sanitize` shows what every pipe waits for"
-    return Diagnostic("DEADLOCK", Severity.ERROR, f"deadlock: {texts[0][0]}", where[0], hint, notes)
 
 
 def cores_of_blocks(

@@ -18,6 +18,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from ptokit.diagnostics import Diagnostic, Location, Note, Severity
+from ptokit.ir.core import Op
 from ptokit.isa.exchange.core_pipes import Wait
 from ptokit.records import dataclass
 from ptokit.targets import Target
@@ -76,6 +78,18 @@ def place_text(core: Place) -> str:
     if core.sub < 0 or not core.kind:
         return where
     return f"{where}, {core.kind} core" + (f" {core.sub}" if core.kind == "vector" else "")
+
+
+_LISTED = 16  # cores that a deadlock names
+
+
+def deadlock(held: Sequence[tuple[Place, Op | None, str]], file: str | None) -> Diagnostic:
+    """DEADLOCK: what every core that cannot go on waits for: where, and in words."""
+    texts = [(f"{place_text(core)} waits here for {what}", op) for core, op, what in held]
+    where = [Location(file) if op is None else op.location for _, op in texts]
+    notes = tuple(Note(text, at) for (text, _), at in list(zip(texts, where))[1:_LISTED])
+    hint = "`ptokit sanitize` shows what every pipe waits for"
+    return Diagnostic("DEADLOCK", Severity.ERROR, f"deadlock: {texts[0][0]}", where[0], hint, notes)
 
 
 class Parts(dict[int, T]):

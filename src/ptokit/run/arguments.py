@@ -10,7 +10,7 @@ from __future__ import annotations
 import numbers
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -43,32 +43,41 @@ _GAP = 512  # bytes between arguments at least, so that the end of one is not th
 
 
 class Addresses:
-    """Where the arguments of all ranks lie. ``base(rank)`` is the first byte of a rank's window."""
+    """Where memory lies that kernels find by numbers: each buffer with the address of its first byte."""
 
-    def __init__(self, devices: Sequence[Sequence[Buffer | None]]) -> None:
+    def __init__(self, places: Iterable[tuple[int, Buffer]]) -> None:
         self._starts: list[int] = []
         self._buffers: list[Buffer] = []
-        offset, offsets = 0, []
-        for same in zip(*devices, strict=True):
-            offsets.append(offset)
-            size = max((buffer.mem.size for buffer in same if buffer is not None), default=0)
-            offset += -(-(size + 1) // _GAP) * _GAP
-        for rank, buffers in enumerate(devices):
-            for buffer, start in zip(buffers, offsets):
-                if buffer is not None:
-                    buffer.addresses, buffer.address = self, self.base(rank) + start
-                    self._starts.append(buffer.address)
-                    self._buffers.append(buffer)
+        for address, buffer in places:
+            self.add(address, buffer)
+
+    def add(self, address: int, buffer: Buffer) -> None:
+        """A buffer more."""
+        buffer.addresses, buffer.address = self, address
+        k = bisect_right(self._starts, address)
+        self._starts.insert(k, address)
+        self._buffers.insert(k, buffer)
 
     @staticmethod
     def base(rank: int) -> int:
         """The first byte of a rank's window."""
         return (rank + 1) * WINDOW
 
-    def find(self, buffer: Buffer, offset: Any, dtype: DType) -> tuple[Buffer, Any]:
-        """What lies `offset` elements after the start of an argument: that or another one, and the offset in it.
+    @classmethod
+    def of_ranks(cls, devices: Sequence[Sequence[Buffer | None]]) -> Addresses:
+        """The arguments of all ranks, each at the same distance from the start of its rank's window."""
+        places: list[tuple[int, Buffer]] = []
+        offset = 0
+        for same in zip(*devices, strict=True):
+            places += [(cls.base(rank) + offset, b) for rank, b in enumerate(same) if b is not None]
+            size = max((buffer.mem.size for buffer in same if buffer is not None), default=0)
+            offset += -(-(size + 1) // _GAP) * _GAP
+        return cls(places)
 
-        Between arguments lies nothing: then the two are returned as they are.
+    def find(self, buffer: Buffer, offset: Any, dtype: DType) -> tuple[Buffer, Any]:
+        """What lies `offset` elements after the start of a buffer: that or another one, and the offset in it.
+
+        Between buffers lies nothing: then the two are returned as they are.
         """
         if not isinstance(offset, int):
             return buffer, offset
@@ -82,7 +91,7 @@ class Addresses:
         return other.of_type(dtype), distance * 2 if dtype.packed else distance // dtype.size
 
     def at(self, address: int) -> tuple[Buffer, int] | None:
-        """The argument at an address, its end included, and how many bytes lie before that; None between them."""
+        """The buffer at an address, its end included, and how many bytes lie before that; None between them."""
         k = bisect_right(self._starts, address) - 1
         if k < 0 or address > self._starts[k] + self._buffers[k].mem.size:
             return None
@@ -213,7 +222,7 @@ def bind_devices(
             buffer.name += f" of rank {rank}"
             buffer.shown += f" of rank {rank}"
     _share_writes([buffer for values in bound for buffer in buffers_of(values)])
-    Addresses([[v.buffer if isinstance(v, Pointer) else None for v in values] for values in bound])
+    Addresses.of_ranks([[v.buffer if isinstance(v, Pointer) else None for v in values] for values in bound])
     return bound
 
 

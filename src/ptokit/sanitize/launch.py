@@ -17,7 +17,7 @@ from ptokit.ir.facts import Facts, instr_of
 from ptokit.ir.pipe_ends import slot_memories
 from ptokit.isa.site import known
 from ptokit.machine.buffers import groups
-from ptokit.machine.chunk import Chunk, Cluster, Stream, core_ids, run_clusters
+from ptokit.machine.chunk import Chunk, Cluster, Flight, Stream, core_ids
 from ptokit.machine.global_memory import Pointer
 from ptokit.machine.lanes import Fault
 from ptokit.machine.signals import LIMIT, Semaphores
@@ -224,7 +224,7 @@ class ObservedRun:
         semaphores: Semaphores[None] = Semaphores(list(self.simulation.cores), self.target)
         streams = self.code.clusters(self._cluster, semaphores, self.devices, range(self.blocks))
         with np.errstate(all="ignore"), one_blas_thread(self.program.effects.multiplies):
-            waiting = {stream.index for stream in run_clusters(streams, ended=self._ended, failed=self._failed)}
+            waiting = {stream.index for stream in Flight(streams, self._ended, self._failed).finish()}
         for observer in self.observers:
             observer.machine.observer = None  # two objects that hold each other go late
         self.report.instructions = sum(observer.instructions for observer in self.observers)

@@ -21,10 +21,10 @@ from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Severity
 from ptokit.ir.core import Function, Op
 from ptokit.ir.launch import Role
 from ptokit.machine.buffers import Buffer
-from ptokit.machine.chunk import Chunk, Cluster, Stream, core_ids, cores_of_blocks, deadlock, run_clusters
+from ptokit.machine.chunk import Chunk, Cluster, Flight, Stream, core_ids, cores_of_blocks
 from ptokit.machine.global_memory import Pointer
 from ptokit.machine.lanes import Diverge, Fault
-from ptokit.machine.signals import Board, Semaphores, block_text
+from ptokit.machine.signals import Board, Semaphores, block_text, deadlock
 from ptokit.machine.threads import ACCESSES, bound
 from ptokit.plan.effects import Work, stores_last
 from ptokit.plan.steps import Plan, Region, Step
@@ -289,7 +289,7 @@ class OnNumPy:
         """Run the blocks of a launch. Raises `DiagnosticError` if cores wait for each other for ever."""
         program, span, observer = self.program, work.span, work.observer
         if work.ranks or program.cores.waits or program.cores.mixed:
-            self._streams(work)
+            self.flight(work).run()
             return
         size = min(len(span), program.chunk_blocks if work.chunk is None else max(1, work.chunk))
         if (observer is not None and not observer.together) or not program.effects.lockstep:
@@ -370,58 +370,9 @@ class OnNumPy:
 
     # --- cores that wait for each other --------------------------------------------------------------------------
 
-    def _streams(self, work: Launched) -> None:
-        """Run every core of the blocks on every device. Raises `DiagnosticError` if they deadlock.
-
-        A core that fails ends; who waits for it never goes on, and all others run.
-        """
-        program, workspace = self.program, work.workspace
-        devices, ranks = work.ranks or [work.values], len(work.ranks)
-        roles = program.cores.roles
-        semaphores: Semaphores[None] = Semaphores(core_ids(roles, work.blocks, ranks), program.target)
-        passed: dict[tuple[int, int], tuple[Op | None, str]] = {}
-        finished = 0
-
-        def chunks(first: int) -> list[Chunk]:
-            machines = [workspace.core(work.blocks, work.matmul) for _ in roles]
-            for machine in machines:
-                machine.observer = work.observer
-            return machines
-
-        def ended(cluster: Cluster) -> None:
-            nonlocal finished
-            finished += 1
-            workspace.give_back(stream.chunk for stream in cluster)
-            work.progress(finished, len(work.span) * len(devices))
-
-        failures: set[int] = set()
-
-        def failed(stream: Stream, error: Exception) -> None:
-            if not isinstance(error, DiagnosticError):
-                raise error
-            place = stream.index // len(roles)  # of the block in the launch
-            if place not in failures:  # what comes of the first failure of a block is none of its own
-                failures.add(place)
-                work.faults.add(place if ranks else stream.block, error.diagnostics[0])
-
-        def release(stream: Stream) -> bool:
-            if failures:
-                return False
-            forced = stream.chunk.go_on()
-            if forced:
-                event = semaphores.own(stream.index, stream.chunk.awaited)
-                passed[stream.index, event] = self._waits_at(stream), stream.waits_for
-            return forced
-
-        streams = self.clusters(chunks, semaphores, devices, work.span)
-        stuck = run_clusters(streams, ended=ended, release=release, failed=failed)
-        held = [(stream.index, self._waits_at(stream), stream.waits_for) for stream in stuck]
-        held = held or [(core, *passed[core, event]) for core, event in semaphores.owed()]
-        for stream in stuck:  # what they have printed comes first
-            stream.stop()
-        if held and not failures:
-            places = [(semaphores.cores[index], op, what) for index, op, what in held]
-            raise DiagnosticError(deadlock(places, program.module.file))
+    def flight(self, work: Launched) -> CoresInTurn:
+        """The cores of the blocks of a launch, on every device."""
+        return CoresInTurn(self, work)
 
     def clusters(
         self,
@@ -459,9 +410,70 @@ class OnNumPy:
             chunk.printed = [[]]
             printed.done(place)
 
-    def _waits_at(self, stream: Stream) -> Op | None:
+    def waits_at(self, stream: Stream) -> Op | None:
         """The operation at which a stream waits."""
         return self.code_for(stream.chunk).waits_at(stream.work)
+
+
+class CoresInTurn(Flight):
+    """Every core of the blocks of a launch, on every device.
+
+    A core that fails ends; who waits for it never goes on, and all others run.
+    """
+
+    def __init__(self, code: OnNumPy, work: Launched) -> None:
+        self.code, self.work = code, work
+        program, roles = code.program, code.program.cores.roles
+        self.devices, ranks = work.ranks or [work.values], len(work.ranks)
+        self.semaphores: Semaphores[None] = Semaphores(core_ids(roles, work.blocks, ranks), program.target)
+        self.failures: set[int] = set()
+        self._passed: dict[tuple[int, int], tuple[Op | None, str]] = {}
+        self._finished = 0
+        clusters = code.clusters(self._machines, self.semaphores, self.devices, work.span)
+        super().__init__(clusters, self._over, self._fault, self._release)
+
+    def _machines(self, first: int) -> list[Chunk]:
+        work = self.work
+        machines = [work.workspace.core(work.blocks, work.matmul) for _ in self.code.program.cores.roles]
+        for machine in machines:
+            machine.observer = work.observer
+        return machines
+
+    def _over(self, cluster: Cluster) -> None:
+        self._finished += 1
+        self.work.workspace.give_back(stream.chunk for stream in cluster)
+        self.work.progress(self._finished, len(self.work.span) * len(self.devices))
+
+    def _fault(self, stream: Stream, error: Exception) -> None:
+        if not isinstance(error, DiagnosticError):
+            raise error
+        place = stream.index // len(self.code.program.cores.roles)  # of the block in the launch
+        if place not in self.failures:  # what comes of the first failure of a block is none of its own
+            self.failures.add(place)
+            self.work.faults.add(place if self.work.ranks else stream.block, error.diagnostics[0])
+
+    def _release(self, stream: Stream) -> bool:
+        if self.failures:
+            return False
+        forced = stream.chunk.go_on()
+        if forced:
+            event = self.semaphores.own(stream.index, stream.chunk.awaited)
+            self._passed[stream.index, event] = self.code.waits_at(stream), stream.waits_for
+        return forced
+
+    def run(self) -> None:
+        """Run all. Raises `DiagnosticError` if cores wait for each other for ever."""
+        self.give_up(self.finish())
+
+    def give_up(self, stuck: Sequence[Stream]) -> None:
+        """End the streams that wait in vain. Raises `DiagnosticError` that says what for, if no other has failed."""
+        held = [(stream.index, self.code.waits_at(stream), stream.waits_for) for stream in stuck]
+        held = held or [(core, *self._passed[core, event]) for core, event in self.semaphores.owed()]
+        for stream in stuck:  # what they have printed comes first
+            stream.stop()
+        if held and not self.failures:
+            places = [(self.semaphores.cores[index], op, what) for index, op, what in held]
+            raise DiagnosticError(deadlock(places, self.code.program.module.file))
 
 
 prepare = OnNumPy

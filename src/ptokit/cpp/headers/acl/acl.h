@@ -17,8 +17,13 @@ enum aclrtMemcpyKind {
 };
 enum aclrtMemMallocPolicy { ACL_MEM_MALLOC_HUGE_FIRST, ACL_MEM_MALLOC_HUGE_ONLY, ACL_MEM_MALLOC_NORMAL_ONLY };
 enum aclrtCmoType { ACL_RT_CMO_TYPE_PREFETCH };
+enum aclDataType { ACL_FLOAT, ACL_FLOAT16, ACL_INT8, ACL_INT32, ACL_UINT8 };
+enum aclFormat { ACL_FORMAT_ND = 2 };
 
-extern "C" void* ptokit_device_memory(size_t bytes);
+extern "C" {
+void* ptokit_device_memory(size_t bytes);
+void ptokit_wait(int64_t stream);  // for its launches; 0 for those of all streams
+}
 
 inline aclError aclInit(const char*) { return ACL_SUCCESS; }
 inline aclError aclFinalize() { return ACL_SUCCESS; }
@@ -29,15 +34,26 @@ inline rtError_t rtGetAiCoreCount(uint32_t* count) {
     *count = PTOKIT_CORES;
     return RT_ERROR_NONE;
 }
+inline aclError aclrtGetDeviceCount(uint32_t* count) {
+    *count = 64;
+    return ACL_SUCCESS;
+}
 inline aclError aclrtSetDevice(int) { return ACL_SUCCESS; }
 inline aclError aclrtResetDevice(int) { return ACL_SUCCESS; }
 inline aclError aclrtCreateStream(aclrtStream* stream) {
-    *stream = stream;
+    static int64_t last = 0;
+    *stream = (aclrtStream)++last;
     return ACL_SUCCESS;
 }
 inline aclError aclrtDestroyStream(aclrtStream) { return ACL_SUCCESS; }
-inline aclError aclrtSynchronizeStream(aclrtStream) { return ACL_SUCCESS; }
-inline aclError aclrtSynchronizeDevice() { return ACL_SUCCESS; }
+inline aclError aclrtSynchronizeStream(aclrtStream stream) {
+    ptokit_wait((int64_t)stream);
+    return ACL_SUCCESS;
+}
+inline aclError aclrtSynchronizeDevice() {
+    ptokit_wait(0);
+    return ACL_SUCCESS;
+}
 inline aclError aclrtMalloc(void** at, size_t bytes, int) {
     *at = ptokit_device_memory(bytes);
     return *at ? ACL_SUCCESS : 1;
@@ -52,14 +68,17 @@ inline aclError aclrtFreeHost(void* at) {
     return ACL_SUCCESS;
 }
 inline aclError aclrtMemset(void* at, size_t, int value, size_t bytes) {
+    ptokit_wait(0);
     memset(at, value, bytes);
     return ACL_SUCCESS;
 }
 inline aclError aclrtMemcpy(void* to, size_t, const void* from, size_t bytes, int) {
+    ptokit_wait(0);
     memcpy(to, from, bytes);
     return ACL_SUCCESS;
 }
 inline aclError aclrtMemcpyAsync(void* to, size_t, const void* from, size_t bytes, int, aclrtStream) {
+    ptokit_wait(0);
     memcpy(to, from, bytes);
     return ACL_SUCCESS;
 }

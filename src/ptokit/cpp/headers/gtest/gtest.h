@@ -1,13 +1,20 @@
-// Tests as host programs of kernels write them. Each runs in a process of its own, so that a crash is its own failure.
+// Tests as host programs of kernels write them. Each runs in a process of its own, so that a crash is its own failure;
+// one that skips itself runs again in twice as many, its ranks.
 #pragma once
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cstdint>
 #include <cstdio>
 #include <iostream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+extern "C" {
+void ptokit_ranks(int ranks);
+void ptokit_rank(int rank, int ranks);
+void ptokit_wait(int64_t stream);
+}
 namespace testing {
 class Test {
 public:
@@ -53,7 +60,15 @@ struct UnitTest {
     }
     const TestInfo* current_test_info() const { return current(); }
 };
-inline void InitGoogleTest(int*, char**) {}
+inline bool& skipped() {
+    static bool flag = false;
+    return flag;
+}
+inline std::vector<std::string>& chosen() {
+    static std::vector<std::string> names;
+    return names;
+}
+inline void InitGoogleTest(int* count, char** arguments) { chosen().assign(arguments + 1, arguments + *count); }
 struct Failure {
     std::ostringstream said;
     template <class T>
@@ -67,33 +82,58 @@ struct Failure {
     }
     operator bool() const { return true; }
 };
+struct Skipped : std::ostringstream {
+    Skipped() { skipped() = true; }
+};
 struct Returned {
     void operator=(const Failure&) const {}
+    void operator=(const std::ostream&) const {}
 };
 inline int add(const char* suite, const char* test, Test* (*make)()) {
     all().push_back({suite, test, make});
     return 0;
 }
+// Runs a test on so many ranks, each a process; how it ends.
+inline const char* outcome(const TestInfo& test, int ranks) {
+    ptokit_ranks(ranks);
+    std::vector<pid_t> processes;
+    for (int rank = 0; rank < ranks; rank++) {
+        const pid_t child = fork();
+        if (child) {
+            processes.push_back(child);
+            continue;
+        }
+        ptokit_rank(rank, ranks);
+        current() = &test;
+        test.make()->Run();
+        ptokit_wait(0);
+        std::cout.flush();
+        fflush(stdout);
+        _exit(failed() ? 1 : skipped() ? 2 : 0);
+    }
+    bool crashes = false, fails = false, skips = false;
+    for (int k = 0; k < ranks; k++) {
+        int status = 0;
+        const pid_t child = waitpid(-1, &status, 0);
+        int rank = 0;
+        while (processes[rank] != child) rank++;
+        crashes = crashes || !WIFEXITED(status);
+        fails = fails || WEXITSTATUS(status) == 1;
+        skips = skips || WEXITSTATUS(status) == 2;
+        std::cout << "\n@ended " << rank << std::endl;
+    }
+    return crashes ? "crashed" : fails ? "failed" : skips ? "skipped" : "passed";
+}
 // Says of each test that it begins, and how it ends. Arguments choose tests by their names.
-inline int run(int argc, char** argv) {
+inline int run() {
     for (const TestInfo& test : all()) {
         const std::string name = std::string(test.suite) + "." + test.test;
-        bool wanted = argc < 2;
-        for (int k = 1; k < argc; k++) wanted = wanted || name == argv[k];
+        bool wanted = chosen().empty();
+        for (const std::string& each : chosen()) wanted = wanted || name == each;
         if (!wanted) continue;
         std::cout << "\n@test " << name << std::endl;
-        const pid_t child = fork();
-        if (!child) {
-            current() = &test;
-            Test* made = test.make();
-            made->Run();
-            std::cout.flush();
-            fflush(stdout);
-            _exit(failed() ? 1 : 0);
-        }
-        int status = 0;
-        waitpid(child, &status, 0);
-        const char* how = !WIFEXITED(status) ? "crashed" : WEXITSTATUS(status) ? "failed" : "passed";
+        std::string how = "skipped";
+        for (int ranks = 1; ranks <= 16 && how == "skipped"; ranks *= 2) how = outcome(test, ranks);
         std::cout << "\n@" << how << std::endl;
     }
     return 0;
@@ -137,3 +177,5 @@ inline int run(int argc, char** argv) {
 #define FAIL() return ::testing::Returned() = ::testing::Failure()
 #define SCOPED_TRACE(X) ((void)0)
 #define SUCCEED() std::ostringstream()
+#define GTEST_SKIP() return ::testing::Returned() = ::testing::Skipped()
+#define RUN_ALL_TESTS() ::testing::run()

@@ -1,74 +1,167 @@
-// What a host program of kernels is linked with: device memory in a file that ptokit maps as well, and launches, which
-// are told on stdout and wait for an answer on stdin. Instructions themselves do nothing here.
+// What a host program of kernels is linked with: device memory in a file that ptokit maps as well, launches, and ranks.
+// What happens is told on stdout, a line each; who waits for ptokit reads the answer from a pipe of its own.
+// Instructions themselves do nothing here.
+#include <acl/acl.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <hccl/hccl.h>
+#include <mpi.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 
 namespace {
-struct Allocation {
-    char* at;
-    size_t bytes;
-};
-std::vector<Allocation> allocations;
-char *base = nullptr, *next = nullptr;
-size_t room = 0;
+// Every rank has so much memory: the window that others reach, what ranks hand each other, and what it allocates.
+constexpr size_t ROOM = PTOKIT_ROOM, WINDOW = 1u << 28, HANDED = 1u << 20;
 constexpr size_t AFTER = PTOKIT_AFTER;  // bytes after each allocation that a kernel reaches (cpp/replay.py)
+char *base = nullptr, *next = nullptr;
+size_t mapped = 0;
+int own = 0, count = 1;
+std::set<int64_t> launched;  // streams with launches that nobody has waited for
 
-void map_memory() {
-    const char* file = getenv("PTOKIT_DEVICE_MEMORY");
-    const int handle = file ? open(file, O_RDWR) : -1;
-    if (handle < 0) return;
-    room = lseek(handle, 0, SEEK_END);
-    base = next = (char*)mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_SHARED, handle, 0);
+// A line in one piece, since other ranks write, too.
+void say(const char* format, ...) {
+    fflush(stdout);
+    std::cout.flush();
+    char line[4096];
+    va_list values;
+    va_start(values, format);
+    const int size = vsnprintf(line, sizeof line, format, values);
+    va_end(values);
+    if (write(1, line, size) < 0) _exit(1);
 }
+// Waits for the answer to what was said.
+void go_on() {
+    char name[4096], answer = 0;
+    snprintf(name, sizeof name, "%s/%d", getenv("PTOKIT_ANSWERS"), own);
+    while (!answer) {  // the last answer's end may be all that comes first
+        const int handle = open(name, O_RDONLY);
+        if (handle < 0 || read(handle, &answer, 1) < 0) _exit(1);
+        close(handle);
+    }
+    if (answer != 'y') _exit(1);
+}
+char* of_rank(int rank) { return base + ROOM * rank; }
+char* handed(int rank) { return of_rank(rank) + WINDOW; }
+int bytes(int elements, MPI_Datatype type) { return elements * (type >> 8 & 255); }
 }  // namespace
 
 extern "C" {
+void ptokit_ranks(int ranks) {
+    if (base) munmap(base, mapped);
+    const char* file = getenv("PTOKIT_DEVICE_MEMORY");
+    const int handle = file ? open(file, O_RDWR | O_CREAT, 0600) : -1;
+    mapped = ROOM * ranks;
+    if (handle < 0 || ftruncate(handle, mapped)) _exit(1);
+    void* at = reinterpret_cast<void*>(1ull << 45);  // the same in every run, where it is free
+    base = (char*)mmap(at, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, handle, 0);
+    close(handle);
+    if (base == MAP_FAILED) _exit(1);
+    say("\n@ranks %d %llu\n", ranks, (unsigned long long)base);
+}
+void ptokit_rank(int rank, int ranks) {
+    own = rank, count = ranks;
+    next = handed(rank) + HANDED;
+}
 void* ptokit_device_memory(size_t bytes) {
-    if (!base) map_memory();
-    if (!base || size_t(next - base) + bytes + 512 + AFTER > room) return nullptr;
+    if (!base || size_t(next - of_rank(own)) + bytes + 512 + AFTER > ROOM) return nullptr;
     char* at = next;
     next += (bytes + 511) / 512 * 512 + 512 + AFTER;
     memset(at, 0, bytes);
-    allocations.push_back({at, bytes});
+    say("\n@memory %llu %llu\n", (unsigned long long)at, (unsigned long long)bytes);
     return at;
 }
-void ptokit_launch(void* kernel, int64_t blocks, int64_t count, const void* const* arguments, const int32_t* kinds) {
+void ptokit_launch(void* kernel, int64_t blocks, int64_t stream, int64_t count, const void* const* arguments,
+                   const int32_t* kinds) {
     Dl_info info{};
     dladdr(kernel, &info);
-    fflush(stdout);
-    printf("\n@launch %s %lld", info.dli_sname ? info.dli_sname : "?", (long long)blocks);
+    std::string line = "\n@launch " + std::to_string(own) + " " + std::to_string(stream) + " " +
+                       (info.dli_sname ? info.dli_sname : "?") + " " + std::to_string(blocks);
     for (int64_t k = 0; k < count; k++) {
-        if (kinds[k] == -1) {
-            char* at = *(char* const*)arguments[k];
-            const Allocation* found = nullptr;
-            for (const Allocation& each : allocations)
-                if (at >= each.at && at <= each.at + each.bytes) found = &each;
-            if (found)
-                printf(" p%lld:%lld", (long long)(at - base), (long long)(found->at + found->bytes - at));
-            else
-                printf(" n");
-            continue;
-        }
         unsigned long long bits = 0;
-        memcpy(&bits, arguments[k], kinds[k] % 100);
-        printf(" %c%d:%llu", kinds[k] > 100 ? 'f' : 'i', kinds[k] % 100, bits);
+        memcpy(&bits, arguments[k], kinds[k] == -1 ? sizeof(void*) : kinds[k] % 100);
+        line += kinds[k] == -1 ? " p" : (kinds[k] > 100 ? " f" : " i") + std::to_string(kinds[k] % 100) + ":";
+        line += std::to_string(bits);
     }
-    printf("\n");
-    fflush(stdout);
-    char answer[16];
-    size_t size = 0;
-    while (size < sizeof answer && read(0, answer + size, 1) == 1 && answer[size] != '\n') size++;
-    if (size == 0 || answer[0] != 'd') {
-        printf("\n@refused\n");
-        fflush(stdout);
-        _exit(1);
-    }
+    say("%s\n", line.c_str());
+    launched.insert(stream);
 }
+void ptokit_wait(int64_t stream) {
+    if (stream ? !launched.count(stream) : launched.empty()) return;
+    say("\n@wait %d %lld\n", own, (long long)stream);
+    go_on();
+    if (stream)
+        launched.erase(stream);
+    else
+        launched.clear();
+}
+void ptokit_meet() {
+    if (count == 1) return;
+    say("\n@meet %d\n", own);
+    go_on();
+}
+
+// Ranks as MPI has them.
+int MPI_Init(int*, char***) { return 0; }
+int MPI_Finalize() { return 0; }
+int MPI_Comm_rank(MPI_Comm, int* rank) { return *rank = own, 0; }
+int MPI_Comm_size(MPI_Comm, int* size) { return *size = count, 0; }
+int MPI_Barrier(MPI_Comm) { return ptokit_meet(), 0; }
+int MPI_Bcast(void* data, int elements, MPI_Datatype type, int root, MPI_Comm) {
+    if (size_t(bytes(elements, type)) > HANDED) return 1;
+    if (own == root) memcpy(handed(root), data, bytes(elements, type));
+    ptokit_meet();
+    if (own != root) memcpy(data, handed(root), bytes(elements, type));
+    ptokit_meet();
+    return 0;
+}
+int MPI_Allgather(const void* from, int elements, MPI_Datatype type, void* to, int, MPI_Datatype, MPI_Comm) {
+    const size_t size = bytes(elements, type);
+    if (size > HANDED) return 1;
+    memcpy(handed(own), from, size);
+    ptokit_meet();
+    for (int rank = 0; rank < count; rank++) memcpy((char*)to + size * rank, handed(rank), size);
+    ptokit_meet();
+    return 0;
+}
+
+// The windows of ranks as HCCL has them.
+int rtSetDevice(int) { return 0; }
+int rtStreamCreate(void** stream, int) { return aclrtCreateStream(stream); }
+int rtStreamDestroy(void*) { return 0; }
+HcclResult HcclGetRootInfo(HcclRootInfo*) { return HCCL_SUCCESS; }
+HcclResult HcclCommInitRootInfo(uint32_t, const HcclRootInfo*, uint32_t, HcclComm* comm) {
+    *comm = base;
+    return HCCL_SUCCESS;
+}
+HcclResult HcclCommDestroy(HcclComm) { return HCCL_SUCCESS; }
+HcclResult HcclGetCommName(HcclComm, char* name) { return strcpy(name, "ptokit"), HCCL_SUCCESS; }
+HcclResult HcclBarrier(HcclComm, void* stream) {
+    ptokit_wait((int64_t)stream);
+    ptokit_meet();
+    return HCCL_SUCCESS;
+}
+HcclResult HcomGetCommHandleByGroup(const char*, HcclComm* comm) { return *comm = base, HCCL_SUCCESS; }
+HcclResult HcomGetL0TopoTypeEx(const char*, uint32_t* topology, uint32_t) { return *topology = 1, HCCL_SUCCESS; }
+HcclResult HcclAllocComResourceByTiling(HcclComm, void*, void*, void** context) {
+    struct Context {
+        uint64_t queue, flags;
+        uint32_t rank, ranks;
+        uint64_t size, in[64], out[64], more[4];
+    };
+    Context* made = (Context*)ptokit_device_memory(sizeof(Context));
+    if (!made) return HCCL_E_INTERNAL;
+    made->rank = own, made->ranks = count, made->size = WINDOW;
+    for (int rank = 0; rank < count; rank++) made->in[rank] = made->out[rank] = (uint64_t)of_rank(rank);
+    say("\n@memory %llu %llu\n", (unsigned long long)of_rank(own), (unsigned long long)WINDOW);
+    *context = made;
+    return HCCL_SUCCESS;
+}
+
 void ptokit_begin(const char*) {}
 void ptokit_tile(const char*, int64_t, int64_t, int64_t) {}
 void ptokit_view(const char*, const void*, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
@@ -85,4 +178,7 @@ int64_t ptokit_query(const char*) { return 0; }
 int64_t ptokit_new_tile() { return 1; }
 int64_t ptokit_register(const char*, int64_t) { return 0; }
 }
-int main(int argc, char** argv) { return ::testing::run(argc, argv); }
+__attribute__((weak)) int main(int argc, char** argv) {
+    ::testing::InitGoogleTest(&argc, argv);
+    return RUN_ALL_TESTS();
+}

@@ -65,7 +65,8 @@ PTOKIT_TOLD int64_t ptokit_integer_result();
 PTOKIT_TOLD double ptokit_real_result();
 PTOKIT_TOLD int64_t ptokit_query(const char* name);
 PTOKIT_TOLD int64_t ptokit_new_tile();
-void ptokit_launch(void* kernel, int64_t blocks, int64_t count, const void* const* arguments, const int32_t* kinds);
+void ptokit_launch(void* kernel, int64_t blocks, int64_t stream, int64_t count, const void* const* arguments,
+                   const int32_t* kinds);
 }
 
 typedef _Float16 half;
@@ -98,11 +99,11 @@ namespace ptokit {
 template <class... P>
 struct Launch {
     void (*kernel)(P...);
-    int64_t blocks;
+    int64_t blocks, stream;
     void operator()(P... p) const {
         const void* at[] = {&p..., nullptr};
         const int32_t kinds[] = {kind<P>()..., 0};
-        ptokit_launch((void*)kernel, blocks, sizeof...(P), at, kinds);
+        ptokit_launch((void*)kernel, blocks, stream, sizeof...(P), at, kinds);
     }
     // Of a pointer -1, of an integer its bytes, of a float 100 more.
     template <class T>
@@ -111,7 +112,7 @@ struct Launch {
     }
 };
 template <class... P, class L, class S>
-Launch<P...> launch(void (*kernel)(P...), int64_t blocks, L, S) {
-    return {kernel, blocks};
+Launch<P...> launch(void (*kernel)(P...), int64_t blocks, L, S stream) {
+    return {kernel, blocks, (int64_t)stream};
 }
 }  // namespace ptokit

@@ -1,0 +1,3 @@
+// As hccl/hccl.h.
+#pragma once
+#include <hccl/hccl.h>
