@@ -22,8 +22,9 @@ TARGETS = ("a2a3", "a5")
 
 
 def suites(checkout: Path, name: str) -> list[Path]:
-    """The folders of a target's suites."""
-    return sorted(main.parent for main in (checkout / "tests" / "npu" / name / "src" / "st").rglob("main.cpp"))
+    """The folders of a target's suites: of one device, then of several."""
+    kinds = [checkout / "tests" / "npu" / name / kind / "st" for kind in ("src", "comm")]
+    return [folder for kind in kinds for folder in sorted({main.parent for main in kind.rglob("main.c*")})]
 
 
 def as_json(report: SuiteReport, place: str) -> str:

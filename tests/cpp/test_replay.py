@@ -59,6 +59,25 @@ def test_without_launches_tests_fail(tmp_path: Path) -> None:
     assert [test.outcome for test in found.tests] == ["failed", "failed"]
 
 
+def test_ranks_run_together() -> None:
+    """A test runs on as many ranks as it takes; their kernels wait for each other, in one launch or a later one."""
+    found = replay(SUITE.parent / "ranks", target("a2a3"))
+    assert {test.name.removeprefix("Ring."): test.outcome for test in found.tests} == {
+        "passes": "passed",
+        "sums": "passed",
+        "later_launch": "passed",
+        "two_streams": "passed",
+        "nobody_tells": "refused",
+        "launches_nothing": "failed",
+        "one_rank_is_wrong": "failed",
+        "always_skips": "skipped",
+        "broadcast": "passed",
+    }
+    (stuck,) = [test.reason for test in found.tests if test.outcome == "refused"]
+    assert stuck.startswith("DEADLOCK ring_kernel.cpp:24: rank 1: deadlock: block 0 waits here for element 0 of memory")
+    assert stuck.endswith("to be == 7; it is 0")
+
+
 def test_command_counts_tests(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ptokit", "replay", str(SUITE), "-t", "a2a3", "--test"]
     done = subprocess.run([*command, "ScaleTest.floats"], capture_output=True, text=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
+from pathlib import Path
 
 from ptokit.diagnostics import DiagnosticError, Diagnostics, Location
 from ptokit.ir import Block, Function, Op, Value
@@ -17,6 +18,7 @@ from ptokit.ir.control import call_of, return_of
 from ptokit.ir.facts import Facts
 from ptokit.isa.table import TABLE
 from ptokit.records import dataclass
+from ptokit.run import Program, compile_program
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe, TileType
 from ptokit.types.tile import TileSpec
@@ -185,6 +187,38 @@ class CppFile:
                 yield kernel, self.module(kernel)
             except DiagnosticError as error:
                 yield kernel, error
+
+
+class Launchable:
+    """The kernels of several files, compiled when they are first launched."""
+
+    def __init__(self, paths: Sequence[Path], target: Target, options: Options, core: str) -> None:
+        self._paths, self._target, self._options, self._core = paths, target, options, core
+        self._files: list[CppFile] = []
+        self._programs: dict[tuple[str, frozenset[int]], Program] = {}
+
+    def program(self, symbol: str, null: frozenset[int]) -> Program:
+        """The kernel with a symbol; ``null``: which of its parameters are null pointers. Raises `DiagnosticError`."""
+        found = self._programs.get((symbol, null))
+        if found is None:
+            self._files = self._files or [CppFile(str(p), self._target, self._options, self._core) for p in self._paths]
+            for file in self._files:
+                for kernel in file.kernels:
+                    if kernel.symbol == symbol:
+                        found = compile_program(file.module(kernel, null), self._target)
+                        self._programs[symbol, null] = found
+                        return found
+            raise refusal(KERNEL, f"there is no kernel {symbol}", Location(str(self._paths[0].parent)))
+        return found
+
+
+_BY_ADDRESS = ("pto.ptrtoint", "pto.inttoptr", "pto.twait", "pto.ttest")
+
+
+def by_address(module: IrModule) -> bool:
+    """True if a kernel reaches memory by numbers, or waits for a signal that another launch may give."""
+    bodies = (function.body for function in module.functions if function.body is not None)
+    return any(op.name in _BY_ADDRESS for body in bodies for op in body.walk())
 
 
 _PURE = ("arith.", "pto.addptr", "pto.castptr", "pto.alloc_tile", "ptokit.")

@@ -27,7 +27,7 @@ from ptokit.machine.buffers import Buffer
 from ptokit.machine.chunk import ASKED, Workspace
 from ptokit.machine.global_memory import Pointer
 from ptokit.records import dataclass
-from ptokit.run import Program, compile_program
+from ptokit.run import Program
 from ptokit.run.arguments import Addresses, bind_arguments
 from ptokit.run.backends import Faults, Launched, Printed
 from ptokit.run.program import Param
@@ -35,7 +35,7 @@ from ptokit.targets import Target
 from ptokit.types.dtypes import DType, u8
 
 from .compiler import HEADERS, Options, find_compiler, macros, rewritten
-from .kernels import CppFile, CppKernel
+from .kernels import Launchable, by_address
 from .rules import COMPILE, REPLAY, refusal
 
 ROOM = 1 << 32
@@ -52,8 +52,6 @@ SECONDS = 600
 
 Finished = subprocess.CompletedProcess[str]
 
-_BY_ADDRESS = ("pto.ptrtoint", "pto.inttoptr", "pto.twait", "pto.ttest")
-
 _CORES = {"vec": "vector", "cube": "cube", "mix": "mix"}
 _ASSEMBLY = re.compile(
     r"\b(?:asm|__asm__|__asm)\b\s*(?:volatile|__volatile__)?\s*"
@@ -63,7 +61,7 @@ _ASSEMBLY = re.compile(
 
 @dataclass
 class TestOutcome:
-    """How a test ended: ``passed``, ``failed`` or ``crashed`` as its suite says, or ``refused`` by ptokit, and why.
+    """How a test ended: ``passed``, ``failed``, ``crashed`` or ``skipped`` as its suite says, or ``refused``, and why.
 
     ``findings``: errors that the sanitizer reports of its launches.
     """
@@ -132,9 +130,9 @@ def replay(
     suite.
     """
     suite = Path(folder).absolute()  # compilers and scripts run in folders of their own
-    main, kernels = suite / "main.cpp", sorted(p for p in suite.glob("*.cpp") if p.name != "main.cpp")
-    if not main.is_file() or not kernels:
-        message = "a suite has a host program, main.cpp, and files with kernels beside it"
+    kernels = sorted(p for p in suite.glob("*.cpp") if p.name != "main.cpp")
+    if not _main(suite).is_file() or not kernels:
+        message = "a suite has a host program, main.cpp or main.cc, and files with kernels beside it"
         raise refusal(REPLAY, message, Location(str(folder)))
     report = SuiteReport(suite.name, target.name)
     report.stated = stated(suite)
@@ -152,8 +150,12 @@ def replay(
 
 def stated(suite: Path) -> int:
     """How many tests a suite's host program states."""
-    text = (suite / "main.cpp").read_text(errors="replace")
+    text = _main(suite).read_text(errors="replace")
     return len(re.findall(r"^\s*TEST(?:_F)?\(", text, re.MULTILINE))
+
+
+def _main(suite: Path) -> Path:
+    return next(iter(suite.glob("main.cc")), suite / "main.cpp")
 
 
 def _around(suite: Path) -> list[str]:
@@ -213,7 +215,7 @@ class _World:
     def __init__(self, ranks: int, base: int, memory: np.ndarray) -> None:
         self.ranks, self.base, self.memory = ranks, base, memory
         self.sizes: dict[int, int] = {}  # of allocations, by address
-        self.addresses = Addresses(())
+        self.addresses, self.buffers = Addresses(()), list[Buffer]()
         self.queues: dict[tuple[int, int], list[_Launch]] = {}  # by rank and stream
         self.waits: dict[int, int | None] = {}  # ranks that have stopped: for which stream, None for the other ranks
         self.ended, self.failed = set[int](), set[int]()
@@ -224,13 +226,14 @@ class _World:
         start = address - self.base
         buffer = Buffer(f"memory at {address:#x}", self.memory[start : start + size + AFTER], u8)
         buffer.written = True
+        self.buffers.append(buffer)
         self.addresses.add(address, buffer)
 
     def settle(self) -> None:
         """Somebody else may write to memory now: tiles that wait keep what they have loaded."""
         if any(launch.turns is not None for launch in self.first):
-            for address in self.sizes:
-                self.addresses.at(address)[0].before_write()
+            for buffer in self.buffers:
+                buffer.before_write()
 
     # --- what ranks do
 
@@ -298,18 +301,17 @@ class _Suite:
     def __init__(
         self, suite: Path, work: Path, kernels: list[Path], target: Target, include: list[str], report: SuiteReport
     ) -> None:
-        self.suite, self.work, self.kernels, self.target, self.report = suite, work, kernels, target, report
+        self.suite, self.work, self.sources, self.target, self.report = suite, work, kernels, target, report
         self.include = include
         self.memory_file = work / "memory"
-        self.files: list[CppFile] | None = None
-        self.programs: dict[tuple[str, frozenset[int]], Program] = {}  # null pointers among its arguments
+        self.kernels = Launchable(kernels, target, Options(tuple(include)), _core(suite))
 
     def run(self, names: Sequence[str], sanitize: bool, progress: Callable[[int, int], None]) -> None:
         """Build the host program, and run its tests."""
         host = self._host()
         (self.work / "answers").mkdir()
-        for rank in range(RANKS):
-            os.mkfifo(self.work / "answers" / str(rank))
+        for number in range(RANKS):
+            os.mkfifo(self.work / "answers" / str(number))
         with self._started(host, names) as process:
             test = TestOutcome("", "")
             world = _World(0, 0, np.zeros(0, np.uint8))
@@ -319,8 +321,8 @@ class _Suite:
                 if word == "@test":
                     test = TestOutcome(rest, "")
                 elif word == "@ranks":
-                    ranks, base = map(int, rest.split())
-                    world = _World(ranks, base, np.memmap(self.memory_file, np.uint8, "r+"))
+                    count, base = map(int, rest.split())
+                    world = _World(count, base, np.memmap(self.memory_file, np.uint8, "r+"))
                 elif word == "@memory":
                     world.add(*map(int, rest.split()))
                 elif word == "@launch":
@@ -366,18 +368,8 @@ class _Suite:
 
     def _host(self) -> Path:
         """The host program, compiled: kernels too, since their names are asked for; what they tell nobody hears."""
-        common = [
-            "-std=c++17",
-            "-w",
-            "-O0",
-            "-DPTOKIT_HOST",
-            f"-DPTOKIT_AFTER={AFTER}",
-            f"-DPTOKIT_ROOM={ROOM}ull",
-            *macros(self.target, "vector"),
-            "-I",
-            str(HEADERS),
-        ]
-        common += [f"-I{each}" for each in self.include]
+        common = f"-std=c++17 -w -O0 -DPTOKIT_HOST -DPTOKIT_AFTER={AFTER} -DPTOKIT_ROOM={ROOM}ull".split()
+        common += [*macros(self.target, "vector"), "-I", str(HEADERS), *(f"-I{each}" for each in self.include)]
         common += ["-include", str(HEADERS / "ptokit" / "language.hpp")]
         first: DiagnosticError | None = None
         for command in _host_compilers():
@@ -389,8 +381,8 @@ class _Suite:
         raise first
 
     def _built(self, command: list[str], common: list[str]) -> Path:
-        objects = [str(self.suite / "main.cpp"), str(HEADERS / "ptokit" / "host.cpp")]
-        for kernel in self.kernels:
+        objects = [str(_main(self.suite)), str(HEADERS / "ptokit" / "host.cpp")]
+        for kernel in self.sources:
             done = self._compiled([*command, "-E", *common, str(kernel)])
             text, made = self.work / f"{kernel.stem}.cpp", self.work / f"{kernel.stem}.o"
             text.write_text(_ASSEMBLY.sub(";", rewritten(done.stdout)))
@@ -445,20 +437,21 @@ class _Suite:
                 launch.turns.work.faults.done()
         except DiagnosticError as error:
             world.failed.add(launch.rank)
-            test.reason = test.reason or _told(error)
+            test.reason = test.reason or _told(error, f"rank {launch.rank}: " if world.ranks > 1 else "")
         world.over(launch)
         return True
 
     def _begin(self, world: _World, launch: _Launch, observed: TestOutcome | None) -> None:
         """Run a kernel on the memory of the host program; one that may wait for another launch only begins."""
         null = frozenset(k for k, text in enumerate(launch.given) if text[0] == "p" and world.at(text) is None)
-        program = self._program(launch.symbol, null)
-        if observed is not None:
+        program = self.kernels.program(launch.symbol, null)
+        together = by_address(program.module)
+        if observed is not None and not together:
             exact = [world.value(text, param) for text, param in zip(launch.given, program.params)]
             self._observe(program, exact, launch.blocks, observed)
         values = [world.value(text, param, AFTER) for text, param in zip(launch.given, program.params)]
         world.settle()
-        if not self._by_address(program):
+        if not together:
             program.launch(values, launch.blocks)
             return
         workspace = Workspace(self.target, extended=False)
@@ -470,36 +463,12 @@ class _Suite:
         work = Launched(bound, launch.blocks, "exact", Printed(), blocks, Faults(), workspace)
         launch.turns = OnNumPy(program).flight(work)
 
-    @staticmethod
-    def _by_address(program: Program) -> bool:
-        """True for a kernel that reaches memory by numbers, or waits for a signal that another launch may give."""
-        bodies = (function.body for function in program.module.functions if function.body is not None)
-        return any(op.name in _BY_ADDRESS for body in bodies for op in body.walk())
-
     def _observe(self, program: Program, values: list[Any], blocks: int, test: TestOutcome) -> None:
         from ptokit.sanitize import sanitize
 
         copies = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
         report = sanitize(program.module, self.target, copies, blocks)
         test.findings += report.diagnostics.errors
-
-    def _program(self, symbol: str, null: frozenset[int]) -> Program:
-        found = self.programs.get((symbol, null))
-        if found is None:
-            file, kernel = self._kernel(symbol)
-            found = self.programs[symbol, null] = compile_program(file.module(kernel, null), self.target)
-        return found
-
-    def _kernel(self, symbol: str) -> tuple[CppFile, CppKernel]:
-        if self.files is None:
-            options = Options(tuple(self.include))
-            core = _core(self.suite)
-            self.files = [CppFile(str(kernel), self.target, options, core) for kernel in self.kernels]
-        for file in self.files:
-            for kernel in file.kernels:
-                if kernel.symbol == symbol:
-                    return file, kernel
-        raise refusal(REPLAY, f"there is no kernel {symbol}", Location(str(self.suite)))
 
 
 def _core(suite: Path) -> str:
@@ -520,6 +489,6 @@ def _host_compilers() -> list[list[str]]:
     return [*found, [kernels.command[0], "c++", "-fno-sanitize=undefined"] if zig else [*kernels.command]]
 
 
-def _told(error: DiagnosticError) -> str:
+def _told(error: DiagnosticError, who: str) -> str:
     first = (Diagnostics(error.diagnostics).errors or error.diagnostics)[0]
-    return f"{first.rule} {Path(first.location.file or '').name}:{first.location.line}: {first.message}"
+    return f"{first.rule} {Path(first.location.file or '').name}:{first.location.line}: {who}{first.message}"

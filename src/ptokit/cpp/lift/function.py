@@ -24,9 +24,9 @@ from ..llvm import Instruction, Module, Operand
 from ..rules import CALL, OPERANDS, POINTER, Unliftable, refusal, short
 from .instructions import Told
 from .library import assembly, call
-from .memory import Memory, Pointer
+from .memory import Memory
 from .numbers import BINARY, CASTS, FLOATS, Lifting, Numbers, scalar_type
-from .roots import ADDRESS, IDENTIFIER, NULL, Root, Roots, accessed, one_of
+from .roots import ADDRESS, IDENTIFIER, NULL, Pointer, Root, Roots, accessed, one_of
 
 _LABEL = re.compile(r"\W")
 _OTHERS = re.compile(rf"{re.escape(str(HEADERS))}|/usr/|.*/libcxx/")  # headers that are not the user's
@@ -163,7 +163,7 @@ class _FunctionLift:
                         if type not in ("?", "conv"):
                             viewed.setdefault(root.position, dtype(type))
                 for text, of, _ in accessed(instruction):
-                    for root in self.roots.of(text) if of and of != "ptr" else ():
+                    for root in self.roots.of(text) if of else ():
                         met.setdefault(root.position, dtype(FLOATS.get(of, "i8" if of == "i1" else of)))
         declared = declared_pointers(self.begin)
         named = {k: declared[text[1:]] for k, (_, text) in enumerate(self.function.params) if text[1:] in declared}
@@ -250,13 +250,16 @@ class _FunctionLift:
         elif i.op == "select":
             self._select(i)
         elif i.op == "load":
-            if i.type == "ptr":
-                raise Unliftable(POINTER, "a pointer is read from memory", "pass it as an argument of the kernel")
-            values[i.result] = memory.load(memory.pointer(i.operands[0].text), i.type)
+            of_pointer = i.type == "ptr"
+            value = memory.load(memory.pointer(i.operands[0].text), "i64" if of_pointer else i.type)
+            if of_pointer:
+                memory.pointers[i.result] = Pointer(ADDRESS, 0, ((numbers.index(value), 1),))
+            else:
+                values[i.result] = value
         elif i.op == "store":
-            if i.type == "ptr":
-                raise Unliftable(POINTER, "a pointer is kept in memory", "choose between arrays with if and else")
-            memory.store(memory.pointer(i.operands[1].text), numbers.value(i.operands[0]))
+            stored = i.operands[0]
+            value = memory.stored_pointer(stored.text) if i.type == "ptr" else numbers.value(stored)
+            memory.store(memory.pointer(i.operands[1].text), value)
         elif i.op == "getelementptr":
             memory.pointers[i.result] = memory.element(i.type, i.operands)
         elif i.op == "inttoptr":

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import gcd
-from typing import NamedTuple
 
 from ptokit.ir import Block, Op, Value
 from ptokit.ir.control import reached
@@ -23,22 +22,10 @@ from ptokit.types.values import Scalar as ScalarType
 from ..llvm import Module, Operand, operand, split
 from ..rules import MEMORY, POINTER, Unliftable
 from .numbers import Lifting, Numbers, scalar_type
-from .roots import ADDRESS, CHOSEN, IN_GM, NULL, Root, one_of
+from .roots import ADDRESS, CHOSEN, IN_GM, NULL, Pointer, Root, one_of
 
 LOOKED_UP, OF_THREADS = 8, 64
 """Elements of an array up to which it is a chain of selections; threads have no other arrays."""
-
-
-class Pointer(NamedTuple):
-    """A place in memory: bytes from the beginning of its root, as a number and values times numbers."""
-
-    root: Root
-    bytes: int = 0
-    terms: tuple[tuple[Value, int], ...] = ()
-
-    def plus(self, bytes: int, terms: tuple[tuple[Value, int], ...] = ()) -> Pointer:
-        """The place so many bytes further on."""
-        return Pointer(self.root, self.bytes + bytes, self.terms + terms)
 
 
 Variable = tuple[Root, int]
@@ -142,6 +129,14 @@ class Memory:
             return offset
         base = self.trace.emit("pto.ptrtoint", {"ptr": self.params[p.root.position]}, results=[I64]).result
         return self.numbers.binary("addi", self.numbers.index(base), offset)
+
+    def stored_pointer(self, text: str) -> Value:
+        """A pointer as memory keeps it: its address."""
+        p = self.pointer(text)
+        if p.root.kind in ("local", "global"):
+            message = "a pointer into a variable is kept in memory"
+            raise Unliftable(POINTER, message, "keep the index of the element, or choose with if and else")
+        return self.numbers.cast("index_cast", self.address(p) if p.root != NULL else self.at(p.bytes), I64)
 
     def place(self, p: Pointer, root: Root) -> Value:
         """How many bytes a place is from the beginning of a root; of addresses, its own."""
@@ -311,7 +306,7 @@ class Memory:
         """Of each variable, keep the types of the sizes that its numbers have; larger accesses are several of them."""
         for root, types in self.types.items():
             sizes = set(self.leaves(root).values())
-            larger = {type for type in types if type != "ptr" and self.module.size(type) not in sizes}
+            larger = {type for type in types if self.module.size(type) not in sizes}
             if sizes and larger and all(self.module.size(type) > min(sizes) for type in larger):
                 types -= larger
                 if not types:
@@ -339,7 +334,7 @@ class Memory:
 
     def _numbers_in(self, p: Pointer, count: int, types: set[str]) -> list[tuple[int, str]]:
         """Where numbers of these types are in so many bytes of a variable."""
-        sizes = {self.module.size(type): type for type in sorted(types) if type != "ptr"}
+        sizes = {self.module.size(type): type for type in sorted(types)}
         if p.root in self.small and not p.terms:
             inside = range(p.bytes, p.bytes + count)
             return [(at - p.bytes, sizes[size]) for at, size in self.small[p.root].items() if at in inside]
@@ -414,7 +409,7 @@ class Memory:
         """Keep each number of a small array as a variable of its own, which begins as zero; False for others."""
         types = self.types.get(root, set())
         kinds = {self.module.size(type): type for type in sorted(types, key=lambda type: type not in _FLOATS)}
-        if root.kind != "local" or not types or not types.isdisjoint(("ptr", "i1")):
+        if root.kind != "local" or not types or "i1" in types:
             return False
         held = {at: size for at, size in self.leaves(root).items() if size in kinds}
         if set(held.values()) != kinds.keys():
@@ -444,9 +439,6 @@ class Memory:
         if self.few == OF_THREADS:
             message = f"threads have arrays of up to {OF_THREADS} numbers of one type"
             raise Unliftable(MEMORY, message, "keep them in UB, a row for each thread")
-        if "ptr" in self.types[root]:
-            message = "pointers are kept in a local array, and which is meant only the run knows"
-            raise Unliftable(POINTER, message, CHOSEN)
         of_size = sorted(t for t in self.types[root] if self.module.size(t) == size)
         kind = next((t for t in of_size if t not in _FLOATS), of_size[0])
         element = ScalarType("i8") if kind == "i1" else scalar_type(kind)

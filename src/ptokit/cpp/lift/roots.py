@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ptokit.ir import Value
+
 from .. import llvm
 from ..llvm import Instruction, Module
 from ..rules import POINTER, Unliftable
@@ -24,6 +26,18 @@ class Root(NamedTuple):
     position: int = -1
 
 
+class Pointer(NamedTuple):
+    """A place in memory: bytes from the beginning of its root, as a number and values times numbers."""
+
+    root: Root
+    bytes: int = 0
+    terms: tuple[tuple[Value, int], ...] = ()
+
+    def plus(self, bytes: int, terms: tuple[tuple[Value, int], ...] = ()) -> Pointer:
+        """The place so many bytes further on."""
+        return Pointer(self.root, self.bytes + bytes, self.terms + terms)
+
+
 NULL, ADDRESS = Root("nothing"), Root("address")
 IN_GM = ("argument", "address")
 
@@ -41,11 +55,15 @@ def one_of(roots: set[Root]) -> Root:
 
 
 def accessed(instruction: Instruction) -> list[tuple[str, str, bool]]:
-    """The memory that an instruction accesses: the pointer, with which type, and whether it is written."""
+    """The memory that an instruction accesses: the pointer, with which type, and whether it is written.
+
+    A pointer in memory is its address.
+    """
+    type = "i64" if instruction.type == "ptr" else instruction.type
     if instruction.op == "load":
-        return [(instruction.operands[0].text, instruction.type, False)]
+        return [(instruction.operands[0].text, type, False)]
     if instruction.op == "store":
-        return [(instruction.operands[1].text, instruction.type, True)]
+        return [(instruction.operands[1].text, type, True)]
     if instruction.op == "call" and instruction.word.startswith(("@llvm.memcpy", "@llvm.memmove")):
         return [(instruction.operands[0].text, "", True), (instruction.operands[1].text, "", False)]
     if instruction.op == "call" and instruction.word.startswith("@llvm.memset"):
@@ -80,6 +98,8 @@ class Roots:
             found = {Root("local", i.result)}
         elif i.op == "inttoptr":
             found = {Root("tile")}
+        elif i.op == "load" and i.type == "ptr":
+            found = {ADDRESS}
         elif i.op == "getelementptr":
             found, sources = set(), [i.operands[0].text]
         elif i.op in ("phi", "freeze") and i.type == "ptr":
