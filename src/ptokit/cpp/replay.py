@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.backends.numpy.launch import CoresInTurn, OnNumPy
+from ptokit.backends.numpy.launch import CoresOfLaunch, OnNumPy
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location
 from ptokit.machine.buffers import Buffer
 from ptokit.machine.chunk import ASKED, Workspace
@@ -195,18 +195,18 @@ def _finished(command: Sequence[str], folder: Path, env: dict[str, str] | None =
 
 @dataclass
 class _Launch:
-    """A launch of a rank. ``turns``: its cores, where it may wait for other launches and has begun."""
+    """A launch of a rank. ``flight``: its cores, where it may wait for other launches and has begun."""
 
     rank: int
     symbol: str
     blocks: int
     given: list[str]
-    turns: CoresInTurn | None = None
+    flight: CoresOfLaunch | None = None
 
     @property
     def asks(self) -> bool:
         """True if a core asks for a signal again and again."""
-        return self.turns is not None and any(stream.asks for stream in self.turns.left)
+        return self.flight is not None and any(stream.asks for stream in self.flight.left)
 
 
 class _World:
@@ -231,7 +231,7 @@ class _World:
 
     def settle(self) -> None:
         """Somebody else may write to memory now: tiles that wait keep what they have loaded."""
-        if any(launch.turns is not None for launch in self.first):
+        if any(launch.flight is not None for launch in self.first):
             for buffer in self.buffers:
                 buffer.before_write()
 
@@ -404,7 +404,7 @@ class _Suite:
     def _go_on(self, world: _World, test: TestOutcome, sanitize: bool) -> None:
         """All ranks have stopped: carry out what they have launched, and let those go on whose launches are done.
 
-        Launches of several ranks and streams take turns, since they may wait for each other.
+        Those of several ranks and streams go on one after the other, each until it waits: they may wait for each other.
         """
         asked = 0
         while asked < ASKED:
@@ -426,15 +426,15 @@ class _Suite:
     ) -> bool:
         """Go on with a launch as far as it can; False if it still waits for the same. ``vain``: for ever."""
         try:
-            if launch.turns is None:
+            if launch.flight is None:
                 self._begin(world, launch, test if sanitize else None)
-            if launch.turns is not None:
+            if launch.flight is not None:
                 with np.errstate(all="ignore"):
-                    moved = launch.turns.advance()
-                if launch.turns.left and not vain:
+                    moved = launch.flight.advance()
+                if launch.flight.left and not vain:
                     return moved
-                launch.turns.give_up(launch.turns.left)
-                launch.turns.work.faults.done()
+                launch.flight.give_up(launch.flight.left)
+                launch.flight.work.faults.done()
         except DiagnosticError as error:
             world.failed.add(launch.rank)
             test.reason = test.reason or _told(error, f"rank {launch.rank}: " if world.ranks > 1 else "")
@@ -461,7 +461,7 @@ class _Suite:
                 bound[k] = world.pointer(text, value.dtype) or value
         blocks = range(launch.blocks)
         work = Launched(bound, launch.blocks, "exact", Printed(), blocks, Faults(), workspace)
-        launch.turns = OnNumPy(program).flight(work)
+        launch.flight = OnNumPy(program).flight(work)
 
     def _observe(self, program: Program, values: list[Any], blocks: int, test: TestOutcome) -> None:
         from ptokit.sanitize import sanitize

@@ -370,9 +370,9 @@ class OnNumPy:
 
     # --- cores that wait for each other --------------------------------------------------------------------------
 
-    def flight(self, work: Launched) -> CoresInTurn:
+    def flight(self, work: Launched) -> CoresOfLaunch:
         """The cores of the blocks of a launch, on every device."""
-        return CoresInTurn(self, work)
+        return CoresOfLaunch(self, work)
 
     def clusters(
         self,
@@ -415,7 +415,7 @@ class OnNumPy:
         return self.code_for(stream.chunk).waits_at(stream.work)
 
 
-class CoresInTurn(Flight):
+class CoresOfLaunch(Flight):
     """Every core of the blocks of a launch, on every device.
 
     A core that fails ends; who waits for it never goes on, and all others run.
