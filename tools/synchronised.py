@@ -2,6 +2,7 @@
 
     python tools/synchronised.py cases FOLDER         a folder with a manifest.json of cases; the clean ones
     python tools/synchronised.py corpus FOLDER...     kernels with flags
+    python tools/synchronised.py minimise FOLDER...   what is superfluous in kernels with flags
     python tools/synchronised.py samples CHECKOUT     the sample kernels of PTOAS, which have addresses and no flags
     python tools/synchronised.py table FILE           what the lines of a ``--log`` come to
 
@@ -113,24 +114,28 @@ def launched(module: Module, item: Item, target: Target) -> dict[str, Any]:
     }
 
 
-def measured(item: Item, seconds: int) -> dict[str, Any]:
+def measured(item: Item, seconds: int, minimise: bool) -> dict[str, Any]:
     """What a log says of a kernel."""
     line: dict[str, Any] = {"key": item.key}
     start = time.process_time()
-    stop_after(seconds)
     try:
         source = read(item.text, name=item.key, target=item.target or None)
         target = source.target_or(None, target_named(item.target or "a2a3"))
         source.diagnostics.raise_if_errors()
-        line["by hand"] = launched(source.module, item, target)
-        had = stripped(source.module)
-        text = kernel_text(source.module, target) if had else item.text
+        text, had = item.text, stripped(source.module)
+        if had:
+            stop_after(seconds)
+            line["by hand"] = launched(read(item.text, name=item.key, target=target).module, item, target)
+            text = item.text if minimise else kernel_text(source.module, target)
+        stop_after(seconds)
         start = time.process_time()
-        made = synchronise(text, target=target, entry=item.entry)
+        made = synchronise(text, target=target, entry=item.entry, minimise=minimise)
+        line["superfluous"] = [re.sub(r"in line \d+", "", f"{x.what}: {x.because}") for x in made.superfluous or ()]
         line |= {"verdict": "proved" if made.proved else "not proved", "minimal": made.minimal, "had": had}
         line |= {"flags": len(made.flags), "lines": text.count("\n"), "because": [why for why, _ in made.open[:3]]}
         line |= {"ids": max((flag.first_id + flag.ids for flag in made.flags), default=0), "stops": len(made.barriers)}
         line["seconds"] = round(time.process_time() - start, 3)
+        stop_after(seconds)
         again = read(made.text, name=item.key, target=item.target or None)
         line["made"] = launched(again.module, item, target)
     except (DiagnosticError, UsageError) as error:
@@ -168,7 +173,7 @@ def _given(each: dict[str, Any]) -> str | None:
     return f"{kind}:{each['dtype']}:{each['elems']}"
 
 
-def campaign(items: Iterable[Item], log: str | None, seconds: int, every: int) -> None:
+def campaign(items: Iterable[Item], log: str | None, seconds: int, every: int, minimise: bool) -> None:
     """Synchronise kernels, those that a log has not, and say what all come to."""
     signal.signal(signal.SIGALRM, _over)
     lines = read_log(log) if log else {}
@@ -177,7 +182,7 @@ def campaign(items: Iterable[Item], log: str | None, seconds: int, every: int) -
         if number % every:
             continue
         if item.key not in lines:
-            line = lines[item.key] = measured(item, seconds)
+            line = lines[item.key] = measured(item, seconds, minimise)
             if log:
                 with Path(log).open("a", encoding="utf-8") as out:
                     out.write(json.dumps(line) + "\n")
@@ -217,6 +222,9 @@ def table(lines: Iterable[dict[str, Any]]) -> None:
             for reason in line.get("because") or [line["verdict"]]:
                 reasons[re.sub(r"[0-9]+", "N", reason)] += 1
     print(f"{len(every)} kernels: {dict(+whole)}")
+    gone = Counter(what for line in every for what in line.get("superfluous", ()))
+    for what, count in gone.most_common():
+        print(f"{count:5} superfluous: {what}")
     print(f"of the proved ones the sanitizer finds: {dict(found)}")
     print(f"carried out: {dict(sums)}; waits against waits and barriers by hand: {dict(against)}")
     for reason, count in reasons.most_common(40):
@@ -229,7 +237,7 @@ def table(lines: Iterable[dict[str, Any]]) -> None:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("what", choices=("cases", "corpus", "samples", "table"))
+    options.add_argument("what", choices=("cases", "corpus", "minimise", "samples", "table"))
     options.add_argument("folders", nargs="+")
     options.add_argument("--target", default="a5")
     options.add_argument("--every", type=int, default=1, help="only each N-th kernel")
@@ -249,7 +257,7 @@ def main() -> None:
         case _:
             found = corpus(given.folders, given.target, True, 0)
             items = (Item(each.key, each.text, each.target) for each in found)
-    campaign(items, given.log, given.seconds, given.every)
+    campaign(items, given.log, given.seconds, given.every, given.what == "minimise")
 
 
 if __name__ == "__main__":

@@ -191,6 +191,66 @@ def test_none_of_the_flags_can_be_left_out() -> None:
         assert re.search(r"pto\.t(load|adds|store)", made.old.splitlines()[line - 1])
 
 
+def superfluous(text: str, on: str = "a2a3") -> list[str]:
+    """``22 23: why`` for what is superfluous; without it the program is proved, and a run finds nothing."""
+    made = synchronise(text, target=on, minimise=True)
+    assert made.proved
+    again = synchronise(made.text, target=on, minimise=True)
+    assert (again.superfluous, again.text) == ((), made.text)
+    return [f"{' '.join(map(str, each.lines))}: {each.because}" for each in made.superfluous or ()]
+
+
+def test_what_is_superfluous_is_named_with_its_reason() -> None:
+    chain = (load("%t0", "%c0"), *HANDED, add("%t1", "%t0"), *BACK, store("%t1", "%c0"))
+    assert superfluous(kernel(*chain)) == []
+    stop = "pto.barrier #pto.pipe<PIPE_ALL>"
+    end = kernel(*chain, stop)
+    line = end.splitlines().index(stop) + 1
+    assert superfluous(end) == [f"{line}: nothing before it has to be over for what comes after it"]
+    direct = kernel(*chain[:3], flag("set", "MTE2", "MTE3"), *chain[3:-1], flag("wait", "MTE2", "MTE3"), chain[-1])
+    lines = direct.splitlines()
+    first, second, other = (
+        lines.index(text) + 1 for text in (flag("set", "MTE2", "MTE3"), flag("wait", "MTE2", "MTE3"), BACK[1])
+    )
+    assert superfluous(direct) == [f"{first} {second}: nothing before it has to be over for what comes after it"]
+    assert other < second
+    twice = kernel(load("%t0", "%c0"), HANDED[0], load("%t1", "%c0"), flag("set", "MTE2", "V", 1), HANDED[1],
+                   flag("wait", "MTE2", "V", 1), add("%t0", "%t1"))  # fmt: skip
+    lines = twice.splitlines()
+    first, second = (lines.index(each) + 1 for each in HANDED)
+    last = lines.index(flag("wait", "MTE2", "V", 1)) + 1
+    why = f"the flag PIPE_MTE2 to PIPE_V in line {last} orders that already"
+    assert superfluous(twice) == [f"{first} {second}: {why}"]
+
+
+def test_flags_of_a_loop_go_together_and_a_faulty_kernel_says_so() -> None:
+    text = (CASES / "04_loop_reload_primed.pto").read_text()
+    extra = [flag(verb, "V", "MTE2", 5) for verb in ("set", "wait")]
+    more = text.replace("    scf.for", f"    {extra[0]}\n    scf.for").replace(
+        "    }\n", f"    {extra[0]}\n    }}\n    {extra[1]}\n"
+    )
+    more = more.replace("      %p1 =", f"      {extra[1]}\n      %p1 =")
+    (found,) = superfluous(more)
+    assert len(found.partition(":")[0].split()) == 4
+    assert synchronise(more, target="a2a3", minimise=True).text.count("_flag[") == text.count("_flag[")
+    bare = kernel(load("%t0", "%c0"), add("%t1", "%t0"))
+    made = synchronise(bare, target="a2a3", minimise=True)
+    assert (made.proved, made.superfluous, made.text) == (False, (), bare)
+
+
+def test_a_flag_that_orders_what_a_signal_tells_is_no_superfluous_one() -> None:
+    text = (CASES / "28_blocks_handover_sync.pto").read_text()
+    made = synchronise(text, target="a2a3", minimise=True)
+    assert (made.superfluous, made.text) == ((), text)
+
+
+def test_only_what_a_carried_flag_does_not_order_is_added() -> None:
+    back = [flag(verb, "MTE3", "MTE2") for verb in ("set", "wait")]
+    body = (LOOP, "%r = arith.muli %i, %c16 : index", back[1], load("%t0", "%r"), store("%t0", "%r"), back[0], "}")
+    made = synchronised(back[0], *body, back[1])
+    assert (made.proved, flags(made)) == (True, ["MTE2 MTE3 0"])
+
+
 def test_assumptions_and_wrong_usage() -> None:
     body = ("%o = arith.addi %n, %c1 : index", load("%t0", "%c0"), add("%t1", "%t0"))
     assert synchronised(*body, assume=["n > 3"]).assumptions[0] == "n > 3"

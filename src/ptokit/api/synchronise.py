@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ptokit.arguments.grammar import read_arguments
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Scope, UsageError, define
 from ptokit.diagnostics.finding import Edit, edited
+from ptokit.ir.core import Op
+from ptokit.ir.facts import constant_of, instr_of
+from ptokit.ir.launch import with_reached
+from ptokit.isa.order.sync_rules import flag_pipes, held_pipe
+from ptokit.isa.table import Sync
 from ptokit.prove.report import counted
 from ptokit.records import dataclass
 from ptokit.run import choose_entry
+from ptokit.sanitize.findings.source_text import Statement, Structure, first_line, last_line
 from ptokit.targets import Target
+from ptokit.types.enums import Pipe
 
 from .check import origin
 from .launch import read_for, read_without_arguments
@@ -61,13 +69,27 @@ class Inserted:
         return f"{self.source} to {self.destination}, {number}: {place}{loop}: {self.because}"
 
 
+@dataclass(frozen=True)
+class Superfluous:
+    """Flags, waits, barriers or tokens that were taken out together: their ``lines``, what they are, and why."""
+
+    lines: tuple[int, ...]
+    what: str
+    because: str
+
+    def __str__(self) -> str:
+        where = f"line{'s' * (len(self.lines) > 1)} {' and '.join(map(str, self.lines))}"
+        return f"{self.what} in {where}: {self.because}"
+
+
 @dataclass
 class Synchronised:
     """A program with flags.
 
     ``text``: all of it; ``edits``: what was inserted. ``proved``: that its flags balance and that no two pipes race,
     for all arguments; else ``open`` says why not, with lines of the new text, 0 for none. ``barriers``: lines before
-    which one of all pipes stands, with the reason. ``minimal``: each flag is needed.
+    which one of all pipes stands, with the reason. ``minimal``: each flag that was inserted is needed.
+    ``superfluous``: what was taken out; None where that was not asked for.
     """
 
     name: str
@@ -78,6 +100,7 @@ class Synchronised:
     edits: tuple[Edit, ...] = ()
     flags: tuple[Inserted, ...] = ()
     barriers: tuple[tuple[int, str], ...] = ()
+    superfluous: tuple[Superfluous, ...] | None = None
     proved: bool = False
     minimal: bool = True
     open: tuple[tuple[str, int], ...] = ()
@@ -90,10 +113,12 @@ class Synchronised:
         kinds = [f"{n} {what}" for n, what in ((carried, "carried by loops"), (rotating, "in rotation")) if n]
         what = counted(len(self.flags), "flag") + (f" ({', '.join(kinds)})" if kinds else "")
         what += f", {counted(len(self.barriers), 'barrier')}" if self.barriers else ""
+        what = what if self.superfluous is None else f"{len(self.superfluous) or 'nothing'} superfluous"
         done = "proved for all arguments" if self.proved else "not proved"
         out = [f"{self.name} on {self.target}: {what}; {done}"]
         out += [f"  {flag}" for flag in self.flags]
         out += [f"  a barrier of all pipes before line {line}: {why}" for line, why in self.barriers]
+        out += [f"  superfluous: {each}" for each in self.superfluous or ()]
         out += [f"  open: {f'line {line}: ' if line else ''}{why}" for why, line in self.open]
         if not self.minimal:
             out.append("  some may be superfluous: none was left out")
@@ -117,12 +142,14 @@ def synchronise(
     extended: bool = False,
     default_target: str | Target | None = None,
     limit: int | None = None,
+    minimise: bool = False,
     progress: Progress = lambda what: None,
 ) -> Synchronised:
     """Add the flags that a program lacks between the pipes of a core, prove them, and leave out what is not needed.
 
     ``program``, ``args``, ``target``, ``entry``, ``assume``, ``blocks``, ``extended``, ``default_target``, ``limit``,
-    ``progress``: as for `ptokit.prove`. Flags that it has stay. Nothing is written: the text is in the result. Raises
+    ``progress``: as for `ptokit.prove`. Flags that it has stay, but with ``minimise`` those that the others make
+    superfluous are taken out, and none is added. Nothing is written: the text is in the result. Raises
     `DiagnosticError` for a program with errors, or beside whose instructions nothing can be written (SYNC-PLACE), and
     `UsageError` where the solver is missing (``pip install 'ptokit[prove]'``).
     """
@@ -137,7 +164,8 @@ def synchronise(
     source.diagnostics.raise_if_errors()
     named = None if source.own_target else entry
     options = _Options(chosen, named, tuple(args), tuple(assume), blocks, extended, ENOUGH if limit is None else limit)
-    made = _Synchronising(source, options, progress).made()
+    work = _Synchronising(source, options, progress)
+    made = work.minimised() if minimise else work.made()
     made.seconds = time.perf_counter() - start
     return made
 
@@ -161,40 +189,45 @@ class _Synchronising:
             import z3  # noqa: F401
         except ImportError:
             raise UsageError("this needs the solver: pip install 'ptokit[prove]'", "program") from None
-        from ptokit.sanitize.findings.source_text import Structure
-        from ptokit.synchronise.dependences import Dependences
-
         self.source, self.how, self.progress = source, how, progress
         self.text = source.text if source.text is not None else text_of(source.file)
         self.checked = self._checked(source)
         self.checked.errors = []
-        progress("what has to be ordered")
-        self.walk: Dependences = self._gone(Dependences, self.checked)
         self.entry = choose_entry(source.module, how.entry)
-        self.structure = Structure(source.module.functions)
+        self.structure = Structure(with_reached(source.module, self.entry).functions)
 
     def _checked(self, source: Source) -> Proving:
         how = self.how
         return Proving(source.module, how.target, how.entry, how.assume, how.blocks, "manual", how.extended)
 
-    def _gone(self, kind: Any, checked: Proving) -> Any:
+    def _gone(self, kind: Any, checked: Proving, **fields: Any) -> Any:
         """A walk of some kind through a program."""
         try:
             walk = kind(checked.program, by_compiler=False, blocks=checked.blocks, assume=checked.assume)
         except ValueError as error:
             raise UsageError(str(error), "assume") from None
         walk.solver.most = self.how.limit
+        for name, value in fields.items():
+            setattr(walk, name, value)
         walk.prove()
         return walk
 
+    def _begun(self, walk: Any) -> Synchronised:
+        """The program as it is."""
+        from ptokit.prove.ranges import in_types
+
+        made = Synchronised(self.checked.name, self.how.target.name, self.source.file, self.text, self.text)
+        made.assumptions = (*self.checked.assume, *walk.asserted.values(), GRANTED, *in_types(walk.found.wide))
+        return made
+
     def made(self) -> Synchronised:
         """The program with flags."""
-        from ptokit.prove.ranges import in_types
+        from ptokit.synchronise.dependences import Dependences
         from ptokit.synchronise.placing import Placing, rotatable
 
-        checked, source = self.checked, self.source
-        made = Synchronised(checked.name, self.how.target.name, source.file, self.text, self.text)
-        made.assumptions = (*checked.assume, *self.walk.asserted.values(), GRANTED, *in_types(self.walk.found.wide))
+        self.progress("what has to be ordered")
+        self.walk: Dependences = self._gone(Dependences, self.checked)
+        made = self._begun(self.walk)
         if not self.walk.dependences:
             made.open = tuple(dict.fromkeys(self.walk.broken_pipes()))
             made.proved = not made.open
@@ -287,8 +320,6 @@ class _Synchronising:
             return read_without_arguments(found, target, None)
 
     def _told(self, made: Synchronised, placed: Any) -> None:
-        from ptokit.sanitize.findings.source_text import first_line, last_line
-
         flags = []
         for flag in placed.flags:
             because, need = "it was not left out", flag.needed
@@ -302,3 +333,114 @@ class _Synchronising:
             flags.append(Inserted(p, q, *lines, line, flag.number, flag.depth, because))
         made.flags = tuple(flags)
         made.barriers = tuple((first_line(barrier.before), barrier.why) for barrier in placed.barriers)
+
+    # --- what is superfluous -------------------------------------------------------------------------------------
+
+    def minimised(self) -> Synchronised:
+        """The program without what is superfluous."""
+        from ptokit.sanitize.findings.candidates import without
+
+        first = self._without(frozenset())
+        made, base, found = self._begun(first), _against(first), list[Superfluous]()
+        groups = list(_groups(self.structure, first.core))
+        gone: list[Statement] = []
+        for group in groups:
+            if any(statement in gone for statement in group.statements):
+                continue
+            self.progress(f"whether {group.what} in line {group.statements[0].first} is needed")
+            if _against(self._without(_ops((*gone, *group.statements)))) <= base:
+                because = self._because(group, [other for other in groups if not other.shares(gone)], gone, base)
+                gone += group.statements
+                found.append(Superfluous(tuple(s.first for s in group.statements), group.what, because))
+        made.superfluous = tuple(found)
+        made.edits = tuple(without(statement) for statement in gone)
+        made.text = edited(self.text, made.edits)
+        self.progress("a proof of the new text")
+        made.open = self._open(made.text)
+        made.proved = not made.open
+        return made
+
+    def _without(self, dropped: frozenset[Op]) -> Any:
+        """A walk through the program without some operations."""
+        from ptokit.prove.report import OF_PIPES, Claim
+        from ptokit.synchronise.dependences import Pipes
+
+        claims = (*OF_PIPES, Claim.BLOCKS) if self.signals else OF_PIPES
+        return self._gone(Pipes, self.checked, dropped=dropped, claims=claims)
+
+    @property
+    def signals(self) -> bool:
+        """True if the program orders cores, too."""
+        instrs = (instr_of(op) for op in self.structure.ops)
+        return any(instr is not None and instr.order.between_cores for instr in instrs)
+
+    def _because(self, group: _Group, others: list[_Group], gone: list[Statement], base: set[Any]) -> str:
+        """Why a group is superfluous."""
+        rest = [other for other in others if not other.shares(group.statements)]
+        every = _ops((*gone, *group.statements, *(s for other in rest for s in other.statements)))
+        alone = _ops((*gone, *(s for other in rest for s in other.statements)))
+        if _against(self._without(every)) == _against(self._without(alone)):
+            return "nothing before it has to be over for what comes after it"
+        line = group.statements[-1].first
+        for other in sorted(rest, key=lambda each: min(abs(s.first - line) for s in each.statements))[:NEAR]:
+            both = _against(self._without(_ops((*gone, *group.statements, *other.statements))))
+            if not both <= base | _against(self._without(_ops((*gone, *other.statements)))):
+                return f"{other.what} in line {other.statements[-1].first} orders that already"
+        return "others together order that already"
+
+
+NEAR = 8
+"""What may make something superfluous is looked for among so many others."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Statements that order pipes, and are in a program together or not at all."""
+
+    what: str
+    statements: tuple[Statement, ...]
+
+    def shares(self, statements: Iterable[Statement]) -> bool:
+        """True if it has one of these."""
+        return any(statement in self.statements for statement in statements)
+
+
+def _ops(statements: Iterable[Statement]) -> frozenset[Op]:
+    return frozenset(op for statement in statements for op in statement.ops)
+
+
+def _against(walk: Any) -> set[Any]:
+    """What a walk has found."""
+    return {*walk.found.suspects, *((gap.claim, gap.reason, gap.line) for gap in walk.found.gaps)}
+
+
+def _groups(structure: Structure, core: str) -> Iterator[_Group]:
+    """What may be superfluous: barriers, all of a flag or token, a flag that is waited for in its own block."""
+    keyed: dict[tuple[Any, ...], list[Statement]] = {}
+    for statement in structure.statements:
+        for op in statement.ops:
+            instr = instr_of(op)
+            if instr is None or not statement.alone or not instr.order.only or instr.order.between_cores:
+                continue
+            does = instr.order.does
+            if does is Sync.BARRIER:
+                held = held_pipe(op.attrs, core)
+                yield _Group(f"the barrier of {'all pipes' if held in (None, Pipe.ALL) else held.text}", (statement,))
+            elif does in (Sync.SET, Sync.WAIT):
+                src, dst = flag_pipes(op.attrs, core)
+                event = op.get("event")
+                number = op.attrs.get("event_id", 0) if event is None else constant_of(event)
+                if src is not None and dst is not None:
+                    keyed.setdefault((f"the flag {src.text} to {dst.text}", number), []).append(statement)
+            elif does in (Sync.TAKE, Sync.RELEASE):
+                number = op.attrs.get("id") if op.get("buf") is None else None
+                keyed.setdefault(("the token", number), []).append(statement)
+            break
+    for (what, number), statements in keyed.items():
+        like = [s for (other, n), each in keyed.items() if other == what and None in (n, number) for s in each]
+        every = dict.fromkeys([*statements, *like])
+        yield _Group(what, tuple(sorted(every, key=lambda s: (s.file, s.first))))
+        for one, other in pairwise(statements):
+            alike = structure.block(one.ops[0]) is structure.block(other.ops[0])
+            if alike and (one.flag, other.flag) == ("set", "wait") and len(statements) > 2:
+                yield _Group(what, (one, other))

@@ -419,6 +419,7 @@ SYNC_EPILOG = """Examples:
   ptokit sync add.pto -t a5 --in-place            only if it is proved
   ptokit sync gemm.pto -t a2a3 --assume "k > 0" -o gemm_flags.pto
   ptokit sync kernels.py:scale --diff
+  ptokit sync add.pto -t a5 --minimise --diff     what is superfluous, and why
 
 \b
 Flags that the program has stay. What is inserted is proved for all arguments, as
@@ -449,6 +450,9 @@ def sync(
     out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Write the text to this file.")] = None,
     diff: Annotated[bool, typer.Option("--diff", help="Print what changes instead of the text.")] = False,
     in_place: Annotated[bool, typer.Option("--in-place", help="Write the text to the file itself.")] = False,
+    minimise: Annotated[
+        bool, typer.Option("--minimise", help="Take out flags and barriers that others make superfluous, and add none.")
+    ] = False,
     limit: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Ask the solver at most N questions (10000) at a time.")
     ] = None,
@@ -465,5 +469,6 @@ def sync(
     if (out is not None) + diff + in_place > 1:
         raise typer.BadParameter("one of --out, --diff and --in-place.", param_hint="--out")
     options = {"target": target, "assume": assume or (), "entry": entry, "limit": limit, "extended": extended}
+    options["minimise"] = minimise
     if not synchronise_file(file, out, diff=diff, in_place=in_place, blocks=_blocks(blocks), **options):
         raise typer.Exit(EXIT_UNCHECKED)

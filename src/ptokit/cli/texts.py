@@ -109,7 +109,8 @@ def synchronise_file(file: str, out: str | None, *, diff: bool, in_place: bool, 
         old, new = made.old.splitlines(keepends=True), made.text.splitlines(keepends=True)
         emit("".join(difflib.unified_diff(old, new, name, name)))
     elif in_place and (not made.proved or made.text == made.old):
-        remark(f"{name}: nothing written, since {'nothing is lacking' if made.proved else 'it is not proved'}")
+        why = "nothing is lacking" if made.superfluous is None else "nothing is superfluous"
+        remark(f"{name}: nothing written, since {why if made.proved else 'it is not proved'}")
     elif in_place:
         refuse_special(Path(path), "the text", FIXED_FILE)
         original = Path(path).read_bytes()

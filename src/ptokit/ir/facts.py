@@ -465,3 +465,10 @@ def shown_op(op: Op) -> str:
 def scalar_type(value: Value) -> str | None:
     """Text of a scalar's type; None for other values."""
     return value.type.name if isinstance(value.type, Scalar) else None
+
+
+def constant_of(value: Value) -> int | None:
+    """The integer that a constant holds; None for any other value."""
+    owner = value.owner
+    found = owner.attrs.get("value") if isinstance(owner, Op) and owner.name == "arith.constant" else None
+    return found if isinstance(found, int) and not isinstance(found, bool) else None

@@ -20,7 +20,7 @@ from ptokit.prove.control import Control
 from ptokit.prove.numbers import Number, both, key_of, lifted, renamed, simple
 from ptokit.prove.places import Touch, View, certainly_apart, overlap
 from ptokit.prove.report import OF_PIPES, Claim
-from ptokit.prove.state import ANY, OLDEST, FlagKey, State, Unknown, older
+from ptokit.prove.state import ANY, OLDEST, Ages, FlagKey, State, Unknown, older
 from ptokit.records import dataclass
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
 
@@ -55,10 +55,19 @@ class Dependence:
 
 
 class Pipes(Control):
-    """Goes through a kernel, and looks only at its flags and at the order of its pipes."""
+    """Goes through a kernel, and looks only at its flags and at the order of its pipes.
+
+    ``dropped``: operations that are taken to do nothing; ``claims``: what is looked at.
+    """
+
+    dropped: frozenset[Op] = frozenset()
+    claims: tuple[Claim, ...] = OF_PIPES
+
+    def on_instruction(self, step: Step, state: State) -> Any:
+        return [state] if step.op in self.dropped else super().on_instruction(step, state)
 
     def suspect(self, claim: Claim, rule: str, step: Step | None, facts: Sequence[Number], text: str) -> None:
-        if claim in OF_PIPES:
+        if claim in self.claims:
             super().suspect(claim, rule, step, facts, text)
 
     def need(self, step: Step | None, view: View, facts: Sequence[Number]) -> None:
@@ -77,15 +86,17 @@ class Pipes(Control):
         """What has been written is not followed."""
 
     def block_races(self) -> None:
-        """No flag of a core orders two blocks."""
+        """No flag of a core orders two blocks, but one may order what a signal tells."""
+        if Claim.BLOCKS in self.claims:
+            super().block_races()
 
     def broken_pipes(self) -> list[tuple[str, int]]:
         """What may not hold of flags and pipes, each with its line; empty if all of it does."""
         found = [(s.text, 0 if s.step is None else s.step.op.location.line) for s in self._suspected()]
-        return found + [(gap.reason, gap.line) for gap in self.found.gaps if gap.claim in OF_PIPES]
+        return found + [(gap.reason, gap.line) for gap in self.found.gaps if gap.claim in self.claims]
 
     def _suspected(self) -> Iterator[Suspect]:
-        return (s for s in self.found.suspects.values() if s.claim in OF_PIPES)
+        return (s for s in self.found.suspects.values() if s.claim in self.claims)
 
 
 class Dependences(Pipes):
@@ -114,18 +125,18 @@ class Dependences(Pipes):
     def races(self) -> None:
         """Not what races, but all that has to be ordered."""
         found: dict[Any, Dependence] = {}
-        for (access, key, other), _ in self.found.unordered.items():
+        for (access, key, other), ages in self.found.unordered.items():
             b = self.found.instances[access][key]
             for a in self.found.instances[other].values():
                 if a.pipe is not b.pipe:
-                    self._depend(a, b, found)
+                    self._depend(a, b, ages, found)
         self.dependences = list(found.values())
         for loops in self.loops_seen.values():
             runs = all(self.solver.implied(self.assumed, lifted(x.lower) < lifted(x.upper)) for x in loops)
             if runs:
                 self.certain.add(loops[0].step.op)
 
-    def _depend(self, a: Instance, b: Instance, found: dict[Any, Dependence]) -> None:
+    def _depend(self, a: Instance, b: Instance, ages: Ages, found: dict[Any, Dependence]) -> None:
         pairs = [(s, t) for s, t in product(a.touches, b.touches) if self._meet(s, t)]
         if not pairs:
             return
@@ -141,7 +152,8 @@ class Dependences(Pipes):
             for level in (*levels, *range(len(common))):
                 key = first, second, a.core, level
                 known = found.get(key)
-                for distance in (0,) if level is None else range(1, FARTHEST + 1):
+                most = 0 if level is None else min(FARTHEST, ages[level + 1] - 1)  # flags order what is older
+                for distance in range(level is not None, most + 1):
                     if known is not None and distance >= known.distance:
                         break
                     if self._can(facts, meet, self._apart_by(common, names, level, distance)):

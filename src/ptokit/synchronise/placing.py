@@ -16,8 +16,8 @@ from typing import Any
 from ptokit.diagnostics import Location
 from ptokit.diagnostics.finding import Edit, file_lines
 from ptokit.ir.control import control_of
-from ptokit.ir.core import Block, Function, Op, Value
-from ptokit.ir.facts import instr_of
+from ptokit.ir.core import Block, Function, Op
+from ptokit.ir.facts import constant_of, instr_of
 from ptokit.isa.table import Engine
 from ptokit.records import dataclass
 from ptokit.sanitize.findings.insertion import COMPOSITE_PIPES
@@ -267,13 +267,6 @@ def _closed(text: str) -> str:
     return text if re.fullmatch(r"[\w.]+(\([\w., ]*\))?", text) else f"({text})"
 
 
-def constant(value: Value) -> int | None:
-    """The number that a value is, or None."""
-    owner = value.owner
-    number = owner.attrs.get("value") if isinstance(owner, Op) and owner.name == "arith.constant" else None
-    return number if type(number) is int else None
-
-
 class Writing:
     """Makes the edits for flags and barriers."""
 
@@ -352,14 +345,14 @@ class Writing:
         kind = str(variable.type)
         at, begin = body.ops[0], first_line(body.ops[0])
         name = f"%{variable.name}"
-        plain = constant(lower) == 0 and constant(step) == 1
+        plain = constant_of(lower) == 0 and constant_of(step) == 1
         known = self._remainder(body, depth) if plain and not first else None
         if known is not None:
             return known
         steps = []
-        if constant(lower) != 0:
+        if constant_of(lower) != 0:
             steps.append(("arith.subi", f"%{lower.name}"))
-        if constant(step) != 1:
+        if constant_of(step) != 1:
             steps.append(("arith.divui", f"%{step.name}"))
         steps.append(("arith.remui", self._number(loop, depth, variable.type)))
         if first:
@@ -379,7 +372,7 @@ class Writing:
                 return None
             a, b = op.get("lhs"), op.get("rhs")
             taken = op.name in ("arith.remui", "arith.remsi") and a is body.args[0]
-            if taken and b is not None and constant(b) == depth and op.result.name:
+            if taken and b is not None and constant_of(b) == depth and op.result.name:
                 return f"%{op.result.name}"
         return None
 

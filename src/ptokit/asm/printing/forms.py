@@ -28,7 +28,7 @@ from typing import Any
 
 from ptokit.ir import Block, Function, Module, Op, Part, Value
 from ptokit.ir.control import CONTROL
-from ptokit.ir.facts import instr_of
+from ptokit.ir.facts import constant_of, instr_of
 from ptokit.isa.table import BY_TEXT, Attr, Instr, Kind, Operand, Role
 from ptokit.types.values import FunctionType, MemRef, Opaque, PartitionView, TensorView, Type
 
@@ -313,7 +313,7 @@ class _Plan:
             return
         valid = [spec.valid_row, spec.valid_col]
         rank = len(view.dims)
-        sizes = [_constant(v) for v in op.group("sizes")]
+        sizes = [constant_of(v) for v in op.group("sizes")]
         wanted = [*([1] * (rank - 2)), *valid[-min(rank, 2) :]]
         if (
             sizes == wanted
@@ -327,12 +327,6 @@ class _Plan:
 def _states(op: Op, instr: Instr, *, destinations: bool) -> bool:
     """True if a statement says what the operation is, no more and no less."""
     return not lacks_scratch(op, instr) and not obstacle(op, instr, destinations=destinations)
-
-
-def _constant(value: Value) -> int | None:
-    owner = value.owner
-    found = owner.attrs.get("value") if isinstance(owner, Op) and owner.name == "arith.constant" else None
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
 class _SyncPrinter(FunctionPrinter):

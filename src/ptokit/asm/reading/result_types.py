@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ptokit.ir import Op, Value
+from ptokit.ir.facts import constant_of
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, FLOATS, INDICES, INTEGERS, NUMBERS, Arithmetic
 from ptokit.types.tile import DYNAMIC, TileSpec
 from ptokit.types.values import I1, INDEX, MemRef, Opaque, PartitionView, Scalar, TensorView, Type, is_memref
@@ -157,19 +158,12 @@ def _subset(p: Parser, operands: dict[str, Any], attrs: dict[str, Any]) -> Type:
         p.fail(rules.OPERANDS, "subset takes a tile, two offsets and two sizes")
     valid = []
     for size, offset, period in zip(sizes, offsets, (source.type.valid_row, source.type.valid_col)):
-        start = _constant(offset)
+        start = constant_of(offset)
         if period == DYNAMIC or start is None:
             valid.append(DYNAMIC)
         else:
             valid.append(min(size, period - start % period) if period else 0)
     return replace(source.type, rows=sizes[0], cols=sizes[1], valid_row=valid[0], valid_col=valid[1])
-
-
-def _constant(value: Value) -> int | None:
-    """The integer a constant holds."""
-    owner = value.owner
-    found = getattr(owner, "attrs", {}).get("value") if getattr(owner, "name", "") == "arith.constant" else None
-    return found if isinstance(found, int) else None
 
 
 def _subview(p: Parser, operands: dict[str, Any], attrs: dict[str, Any]) -> Type:
@@ -183,7 +177,7 @@ def _subview(p: Parser, operands: dict[str, Any], attrs: dict[str, Any]) -> Type
     valid = []
     for size, name in zip(sizes, ("valid_row", "valid_col")):
         given = operands.get(name)
-        stated = size if given is None else _constant(given)
+        stated = size if given is None else constant_of(given)
         valid.append(DYNAMIC if stated is None else min(size, stated))
     return replace(source.type, rows=sizes[0], cols=sizes[1], valid_row=valid[0], valid_col=valid[1])
 
@@ -195,7 +189,7 @@ def _partition(p: Parser, operands: dict[str, Any], attrs: dict[str, Any]) -> Ty
         return POISON
     if not isinstance(source.type, TensorView) or len(operands["sizes"]) != len(source.type.dims):
         p.unexpected("'->' and the type of the slice")
-    sizes = [_constant(v) for v in operands["sizes"]]
+    sizes = [constant_of(v) for v in operands["sizes"]]
     return PartitionView(tuple(DYNAMIC if n is None or n < 0 else n for n in sizes), source.type.dtype)
 
 

@@ -198,7 +198,7 @@ class Candidates:
         if not statement.alone:
             return None
         words = f"remove the {statement.flag}_flag in line {statement.first}"
-        return Candidate(words, ProgramChange(dropped=set(statement.ops)), (self._without(statement),))
+        return Candidate(words, ProgramChange(dropped=set(statement.ops)), (without(statement),))
 
     def move(self, statement: Statement, anchor: Anchor) -> Candidate | None:
         """A flag somewhere else."""
@@ -219,7 +219,7 @@ class Candidates:
         code = indented(dedent("\n".join(lines)), indent(statement.file, anchor.statement.first))
         words = f"move the {statement.flag}_flag of line {statement.first}: put it {anchor.words}"
         edit = Edit(statement.file, anchor.line, code)
-        return Candidate(words, change, (self._without(statement), edit))
+        return Candidate(words, change, (without(statement), edit))
 
     def like_itself(self, statement: Statement, anchor: Statement) -> Id | None:
         """The id of a flag that is moved; a call whose arguments cannot be told apart keeps them where it stays in its
@@ -309,13 +309,6 @@ class Candidates:
         code = as_statement(code, statement.ops[0])
         return Edit(statement.file, anchor.line, indent(statement.file, statement.first) + code)
 
-    def _without(self, statement: Statement) -> Edit:
-        count = statement.last - statement.first + 1
-        text = None
-        if statement.python and python_text(statement.file).only_one(statement.first):
-            text = f"{indent(statement.file, statement.first)}pass"
-        return Edit(statement.file, statement.first, text, count)
-
     def _rewritten(self, statement: Statement, number: Id, code: str) -> Edit | None:
         """The statement with another id; what else its lines hold stays."""
         if statement.ops[0].in_cpp:
@@ -360,3 +353,12 @@ def _stepped(op: Op, step: Step, item: Item, span: _Span) -> Item:
     if step.verb == "barrier":
         return barrier(item, op, step.pipes[0])
     return flag(item, op, (step.pipes[0], step.pipes[1], step.number), step.verb == "set")
+
+
+def without(statement: Statement) -> Edit:
+    """A statement left out of its text."""
+    count = statement.last - statement.first + 1
+    text = None
+    if statement.python and python_text(statement.file).only_one(statement.first):
+        text = f"{indent(statement.file, statement.first)}pass"
+    return Edit(statement.file, statement.first, text, count)
