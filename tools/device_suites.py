@@ -3,7 +3,7 @@
     python tools/device_suites.py CHECKOUT RESULTS.jsonl [--target a2a3] [--suite NAME …] [--sanitize]
     python tools/device_suites.py --table RESULTS.jsonl
 
-A line of the results is one suite. Suites whose results are there are not replayed again, so that a run can be
+``--suite comm`` names all of a folder. A line of the results is one suite. Suites whose results are there are not replayed again, so that a run can be
 interrupted and goes on. The suites' own programs and scripts are executed.
 """
 
@@ -83,7 +83,7 @@ def main() -> int:
     for name in given.target or TARGETS:
         for folder in suites(given.checkout, name):
             place = str(folder.relative_to(given.checkout))
-            if (name, place) in done or (given.suite and folder.name not in given.suite):
+            if (name, place) in done or (given.suite and set(given.suite).isdisjoint(folder.parts)):
                 continue
             try:
                 report = replay(folder, target(name), sanitize=given.sanitize)

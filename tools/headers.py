@@ -97,9 +97,17 @@ def texts() -> dict[Path, str]:
         made[HEADERS / "pto" / "common" / f"{name}.hpp"] = MADE + "#include <pto/pto-inst.hpp>\n"
     for name in ("common/debug.h", "npu/kernels/Pto_prefetch.hpp"):
         made[HEADERS / "pto" / name] = MADE + "#include <pto/pto-inst.hpp>\n"
-    for name in ("pto_comm_inst", "comm_types", "pto_comm_instr_impl", "async/sdma/sdma_types"):
+    for name in (
+        "pto_comm_inst",
+        "comm_types",
+        "pto_comm_instr_impl",
+        "async/sdma/sdma_types",
+        "async/urma/urma_async_intrin",
+    ):
         made[HEADERS / "pto" / "comm" / f"{name}.hpp"] = MADE + "#include <ptokit/comm.hpp>\n"
-    made[HEADERS / "pto/comm/async/sdma/sdma_workspace_manager.hpp"] = MADE + "#include <ptokit/engines.hpp>\n"
+    for name in ("sdma", "urma"):
+        path = HEADERS / "pto" / "comm" / "async" / name / f"{name}_workspace_manager.hpp"
+        made[path] = MADE + "#include <ptokit/engines.hpp>\n"
     for target, names in BY_TARGET.items():
         for name in names.split():
             made[HEADERS / "pto" / "npu" / target / f"{name}.hpp"] = MADE + "#include <pto/pto-inst.hpp>\n"

@@ -120,6 +120,54 @@ __global__ AICORE void ring(__gm__ Context* c, __gm__ float* x, __gm__ float* y,
     assert not found.diagnostics.errors, found.diagnostics
 
 
+BACKGROUND = """
+struct Context { uint64_t queue, flags; uint32_t rank, ranks; uint64_t size; uint64_t windows[64]; };
+__global__ AICORE void spread(__gm__ Context* c, __gm__ float* x, __gm__ float* y, __gm__ uint8_t* workspace, int fresh) {
+    using Flat = GlobalTensor<float, Shape<1, 1, 1, 1, 64>, Stride<64, 64, 64, 64, 1>>;
+    Tile<TileType::Vec, uint8_t, 1, comm::sdma::UB_ALIGN_SIZE> scratch;
+    TASSIGN(scratch, 0);
+    comm::AsyncSession session;
+    comm::sdma::SdmaBaseConfig config{1024, 256, 1};
+    if (!fresh && !comm::BuildAsyncSession(scratch, workspace, session, 0, config)) return;
+    __gm__ float* members[4];
+    for (int rank = 0; rank < c->ranks; rank++)
+        members[rank] = (__gm__ float*)(c->windows[rank] + ((uint64_t)y - c->windows[c->rank])) + 128 * c->rank;
+    comm::AsyncEvent events[4];
+    for (int rank = 0; rank < c->ranks; rank++) {
+        if (fresh && !comm::BuildAsyncSession(scratch, workspace, session, 0, config)) return;
+        Flat from(x), to(members[rank]);
+        events[rank] = comm::TPUT_ASYNC(to, from, session);
+        if (fresh) events[rank].Wait(session);
+    }
+    WAIT
+    Row t;
+    TASSIGN(t, 4096);
+    Rows all(x);
+    TLOAD(t, all);
+    PtoSetWaitFlag<PIPE_MTE2, PIPE_MTE3>();
+    TSTORE(all, t);
+}
+"""
+
+
+@pytest.mark.parametrize("waits", ["for (int k = c->ranks; k--;) events[k].Wait(session);", "events[0].Wait(session);"])
+def test_transfers_in_the_background(tmp_path: Path, waits: str) -> None:
+    """Events and pointers in arrays, sessions that the run chooses, and the offset that a session adds to both ends."""
+    path = tmp_path / "background.cpp"
+    path.write_text(HEAD + BACKGROUND.replace("WAIT", waits))
+    kernel = ptokit.cpp(path, target="a2a3")["spread"]
+    assert not kernel.check()
+    x, space = np.arange(2 * 512, dtype=np.float32).reshape(2, 512), np.zeros((2, 64), np.uint8)
+    for fresh in (0, 1):
+        y = np.zeros((2, 256), np.float32)
+        kernel(pto.COMM, x, y, space, fresh, ranks=2)
+        assert (y.reshape(2, 2, 2, 64)[:, :, 1] == x[:, 64:128]).all()
+        assert not y.reshape(2, 2, 2, 64)[:, :, 0].any()
+        found = kernel.sanitize(pto.COMM, x, y, space, fresh, ranks=2)
+        expected = set() if fresh or "for" in waits else {"ASYNC-RACE"}
+        assert {d.rule for d in found.diagnostics.errors} == expected, found.diagnostics
+
+
 def test_all_cores_meet(tmp_path: Path) -> None:
     """SYNCALL joins vector cores where nothing else is said; its memory is a tensor."""
     path = tmp_path / "meet.cpp"

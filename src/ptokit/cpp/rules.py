@@ -127,6 +127,12 @@ class Unliftable(Exception):
         self.rule, self.message, self.hint = rule, message, hint
 
 
+def open_option(what: str) -> Unliftable:
+    """The refusal of something that has to be known when a kernel is compiled."""
+    hint = "write the instruction once for each, in the branches of an if"
+    return Unliftable(OPTION, f"{what} only the run knows", hint)
+
+
 _SAID = re.compile(r"^(.+?):(\d+):(\d+): (error|fatal error|warning|note): (.*)$")
 _UNKNOWN = re.compile(r"(?:undeclared identifier|no member named|unknown type name|no template named) '(\w+)'")
 _UNSET = re.compile(r"variable '(\w+)' is (?:used )?uninitialized")

@@ -344,7 +344,8 @@ def transfer(op: Op, facts: Facts) -> Breaches:
     for name, value in ends.items():
         wrong = _not_flat(value.type)
         if wrong:
-            yield Breach("AS-1", f"{name} {wrong}; a transfer takes one packed row of a known size", value=value)
+            told = f"{name} {wrong}; a transfer takes one packed row of a known size"
+            yield Breach("AS-1", told, value=value, of_text=_open(value.type))
             return
     dst, src = ends["dst"].type, ends["src"].type
     assert isinstance(dst, _FLAT)
@@ -352,7 +353,8 @@ def transfer(op: Op, facts: Facts) -> Breaches:
     if dst.dtype is not src.dtype:
         yield Breach("AS-1", f"dst has element type {dst.dtype}, src {src.dtype}", value=ends["src"])
     elif dst.dims != src.dims:
-        yield Breach("AS-1", f"dst is {_shape(dst.dims)}, src {_shape(src.dims)}", value=ends["src"])
+        told = f"dst is {_shape(dst.dims)}, src {_shape(src.dims)}"
+        yield Breach("AS-1", told, value=ends["src"], of_text=_open(dst) or _open(src))
 
 
 def prefetch(op: Op, facts: Facts) -> Breaches:
@@ -363,6 +365,10 @@ def prefetch(op: Op, facts: Facts) -> Breaches:
 
 
 _FLAT = (MemRef, TensorView, PartitionView)
+
+
+def _open(type: Type) -> bool:
+    return isinstance(type, _FLAT) and DYNAMIC in type.dims
 
 
 def _not_flat(type: Type) -> str | None:

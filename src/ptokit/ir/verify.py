@@ -160,6 +160,8 @@ class _Checker:
             readable = instr is None or self.instruction(op, instr)
             check = (_CHECKS.get(op.name) or (loop if op.regions else None)) if readable else None
             for breach in check(op, self.facts) if check is not None else ():
+                if breach.of_text and not self.text:
+                    continue
                 severity = lookup(breach.rule).severity_of(breach.message)
                 notes = () if breach.value is None else _defined_at([breach.value])
                 found = Diagnostic(breach.rule, severity, str(breach.message), op.location, breach.hint, notes)

@@ -27,6 +27,7 @@ class Breach(NamedTuple):
     hint: str | None = None
     value: Value | None = None  # the operand to blame, for a note
     operand: str = ""  # the operand to mark, where it is another one
+    of_text: bool = False  # a text has to state it; of other programs the run may decide it
 
 
 Breaches = Iterator[Breach]

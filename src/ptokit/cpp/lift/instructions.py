@@ -15,7 +15,7 @@ from ptokit.ir import Block, Op, Value
 from ptokit.ir.core import RawAttr
 from ptokit.isa.table import TABLE, Instr, Kind, Role
 from ptokit.lang.functions import ConvTile
-from ptokit.lang.intrinsics import castptr, handle, intrinsic
+from ptokit.lang.intrinsics import castptr, handle, intrinsic, record_call
 from ptokit.lang.operands import bind, scalar_type_of
 from ptokit.lang.scalar import Scalar, materialize
 from ptokit.lang.tensors import GlobalTensor, Pointer, TPipe
@@ -25,12 +25,12 @@ from ptokit.types.dtypes import dtype
 from ptokit.types.enums import BLayout, CompactMode, Direction, Layout, PadValue, Pipe, SLayout, TileType
 from ptokit.types.tensor import sizes_of_scales
 from ptokit.types.tile import DYNAMIC
-from ptokit.types.values import INDEX, Ptr
+from ptokit.types.values import I1, I64, INDEX, Opaque, Ptr
 from ptokit.types.values import Scalar as ScalarType
 
 from ..compiler import arguments_at, declared_at
 from ..llvm import Module, Operand
-from ..rules import CALL, OPERANDS, OPTION, Unliftable
+from ..rules import CALL, OPERANDS, OPTION, Unliftable, open_option
 from .library import OF_LANGUAGE, as_in_table, meant
 from .memory import Memory
 from .numbers import (
@@ -48,9 +48,6 @@ from .roots import NULL
 
 Options = list[tuple[str, Any]]
 """Options of an instruction with their enumerations; "" for a number in the template arguments."""
-
-BLOCK = 32
-"""Bytes of a block, which transfers count in."""
 
 _NAMED = re.compile(r"[A-Za-z_]\w*")
 
@@ -77,8 +74,7 @@ class Told:
     def text(self, operand: Operand) -> str:
         """The constant text that an operand is."""
         if not operand.text.startswith("@"):
-            message = "which type of tile, view or option is meant only the run knows"
-            raise Unliftable(OPTION, message, "write the instruction once for each, in the branches of an if")
+            raise open_option("which type of tile, view or option is meant")
         return self.module.text(operand.text[1:].strip('"'))
 
     def read(self, wanted: ScalarType) -> Value:
@@ -178,8 +174,7 @@ class Told:
         if number is None:
             if enumeration == "event_t":
                 return self.numbers.plain(operand)
-            message = f"which {enumeration or 'option'} is meant only the run knows"
-            raise Unliftable(OPTION, message, "write the instruction once for each, in the branches of an if")
+            raise open_option(f"which {enumeration or 'option'} is meant")
         if not enumeration or enumeration == "bool":
             return bool(number) if enumeration else number
         try:
@@ -353,8 +348,7 @@ class Told:
             return
         low = self.numbers.low_bits(message.value, 8)
         if low is None:
-            hint = "write the instruction once for each mode, in the branches of an if"
-            raise Unliftable(OPTION, "between which cores a flag is raised only the run knows", hint)
+            raise open_option("between which cores a flag is raised")
         numbers = self.numbers
         shifted = numbers.binary("shrui", message.value, numbers.constant(8, INDEX))
         event = numbers.binary("andi", shifted, numbers.constant(15, INDEX))
@@ -365,8 +359,8 @@ class Told:
         _, to, _, rows, length, *gaps = args
         place = self.memory.offset(self.memory.pointer(self.given[0][2][0].text), 1)
         if not all(isinstance(n, int) for n in (place, rows, length, *gaps)):
-            raise Unliftable(OPTION, "how many blocks are copied, and from where, only the run knows")
-        columns, pitch, row = (BLOCK * n for n in (length, length + gaps[0], length + gaps[1]))
+            raise open_option("how many blocks are copied, and from where,")
+        columns, pitch, row = (32 * n for n in (length, length + gaps[0], length + gaps[1]))  # blocks of 32 bytes
         tile = Tile(TileType.Mat, to.dtype, rows, pitch, valid_col=columns, addr=place)
         tile.value.called = f"{rows} x {columns} bytes of L1"
         intrinsic("TSTORE")(
@@ -441,12 +435,19 @@ class Told:
 
     def scaled(self, args: list[Any], options: Options) -> None:
         """The number, or the tile of words, that the fix-pipe quantises with from here on."""
-        of = (
-            {"scales": args[0].value}
-            if isinstance(args[0], Tile)
-            else {"scale": materialize(args[0], ScalarType("f32"))}
-        )
+        words = isinstance(args[0], Tile)
+        of = {"scales": args[0].value} if words else {"scale": materialize(args[0], ScalarType("f32"))}
         self.trace.emit(f"pto.{self.name}", of, {"id": 0})
+
+    def in_background(self, args: list[Any], options: Options) -> Value | None:
+        """A session of transfers, which C++ has as a number; a transfer in one, and what has become of an event."""
+        opens = self.name == "build_async_session"
+        session = None if opens else materialize(args[0], I64)
+        made: Value = record_call(TABLE[self.name], tuple(args) if opens else (*args[1:], 0), {}).value
+        if session is not None:
+            self.trace.block.ops[-1].operands["session"] = session
+        made.type = I64 if opens else Opaque("!pto.async_event") if len(args) == 3 else I1
+        return made
 
     def popped(self, args: list[Any], options: Options) -> None:
         """A tile that has no place of its own: it becomes the next slot of a pipe."""
@@ -472,6 +473,7 @@ class Told:
         intrinsic("SETTF32MODE" if self.trace.target.is_a(A5) else "SETHF32MODE")(enable=enable, **mode)
 
 
+_IN_BACKGROUND = ("build_async_session", "tput_async", "tget_async", "wait_async_event", "test_async_event")
 _OF_PIPES = ("TALLOC", "TPUSH", "TPOP", "TFREE")
 
 _OPERANDS = ("event_t", "dcci_t", "dcci_to_t", "mem_dsb_t")
@@ -488,6 +490,7 @@ _SPECIAL: dict[str, Callable[[Told, list[Any], Options], Value | None]] = {
     "mem_bar": lambda told, args, said: intrinsic("mem_bar")(kind=OF_LANGUAGE[said[0][0]][said[0][1]]),
     "sprclr": lambda told, args, said: intrinsic("sprclr")(register="AR"),
     "TPOP": Told.popped,
+    **dict.fromkeys(_IN_BACKGROUND, Told.in_background),
     "TQUANT": Told.quantised,
     "copy_cbuf_to_gm": Told.stored_blocks,
     **dict.fromkeys(("dcci", "dsb"), Told.cache),

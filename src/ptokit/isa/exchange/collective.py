@@ -298,9 +298,9 @@ def transfer(m: Machine, dst: ViewOperand, src: ViewOperand, session: AsyncSessi
     return AsyncEvent(session.submit())
 
 
-def wait(m: Machine, event: AsyncEvent, session: AsyncSession) -> bool:
-    """Complete the event, and those before it."""
-    return event.wait(session)
+def wait(m: Machine, event: AsyncEvent | int, session: AsyncSession) -> bool:
+    """Complete the event, and those before it; C++ counts events."""
+    return (AsyncEvent(event) if isinstance(event, int) else event).wait(session)
 
 
 def _define(

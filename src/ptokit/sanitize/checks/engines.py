@@ -120,7 +120,8 @@ def transfer(name: str, o: ObservedCore, op: Op, given: Given, attrs: Given, run
 def wait(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     """What the event tells of is over, and what came before it in its session."""
     result = run()
-    session, event = given["session"], given["event"].handle
+    session, event = given["session"], given["event"]
+    event = event if isinstance(event, int) else event.handle
     done = [m for m in o.moving if m.session is session and m.event <= event]
     o.moving = [m for m in o.moving if m not in done]
     works = (*_prefetches_done(o, session, event), *(m.work for m in done))

@@ -155,34 +155,91 @@ template <CollEngine E = CollEngine::AIV, class M, class G, class T, class... P>
 PTO_INLINE RecordEvent TREDUCE(ParallelGroup<M>& group, G& dst, T& acc, T& ping, T&, ReduceOp op, P&... p) {
     return TREDUCE<E>(group, dst, acc, ping, op, p...);  // where a second tile only saves time
 }
-// Transfers in the background.
-struct AsyncSession {};
+// Transfers in the background. An event is the number of its transfer in the session, and 0 is none.
+struct AsyncSession {
+    int64_t token = 0;
+    mutable uint64_t submitted = 0;
+    uint64_t offset = 0;  // in bytes, of both ends
+    bool valid = false;
+};
 struct AsyncEvent {
-    uint64_t handle;
+    uint64_t handle = 0;
+    DmaEngine engine = DmaEngine::SDMA;
     PTO_INLINE bool valid() const { return handle != 0; }
-    PTO_INLINE bool Wait(const AsyncSession&) const {
-        told("?AsyncEvent");
-        return true;
-    }
-    PTO_INLINE bool Test(const AsyncSession&) const {
-        told("?AsyncEvent");
-        return true;
+    PTO_INLINE bool Wait(const AsyncSession& session) const { return handle == 0 || asked("wait_async_event", session); }
+    PTO_INLINE bool Test(const AsyncSession& session) const { return handle == 0 || asked("test_async_event", session); }
+
+private:
+    PTO_INLINE bool asked(const char* name, const AsyncSession& session) const {
+        told(name, session.token, handle);
+        return ptokit_integer_result() != 0;
     }
 };
-#define PTOKIT_IN_BACKGROUND(NAME) \
-    template <DmaEngine E = DmaEngine::SDMA, class... P> \
-    PTO_INLINE AsyncEvent NAME(P&&...) { \
-        told("?" #NAME); \
-        return {}; \
-    }
-PTOKIT_IN_BACKGROUND(TPUT_ASYNC)
-PTOKIT_IN_BACKGROUND(TGET_ASYNC)
-#undef PTOKIT_IN_BACKGROUND
-template <DmaEngine E = DmaEngine::SDMA, class... P>
-PTO_INLINE bool BuildAsyncSession(P&&...) {
-    told("?BuildAsyncSession");
-    return true;
+template <class T>
+PTO_INLINE bool opened(T& scratch, uint8_t* workspace, AsyncSession& session, uint64_t offset, bool valid) {
+    told("build_async_session", scratch, workspace);
+    session.token = ptokit_integer_result();
+    session.submitted = 0;
+    session.offset = offset;
+    session.valid = valid;
+    return valid;
 }
+template <class G>
+PTO_INLINE G shifted(const G& whole, uint64_t bytes) {
+    G part = whole;
+    part.data_ = (typename G::DType*)((uint8_t*)whole.data() + bytes);
+    return part;
+}
+namespace sdma {
+constexpr uint32_t UB_ALIGN_SIZE = 256, kSdmaMaxChannel = 48, kAutoChannelGroupIdx = ~0u;
+constexpr uint64_t kDefaultSdmaBlockBytes = 1 << 20;
+struct SdmaBaseConfig {
+    uint64_t block_bytes, comm_block_offset;
+    uint32_t queue_num;
+};
+}  // namespace sdma
+template <DmaEngine E = DmaEngine::SDMA, class T>
+PTO_INLINE bool BuildAsyncSession(T& scratch, uint8_t* workspace, AsyncSession& session, uint32_t sync_id = 0,
+                                  const sdma::SdmaBaseConfig& config = {sdma::kDefaultSdmaBlockBytes, 0, 1},
+                                  uint32_t channel = sdma::kAutoChannelGroupIdx) {
+    static_assert(E == DmaEngine::SDMA);
+    const uint32_t queues = config.queue_num, own = channel == sdma::kAutoChannelGroupIdx ? get_block_idx() : channel;
+    const bool queued = queues != 0 && queues <= sdma::kSdmaMaxChannel && uint64_t(own + 1) * queues <= sdma::kSdmaMaxChannel;
+    return opened(scratch, workspace, session, config.comm_block_offset, workspace != nullptr && sync_id <= 7 && queued);
+}
+#ifdef PTO_NPU_ARCH_A5
+#define PTO_URMA_SUPPORTED
+namespace urma {
+// Where the memory of a rank begins: the host program has put that into the workspace (ptokit/engines.hpp).
+PTO_INLINE uint64_t UrmaPeerMrBaseAddr(const uint8_t* workspace, uint32_t rank) {
+    return reinterpret_cast<const uint64_t*>(workspace)[rank];
+}
+}  // namespace urma
+template <DmaEngine E>
+PTO_INLINE bool BuildAsyncSession(uint8_t* workspace, AsyncSession& session) {
+    static_assert(E == DmaEngine::URMA);
+    Tile<TileType::Vec, uint8_t, 1, 32> scratch;  // which this engine does not need
+    TASSIGN(scratch, 0);
+    return opened(scratch, workspace, session, 0, workspace != nullptr);
+}
+template <DmaEngine E>
+PTO_INLINE bool BuildAsyncSession(uint8_t* workspace, uint32_t, AsyncSession& session) {
+    return BuildAsyncSession<E>(workspace, session);
+}
+#endif
+#define PTOKIT_IN_BACKGROUND(NAME, TOLD) \
+    template <DmaEngine E = DmaEngine::SDMA, class D, class S, class... P> \
+    PTO_INLINE AsyncEvent NAME(D& dst, S& src, const AsyncSession& session, P&&... p) { \
+        (wait_for(p), ...); \
+        if (!session.valid) return {0, E}; \
+        auto to = shifted(dst, session.offset); \
+        auto from = shifted(src, session.offset); \
+        told(TOLD, session.token, to, from); \
+        return {++session.submitted, E}; \
+    }
+PTOKIT_IN_BACKGROUND(TPUT_ASYNC, "tput_async")
+PTOKIT_IN_BACKGROUND(TGET_ASYNC, "tget_async")
+#undef PTOKIT_IN_BACKGROUND
 }  // namespace comm
 template <int Rows, int Cols>
 struct is_global_data<comm::Signal2D<Rows, Cols>> : std::true_type {};

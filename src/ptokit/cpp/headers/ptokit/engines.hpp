@@ -1,7 +1,8 @@
-// Workspaces of transfer engines, as host programs make them: memory that nothing needs here.
+// Workspaces of transfer engines, as host programs make them.
 #pragma once
 #include <acl/acl.h>
 #include <hccl/hccl.h>
+#include <mpi.h>
 #include <ptokit/comm.hpp>
 
 namespace pto {
@@ -15,5 +16,13 @@ struct EngineWorkspace {
 namespace sdma {
 using SdmaWorkspaceManager = EngineWorkspace;
 }
+namespace urma {
+struct UrmaWorkspaceManager : EngineWorkspace {
+    // Where the memory of all ranks begins: 8 bytes each.
+    bool Init(HcclComm, uint32_t, uint32_t, void* own, uint64_t) {
+        return EngineWorkspace::Init() && MPI_Allgather(&own, 8, MPI_CHAR, memory, 8, MPI_CHAR, MPI_COMM_WORLD) == 0;
+    }
+};
+}  // namespace urma
 }  // namespace comm
 }  // namespace pto

@@ -1,0 +1,3 @@
+// Made by tools/headers.py.
+#pragma once
+#include <ptokit/engines.hpp>
