@@ -3,8 +3,9 @@
     python tools/device_suites.py CHECKOUT RESULTS.jsonl [--target a2a3] [--suite NAME …] [--sanitize]
     python tools/device_suites.py --table RESULTS.jsonl
 
-``--suite comm`` names all of a folder. A line of the results is one suite. Suites whose results are there are not replayed again, so that a run can be
-interrupted and goes on. The suites' own programs and scripts are executed.
+A line of the results is one suite; ``--suite`` names it, or a folder that it is in (``comm``). Suites whose results are
+there are not replayed again, so that a run can be interrupted and goes on. The suites' own programs and scripts are
+executed.
 """
 
 from __future__ import annotations

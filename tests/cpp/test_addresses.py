@@ -122,7 +122,8 @@ __global__ AICORE void ring(__gm__ Context* c, __gm__ float* x, __gm__ float* y,
 
 BACKGROUND = """
 struct Context { uint64_t queue, flags; uint32_t rank, ranks; uint64_t size; uint64_t windows[64]; };
-__global__ AICORE void spread(__gm__ Context* c, __gm__ float* x, __gm__ float* y, __gm__ uint8_t* workspace, int fresh) {
+__global__ AICORE void spread(__gm__ Context* c, __gm__ float* x, __gm__ float* y, __gm__ uint8_t* workspace,
+                              int fresh) {
     using Flat = GlobalTensor<float, Shape<1, 1, 1, 1, 64>, Stride<64, 64, 64, 64, 1>>;
     Tile<TileType::Vec, uint8_t, 1, comm::sdma::UB_ALIGN_SIZE> scratch;
     TASSIGN(scratch, 0);
