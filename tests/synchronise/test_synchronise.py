@@ -17,9 +17,14 @@ from ptokit.api.launch import as_parameters
 from ptokit.api.synchronise import Synchronised, synchronise
 from ptokit.arguments.grammar import make, read_arguments
 from ptokit.diagnostics import DiagnosticError, UsageError
+from ptokit.ir.control import is_loop
 from ptokit.machine.observer import Moment, Observer
 from ptokit.run import Param, Program, choose_entry
+from ptokit.sanitize.findings.source_text import Structure
+from ptokit.synchronise.dependences import Flag
+from ptokit.synchronise.placing import number
 from ptokit.targets import target as target_named
+from ptokit.types.enums import Pipe
 from tests.each import each
 from tests.prove.kernels import BACK, HANDED, add, flag, kernel, load, store
 
@@ -142,6 +147,81 @@ def test_two_slots_take_ids_in_rotation() -> None:
     assert "%sync2 = arith.remui %sync1, %c2 : index" in found.text
 
 
+def slots(count: int, of: str, base: int, *body: str) -> tuple[str, ...]:
+    """A loop over %``of`` that loads, adds to and stores one of so many tiles in turn, with more in its body."""
+    i, tile = f"%{of}", f"%t_{of}"
+    return (
+        f"scf.for {i} = %c0 to %n step %c1 {{",
+        f"%s_{of} = arith.remui {i}, %slots{count} : index",
+        f"%o_{of} = arith.muli %s_{of}, %c4096 : index",
+        f"%b_{of} = arith.addi %o_{of}, %base{base} : index",
+        f"%at_{of} = arith.index_cast %b_{of} : index to i64",
+        f"{tile} = pto.alloc_tile addr = %at_{of} : !pto.tile_buf<vec, 16x32xf32>",
+        f"%r_{of} = arith.muli {i}, %c16 : index",
+        load(tile, f"%r_{of}"),
+        add(tile, tile),
+        store(tile, f"%r_{of}"),
+        *body,
+        "}",
+    )
+
+
+SLOTS = tuple(f"%slots{n} = arith.constant {n} : index" for n in (2, 3)) + tuple(
+    f"%base{n} = arith.constant {n * 16384} : index" for n in range(4)
+)
+
+
+def test_three_slots_that_are_computed_in_place_need_no_barrier() -> None:
+    made = synchronised(*SLOTS, *slots(3, "i", 1))
+    assert (made.proved, made.minimal, made.barriers) == (True, True, ())
+    assert flags(made) == ["MTE2 V 0 of 3", "V MTE3 0 of 3", "MTE3 MTE2 0 of 3 loop"]
+
+
+def test_ids_that_run_out_are_taken_from_the_outermost_loop() -> None:
+    """Nine are wanted where there are eight, then twelve: outer loops have fewer iterations under way."""
+    nest = kernel(
+        *(line for k in "ijkl" for line in (f"scf.for %{k} = %c0 to %n step %c1 {{", add("%t0", "%t0"))), *"}}}}"
+    )
+    function = ptokit.read(nest, target="a2a3").module.functions[0]
+    structure = Structure([function])
+    loops = [op for op in structure.ops if is_loop(op)]
+    pipes, target = (Pipe.MTE3, Pipe.MTE2), target_named("a2a3")
+
+    def carried(count: int, depth: int) -> list[Flag]:
+        made = []
+        for loop in loops[:count]:
+            block, op = loop.regions[0], loop.regions[0].ops[0]
+            made.append(Flag(pipes, "vector", block, op, op, loop, loop, depth))
+        made.append(Flag(pipes[::-1], "vector", loops[0].regions[0], op, op, loops[0], None, depth))
+        return made
+
+    three, four = carried(3, 3), carried(4, 3)
+    assert number(three, structure, function, (), target) is None
+    assert [flag.depth for flag in three] == [2, 3, 3, 2]  # what comes back rotates with it
+    assert number(four, structure, function, (), target) is None
+    assert [flag.depth for flag in four[:4]] == [1, 1, 3, 3]
+    used = [("vector", *pipes, n) for n in range(7)]
+    one = carried(2, 1)
+    assert number(one, structure, function, used, target) is None
+    assert [(flag.at_once, flag.around is None) for flag in one[:2]] == [(True, True), (False, False)]
+    lacking = number(one[:1], structure, function, [*used, ("vector", *pipes, 7)], target)
+    assert lacking is one[0]
+
+
+def test_flags_are_set_where_they_are_waited_for_and_barriers_are_the_last_resort() -> None:
+    taken = [[flag(verb, "MTE3", "MTE2", n) for n in range(7)] for verb in ("set", "wait")]
+    one = (LOOP, "%r = arith.muli %i, %c16 : index", load("%t0", "%r"), store("%t0", "%r"), "}")
+    made = synchronised(*taken[0], *one, *taken[1])
+    assert (made.proved, made.barriers, [f.at_once for f in made.flags]) == (True, (), [False, False])
+    twice = (*one[:-1], load("%t0", "%c0"), store("%t0", "%c0"), "}")
+    two = synchronised(*taken[0], *twice, *taken[1])
+    assert (two.proved, two.minimal, two.barriers) == (True, True, ())
+    assert [(f.at_once, f.carried) for f in two.flags if f.source == "MTE3"] == [(False, 0), (True, 0)]
+    full = synchronised(*taken[0], flag("set", "MTE3", "MTE2", 7), *one, *taken[1], flag("wait", "MTE3", "MTE2", 7))
+    assert full.proved
+    assert [why for _, why in full.barriers] == ["all event ids from PIPE_MTE3 to PIPE_MTE2 are taken"]
+
+
 def test_flags_of_an_inner_loop_come_along_the_outer_one() -> None:
     """Set first before both loops and waited for last after both: one flag where two loops carry the same."""
     made = synchronised("scf.for %j = %c0 to %n step %c1 {", *BODY, "}")
@@ -233,9 +313,15 @@ def test_flags_of_a_loop_go_together_and_a_faulty_kernel_says_so() -> None:
     (found,) = superfluous(more)
     assert len(found.partition(":")[0].split()) == 4
     assert synchronise(more, target="a2a3", minimise=True).text.count("_flag[") == text.count("_flag[")
-    bare = kernel(load("%t0", "%c0"), add("%t1", "%t0"))
+    stop = "pto.barrier #pto.pipe<PIPE_ALL>"
+    bare = kernel(load("%t0", "%c0"), add("%t1", "%t0"), stop)
     made = synchronise(bare, target="a2a3", minimise=True)
     assert (made.proved, made.superfluous, made.text) == (False, (), bare)
+
+
+def test_what_no_launch_comes_to_is_left_alone() -> None:
+    never = ("%never = arith.cmpi eq, %c0, %c1 : index", "scf.if %never {", load("%t1", "%c0"), *HANDED, "}")
+    assert superfluous(kernel(load("%t0", "%c0"), *HANDED, add("%t0", "%t0"), *never)) == []
 
 
 def test_a_flag_that_orders_what_a_signal_tells_is_no_superfluous_one() -> None:

@@ -50,7 +50,8 @@ class Inserted:
     """A flag that was inserted.
 
     ``set_after``, ``wait_before``: lines of the text before; ``carried``: by the loop in this line, 0 for none;
-    ``ids``: how many it rotates through, from ``first_id`` on; ``because``: what races without it.
+    ``ids``: how many it rotates through, from ``first_id`` on; ``at_once``: for want of ids it is set where it is
+    waited for; ``because``: what races without it.
     """
 
     source: str
@@ -61,11 +62,14 @@ class Inserted:
     first_id: int
     ids: int
     because: str
+    at_once: bool = False
 
     def __str__(self) -> str:
         number = f"id {self.first_id}" if self.ids == 1 else f"ids {self.first_id}..{self.first_id + self.ids - 1}"
         loop = f", carried by the loop in line {self.carried}" if self.carried else ""
         place = f"set after line {self.set_after}, waited for before line {self.wait_before}"
+        if self.at_once:
+            place = f"set and waited for before line {self.wait_before}, since event ids run out"
         return f"{self.source} to {self.destination}, {number}: {place}{loop}: {self.because}"
 
 
@@ -235,8 +239,10 @@ class _Synchronising:
         whole = Placing(self.structure, self.walk.dependences, rotatable).placed
         self.progress("which flags are needed")
         for placed in self._versions(whole):
-            if not self._numbered(placed):
-                continue
+            self._numbered(placed)
+            if any(flag.at_once for flag in placed.flags):  # they order more
+                placed = self._reduced(placed)
+                self._numbered(placed)
             made.edits, made.text = self._text(placed)
             self.progress("a proof of the new text")
             made.open = self._open(made.text)
@@ -264,23 +270,15 @@ class _Synchronising:
             found.flags += reduced(order, Placed(flags, whole.barriers)).flags
         return found
 
-    def _numbered(self, placed: Any) -> bool:
-        """Give flags their ids; what is left without one rotates no more, or becomes a barrier."""
+    def _numbered(self, placed: Any) -> None:
+        """Give flags their ids; one that gets none becomes a barrier."""
         from ptokit.synchronise.dependences import Barrier
         from ptokit.synchronise.placing import number
 
-        while True:
-            lacking = number(placed.flags, self.structure, self.entry, self.walk.used, self.how.target)
-            if lacking is None:
-                return True
-            rotating = [f for f in placed.flags if f.pipes == lacking.pipes and f.depth > 1]
-            if rotating:
-                for flag in rotating:
-                    flag.depth = 1
-            else:
-                p, q = (pipe.text for pipe in lacking.pipes)
-                placed.flags = [flag for flag in placed.flags if flag is not lacking]
-                placed.barriers.append(Barrier(lacking.before, f"all event ids from {p} to {q} are taken"))
+        while lacking := number(placed.flags, self.structure, self.entry, self.walk.used, self.how.target):
+            p, q = (pipe.text for pipe in lacking.pipes)
+            placed.flags = [flag for flag in placed.flags if flag is not lacking]
+            placed.barriers.append(Barrier(lacking.before, f"all event ids from {p} to {q} are taken"))
 
     def _text(self, placed: Any) -> tuple[tuple[Edit, ...], str]:
         from ptokit.synchronise.placing import NoPlace, Writing
@@ -330,7 +328,7 @@ class _Synchronising:
             line = 0 if flag.around is None else first_line(flag.around)
             lines = last_line(flag.after, self.structure.following(flag.after)), first_line(flag.before)
             p, q = (pipe.text.removeprefix("PIPE_") for pipe in flag.pipes)
-            flags.append(Inserted(p, q, *lines, line, flag.number, flag.depth, because))
+            flags.append(Inserted(p, q, *lines, line, flag.number, flag.depth, because, flag.at_once))
         made.flags = tuple(flags)
         made.barriers = tuple((first_line(barrier.before), barrier.why) for barrier in placed.barriers)
 
@@ -342,14 +340,17 @@ class _Synchronising:
 
         first = self._without(frozenset())
         made, base, found = self._begun(first), _against(first), list[Superfluous]()
-        groups = list(_groups(self.structure, first.core))
+        known = (
+            [] if base else _groups(self.structure, first.core)
+        )  # what is not followed is needed for all that is known
+        groups = [group for group in known if all(first.visited & set(s.ops) for s in group.statements)]
         gone: list[Statement] = []
         for group in groups:
             if any(statement in gone for statement in group.statements):
                 continue
             self.progress(f"whether {group.what} in line {group.statements[0].first} is needed")
-            if _against(self._without(_ops((*gone, *group.statements)))) <= base:
-                because = self._because(group, [other for other in groups if not other.shares(gone)], gone, base)
+            if not _against(self._without(_ops((*gone, *group.statements)))):
+                because = self._because(group, [other for other in groups if not other.shares(gone)], gone)
                 gone += group.statements
                 found.append(Superfluous(tuple(s.first for s in group.statements), group.what, because))
         made.superfluous = tuple(found)
@@ -374,7 +375,7 @@ class _Synchronising:
         instrs = (instr_of(op) for op in self.structure.ops)
         return any(instr is not None and instr.order.between_cores for instr in instrs)
 
-    def _because(self, group: _Group, others: list[_Group], gone: list[Statement], base: set[Any]) -> str:
+    def _because(self, group: _Group, others: list[_Group], gone: list[Statement]) -> str:
         """Why a group is superfluous."""
         rest = [other for other in others if not other.shares(group.statements)]
         every = _ops((*gone, *group.statements, *(s for other in rest for s in other.statements)))
@@ -384,7 +385,7 @@ class _Synchronising:
         line = group.statements[-1].first
         for other in sorted(rest, key=lambda each: min(abs(s.first - line) for s in each.statements))[:NEAR]:
             both = _against(self._without(_ops((*gone, *group.statements, *other.statements))))
-            if not both <= base | _against(self._without(_ops((*gone, *other.statements)))):
+            if not both <= _against(self._without(_ops((*gone, *other.statements)))):
                 return f"{other.what} in line {other.statements[-1].first} orders that already"
         return "others together order that already"
 

@@ -57,13 +57,19 @@ class Dependence:
 class Pipes(Control):
     """Goes through a kernel, and looks only at its flags and at the order of its pipes.
 
-    ``dropped``: operations that are taken to do nothing; ``claims``: what is looked at.
+    ``dropped``: operations that are taken to do nothing; ``claims``: what is looked at; ``visited``: instructions that
+    some launch comes to.
     """
 
     dropped: frozenset[Op] = frozenset()
     claims: tuple[Claim, ...] = OF_PIPES
 
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.visited: set[Op] = set()
+
     def on_instruction(self, step: Step, state: State) -> Any:
+        self.visited.add(step.op)
         return [state] if step.op in self.dropped else super().on_instruction(step, state)
 
     def suspect(self, claim: Claim, rule: str, step: Step | None, facts: Sequence[Number], text: str) -> None:
@@ -208,7 +214,8 @@ class Flag:
     ``home``: the innermost loop around that. ``around``: None if it is waited for in the iteration that sets it; else
     later iterations wait, and this is the loop before which it is set first, and waited for last after it.
     ``depth``: how many ids it rotates through with the iterations of its home, from ``number`` on.
-    ``needed``: a dependence that nothing else orders.
+    ``at_once``: for want of ids it is set where it is waited for, which orders more. ``needed``: a dependence that
+    nothing else orders.
     """
 
     pipes: tuple[Pipe, Pipe]
@@ -220,6 +227,7 @@ class Flag:
     around: Op | None = None
     depth: int = 1
     number: int = -1
+    at_once: bool = False
     needed: Dependence | None = None
 
     @property
@@ -349,7 +357,10 @@ class Order:
         after: dict[Op, list[tuple[str, int]]] = {}
         self.flags = flags
         for k, flag in enumerate(flags):
-            after.setdefault(flag.after, []).append(("set", k))
+            if flag.at_once:
+                before.setdefault(flag.before, []).append(("set", k))
+            else:
+                after.setdefault(flag.after, []).append(("set", k))
             before.setdefault(flag.before, []).append(("wait", k))
         for k, flag in enumerate(flags):
             if flag.around is not None:

@@ -69,7 +69,7 @@ class Placing:
         for (core, p, q, _), (block, spans) in groups.items():
             self._stab((p, q), core, block, [span for span in spans if not span.backwards])
             self._carry((p, q), core, block, [span for span in spans if span.backwards])
-        self._rotate()
+        rotate(self.placed.flags)
 
     def _lifted(self, each: Dependence) -> tuple[Block, _Span] | str | None:
         """A dependence in the block of both its ends; why there is none, and None where nothing has to be ordered."""
@@ -136,12 +136,13 @@ class Placing:
             after, before = block.ops[start], block.ops[end]
             self.placed.flags.append(Flag(pipes, core, block, after, before, loop, loop, depth))
 
-    def _rotate(self) -> None:
-        """Flags rotate with those that come back: else one is set again before it was waited for."""
-        back = {(x.core, x.pipes, x.home): x.depth for x in self.placed.flags if x.around is not None}
-        for flag in self.placed.flags:
-            if flag.around is None and flag.home is not None and flag.home.regions[0] is flag.block:
-                flag.depth = back.get((flag.core, flag.pipes[::-1], flag.home), 1)
+
+def rotate(flags: Sequence[Flag]) -> None:
+    """Flags rotate with those that come back: else one is set again before it was waited for."""
+    back = {(x.core, x.pipes, x.home): x.depth for x in flags if x.around is not None}
+    for flag in flags:
+        if flag.around is None and flag.home is not None and flag.home.regions[0] is flag.block:
+            flag.depth = back.get((flag.core, flag.pipes[::-1], flag.home), 1)
 
 
 # Event ids.
@@ -154,44 +155,83 @@ def number(
     used: Iterable[tuple[str, Pipe, Pipe, int]],
     target: Target,
 ) -> Flag | None:
-    """Give flags their ids: apart where they are under way at once. The first flag that gets none, or None.
+    """Give flags their ids: apart where they are under way at once. One that gets none whatever is done, or None.
 
-    ``used``: the flags that the program has, by core.
+    ``used``: the flags that the program has, by core. Where ids run out, the flag that holds some for longest rotates
+    through one less, or is set where it is waited for.
     """
-    at = {op: k for k, op in enumerate(structure.ops)}
-    last = {op: max([at[op], *(at[inner] for region in op.regions for inner in region.walk())]) for op in at}
-    alone = target.one_flag_per_id
-    taken: dict[tuple[str, ...], set[int]] = {}
-    for core, p, q, one in used:
-        taken.setdefault(_place(core, p, q, alone), set()).add(one)
-    composite = any(
-        instr.engines and target.of(instr.engines) is Engine.SEVERAL_PIPES
-        for op in structure.ops
-        if (instr := instr_of(op)) is not None
-    )
-    groups: dict[tuple[str, ...], list[tuple[float, float, int, Flag]]] = {}
-    for k, flag in enumerate(flags):
-        around = flag.reaches
-        span = last[flag.after] + 0.25, at[flag.before] - 0.25
-        if around is not None:
-            span = at[around] - 0.5, last[around] + 0.5
-        if structure.function(flag.before) is not entry:
-            span = -1.0, float(len(at))
-        groups.setdefault(_place(flag.core, *flag.pipes, alone), []).append((*span, k, flag))
-    for place, spans in groups.items():
-        busy: dict[int, float] = {}
-        for start, end, _, flag in sorted(spans, key=lambda span: span[:3]):
-            closed = taken.get(place, set()) | ({0} if composite and COMPOSITE_PIPES.issuperset(flag.pipes) else set())
-            fits = [
-                i
-                for i in range(EVENT_ID_COUNT + 1 - flag.depth)
-                if all(busy.get(i + j, -2.0) < start and i + j not in closed for j in range(flag.depth))
-            ]
-            if not fits:
-                return flag
-            flag.number = min(fits, key=lambda i: (max(busy.get(i + j, -2.0) for j in range(flag.depth)), i))
-            busy |= {flag.number + j: end for j in range(flag.depth)}
+    numbering = _Numbering(structure, entry, used, target)
+    while (group := numbering.lacking(flags)) is not None:
+        longest = max((span for span in group if not span[-1].at_once), key=lambda s: (s[1] - s[0], s[2]), default=None)
+        if longest is None:
+            return group[-1][-1]
+        flag = longest[-1]
+        if flag.depth > 1 and flag.around is not None:
+            flag.depth -= 1
+            rotate(flags)
+        else:
+            flag.at_once, flag.around, flag.depth = True, None, 1
     return None
+
+
+_Held = tuple[float, float, int, Flag]
+"""A flag, with its place among all, from where to where it holds its ids."""
+
+
+class _Numbering:
+    def __init__(
+        self, structure: Structure, entry: Function, used: Iterable[tuple[str, Pipe, Pipe, int]], target: Target
+    ) -> None:
+        self.structure, self.entry, self.alone = structure, entry, target.one_flag_per_id
+        self.at = {op: k for k, op in enumerate(structure.ops)}
+        self.last = {
+            op: max([k, *(self.at[inner] for region in op.regions for inner in region.walk())])
+            for op, k in self.at.items()
+        }
+        self.taken: dict[tuple[str, ...], set[int]] = {}
+        for core, p, q, one in used:
+            self.taken.setdefault(_place(core, p, q, self.alone), set()).add(one)
+        self.composite = any(
+            instr.engines and target.of(instr.engines) is Engine.SEVERAL_PIPES
+            for op in structure.ops
+            if (instr := instr_of(op)) is not None
+        )
+
+    def lacking(self, flags: Sequence[Flag]) -> list[_Held] | None:
+        """Flags that are under way at once and have not ids enough; None if all got theirs."""
+        groups: dict[tuple[str, ...], list[_Held]] = {}
+        for k, flag in enumerate(flags):
+            groups.setdefault(_place(flag.core, *flag.pipes, self.alone), []).append((*self._span(flag), k, flag))
+        for place, spans in groups.items():
+            busy: dict[int, float] = {}
+            known: list[_Held] = []
+            for held in sorted(spans, key=lambda span: span[:3]):
+                start, end, _, flag = held
+                hidden = self.composite and COMPOSITE_PIPES.issuperset(flag.pipes)
+                closed = self.taken.get(place, set()) | ({0} if hidden else set())
+                known = [*(other for other in known if other[1] >= start), held]
+                fits = [
+                    i
+                    for i in range(EVENT_ID_COUNT + 1 - flag.depth)
+                    if all(busy.get(i + j, -2.0) < start and i + j not in closed for j in range(flag.depth))
+                ]
+                if not fits:
+                    return known
+                flag.number = min(fits, key=lambda i: (max(busy.get(i + j, -2.0) for j in range(flag.depth)), i))
+                busy |= {flag.number + j: end for j in range(flag.depth)}
+        return None
+
+    def _span(self, flag: Flag) -> tuple[float, float]:
+        if self.structure.function(flag.before) is not self.entry:
+            return -1.0, float(len(self.at))
+        before, around = self.at[flag.before], flag.reaches
+        if flag.at_once:
+            return before - 0.375, before - 0.25
+        return (
+            (self.last[flag.after] + 0.25, before - 0.25)
+            if around is None
+            else (self.at[around] - 0.5, self.last[around] + 0.5)
+        )
 
 
 def _place(core: str, p: Pipe, q: Pipe, alone: frozenset[str]) -> tuple[str, ...]:
@@ -290,7 +330,10 @@ class Writing:
     def _flag(self, flag: Flag) -> None:
         p, q = flag.pipes
         event: int | str = flag.number if flag.depth == 1 else self._rotating(flag)
-        self._insert(flag.after, True, _SET, flag_code("set", (p, q, event), flag.after))
+        if flag.at_once:
+            self._insert(flag.before, False, _STOP, flag_code("set", (p, q, event), flag.before))
+        else:
+            self._insert(flag.after, True, _SET, flag_code("set", (p, q, event), flag.after))
         self._insert(flag.before, False, _WAIT, flag_code("wait", (p, q, event), flag.before))
         if flag.around is not None:
             for k in range(flag.number, flag.number + flag.depth):
