@@ -9,14 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ptokit.api.prove import prove
 from ptokit.diagnostics import Diagnostics
 from ptokit.diagnostics.render import render, summary
 from ptokit.lang import kernels
 from ptokit.lang.kernels import Kernel, Launcher
-from ptokit.lang.params import as_array
+from ptokit.lang.params import as_array, holds_memory
 from ptokit.prove.report import Proof
 from ptokit.sanitize import Report, sanitize
 from ptokit.sanitize.findings.race import copies
@@ -126,7 +124,7 @@ def sanitized_launches(*, order: str = "strict", warnings: bool = True, witness:
     def watch(kernel: Kernel, blocks: int, args: tuple[Any, ...], named: dict[str, Any]) -> None:
         __tracebackhide__ = True
         names, values = zip(*kernel.parameters.bind(args, named).items()) if args or named else ((), ())
-        arrays = [as_array(n, v) if _holds_memory(v) else v for n, v in zip(names, values)]
+        arrays = [as_array(n, v) if holds_memory(v) else v for n, v in zip(names, values)]
         given = dict(zip(names, copies(arrays)))
         _fail(kernel.sanitize(blocks=blocks, order=order, witness=witness, **given), warnings=warnings)
 
@@ -135,12 +133,6 @@ def sanitized_launches(*, order: str = "strict", warnings: bool = True, witness:
         yield
     finally:
         kernels.watchers.remove(watch)
-
-
-def _holds_memory(value: Any) -> bool:
-    """True for arrays of any kind, not for NumPy's numbers."""
-    foreign = hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__")
-    return foreign and not isinstance(value, np.generic)
 
 
 __all__ = ["NotChecked", "assert_clean", "assert_proved", "sanitized_launches"]

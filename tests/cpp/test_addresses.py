@@ -120,6 +120,25 @@ __global__ AICORE void ring(__gm__ Context* c, __gm__ float* x, __gm__ float* y,
     assert not found.diagnostics.errors, found.diagnostics
 
 
+class Shared:
+    """What another library shares by DLPack."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
+
+
+def test_arrays_of_other_libraries(tmp_path: Path) -> None:
+    path = tmp_path / "chosen.cpp"
+    path.write_text(HEAD + CHOSEN)
+    kernels = ptokit.cpp(path, target="a2a3")
+    x, y, z = np.arange(1024, dtype=np.float32), -np.arange(1024, dtype=np.float32), np.zeros(2048, np.float32)
+    kernels["chosen"][1](Shared(x), Shared(y), Shared(z), 1)
+    assert (z[:512] == x[512:]).all()
+    assert not kernels["chosen"].sanitize(Shared(x), y, Shared(z), 1).diagnostics.errors
+    with pytest.raises(ptokit.DiagnosticError, match="RUN-ARG-DTYPE"):
+        kernels["chosen"](Shared(x), Shared(y), Shared(z.astype(np.float64)), 1)
+
+
 BACKGROUND = """
 struct Context { uint64_t queue, flags; uint32_t rank, ranks; uint64_t size; uint64_t windows[64]; };
 __global__ AICORE void spread(__gm__ Context* c, __gm__ float* x, __gm__ float* y, __gm__ uint8_t* workspace,

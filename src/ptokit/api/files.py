@@ -24,6 +24,7 @@ from ptokit.ir.core import Module
 from ptokit.lang import rules
 from ptokit.lang.kernels import Kernel
 from ptokit.lang.mistakes import as_finding, said_by
+from ptokit.lang.params import arrays_in
 from ptokit.lang.rules import refusal
 from ptokit.lang.source import tree_of
 from ptokit.records import dataclass
@@ -360,7 +361,9 @@ Pieces = list[tuple[np.ndarray, np.ndarray]]
 
 
 class CppLaunchable:
-    """A kernel of a C++ file: ``k[blocks](x, y, n)`` launches it, arrays are used in place; None is a null pointer.
+    """A kernel of a C++ file: ``k[blocks](x, y, n)`` launches it; None is a null pointer.
+
+    Arrays are used in place, those of NumPy and what others share by ``__array_interface__`` or DLPack.
 
     A list or tuple is memory of 64-bit words, each a number, or the address of an array or of another list: the
     arguments of kernels that get them in memory, ``k([[x, x.nbytes], [y, y.nbytes], 128])``. All that a list points to
@@ -418,6 +421,8 @@ class CppLaunchable:
 
         program = self._compiled(frozenset(k for k, arg in enumerate(args) if arg is None))
         types = (*(param.dtype for param in program.params), *[None] * len(args))
+        names = (*(param.name for param in program.params), *[""] * len(args))
+        args = arrays_in(zip(names, args))
         given: list[Any] = []
         pieces: Pieces = []
         for k, (arg, type) in enumerate(zip(args, types)):

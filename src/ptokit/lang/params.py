@@ -11,7 +11,7 @@ import ctypes
 import inspect
 import sys
 from bdb import BdbQuit
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
@@ -142,6 +142,29 @@ def as_array(name: str, arg: Any) -> np.ndarray:
     kind = type(arg).__name__
     hint = "make an array of it first: numpy.array(x, dtype)" if isinstance(arg, list | tuple) else _PROTOCOLS
     raise refusal(rules.ARGUMENT, f"argument {name} is a {kind}, not an array", hint=hint)
+
+
+def holds_memory(value: Any) -> bool:
+    """True for arrays of any kind, not for NumPy's numbers."""
+    foreign = hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__")
+    return foreign and not isinstance(value, np.generic)
+
+
+def arrays_in(args: Iterable[tuple[str, Any]]) -> list[Any]:
+    """Arguments by their names, with what holds memory in them and in lists as arrays (`as_array`).
+
+    A list that is there twice stays one.
+    """
+    known: dict[int, Any] = {}
+
+    def seen(name: str, arg: Any) -> Any:
+        if not isinstance(arg, list | tuple):
+            return as_array(name, arg) if holds_memory(arg) else arg
+        if id(arg) not in known:
+            known[id(arg)] = [seen(name, each) for each in arg]
+        return known[id(arg)]
+
+    return [seen(name, arg) for name, arg in args]
 
 
 class _Export:
