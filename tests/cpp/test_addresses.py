@@ -188,6 +188,37 @@ def test_transfers_in_the_background(tmp_path: Path, waits: str) -> None:
         assert {d.rule for d in found.diagnostics.errors} == expected, found.diagnostics
 
 
+def test_prefetches_in_the_background(tmp_path: Path) -> None:
+    """In a session of the context's own, or in one that the run chooses; nothing is written before the event."""
+    path = tmp_path / "prefetch.cpp"
+    path.write_text(
+        HEAD
+        + """
+__global__ AICORE void ahead(__gm__ float* x, __gm__ float* y, __gm__ uint8_t* workspace, int32_t n, int32_t shared) {
+    comm::AsyncSession session;
+    PrefetchAsyncContext context(workspace, shared ? &session : nullptr);
+    TASSIGN(context.scratchTile, 0);
+    if (shared) comm::BuildAsyncSession(context.scratchTile, workspace, session);
+    GlobalTensor<float, Shape<>, Stride<>> all(x, {1, 1, 1, 1, n}, {n, n, n, n, 1});
+    comm::AsyncEvent event = TPREFETCH_ASYNC(all, context);
+    if (n > 1) event.Wait(context.GetSession());
+    *x = float(event.handle);
+    *y = event.valid();
+}
+"""
+    )
+    kernel = ptokit.cpp(path, target="a5")["ahead"]
+    assert not kernel.check()
+    for n, shared in ((512, 0), (512, 1), (1, 0)):
+        x, y, space = np.zeros(512, np.float32), np.zeros(8, np.float32), np.zeros(64, np.uint8)
+        kernel(x, y, space, n, shared)
+        assert (x[0], y[0]) == (1, 1)
+        found = kernel.sanitize(x, y, space, n, shared)
+        assert [d.rule for d in found.diagnostics.errors] == ([] if n > 1 else ["ASYNC-RACE"])
+    kernel(x, y, None, 512, 0)
+    assert (x[0], y[0]) == (0, 0)
+
+
 def test_all_cores_meet(tmp_path: Path) -> None:
     """SYNCALL joins vector cores where nothing else is said; its memory is a tensor."""
     path = tmp_path / "meet.cpp"

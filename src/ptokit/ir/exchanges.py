@@ -361,7 +361,8 @@ def prefetch(op: Op, facts: Facts) -> Breaches:
     """AS-1 of prefetch_async."""
     wrong = _not_flat(op["src"].type)
     if wrong:
-        yield Breach("AS-1", f"src {wrong}; a prefetch takes one packed row of a known size", value=op["src"])
+        told = f"src {wrong}; a prefetch takes one packed row of a known size"
+        yield Breach("AS-1", told, value=op["src"], of_text=_open(op["src"].type))
 
 
 _FLAT = (MemRef, TensorView, PartitionView)

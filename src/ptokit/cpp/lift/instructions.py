@@ -441,12 +441,12 @@ class Told:
 
     def in_background(self, args: list[Any], options: Options) -> Value | None:
         """A session of transfers, which C++ has as a number; a transfer in one, and what has become of an event."""
-        opens = self.name == "build_async_session"
+        instr, opens = TABLE[self.name], self.name == "build_async_session"
         session = None if opens else materialize(args[0], I64)
-        made: Value = record_call(TABLE[self.name], tuple(args) if opens else (*args[1:], 0), {}).value
+        made: Value = record_call(instr, tuple(args) if opens else (*args[1:], 0), {}).value
         if session is not None:
-            self.trace.block.ops[-1].operands["session"] = session
-        made.type = I64 if opens else Opaque("!pto.async_event") if len(args) == 3 else I1
+            self.trace.block.ops[-1].operands[instr.operands[-1].name] = session
+        made.type = I64 if opens else I1 if self.name.endswith("_event") else Opaque("!pto.async_event")
         return made
 
     def popped(self, args: list[Any], options: Options) -> None:
@@ -473,7 +473,7 @@ class Told:
         intrinsic("SETTF32MODE" if self.trace.target.is_a(A5) else "SETHF32MODE")(enable=enable, **mode)
 
 
-_IN_BACKGROUND = ("build_async_session", "tput_async", "tget_async", "wait_async_event", "test_async_event")
+_IN_BACKGROUND = "build_async_session tput_async tget_async prefetch_async wait_async_event test_async_event".split()
 _OF_PIPES = ("TALLOC", "TPUSH", "TPOP", "TFREE")
 
 _OPERANDS = ("event_t", "dcci_t", "dcci_to_t", "mem_dsb_t")

@@ -132,7 +132,9 @@ def meant(enumeration: str, number: int) -> Any:
     raise KeyError(number)
 
 
-OF_HEADERS = frozenset("TASSIGN TRESHAPE TSUBVIEW TSYNC TGETVAL TSETVAL TPUSH TPOP TFREE TALLOC TRAP".split())
+OF_HEADERS = frozenset(
+    "TASSIGN TRESHAPE TSUBVIEW TSYNC TGETVAL TSETVAL TPUSH TPOP TFREE TALLOC TRAP TPREFETCH_ASYNC".split()
+)
 """Instructions that the headers write by hand, or that C++ has as methods."""
 
 

@@ -409,9 +409,10 @@ def make_context(m: Machine, workspace: Any) -> PrefetchAsyncContext:
     return PrefetchAsyncContext(workspace)
 
 
-def prefetch_in_context(m: Machine, src: ViewOperand, ctx: PrefetchAsyncContext) -> AsyncEvent:
-    """Submit the prefetch; no architectural effect but its event."""
+def prefetch_in_context(m: Machine, src: ViewOperand, ctx: PrefetchAsyncContext | AsyncSession) -> AsyncEvent:
+    """Submit the prefetch; no architectural effect but its event. C++ names the session of its context."""
     src.check_bounds()
+    ctx = PrefetchAsyncContext(m, ctx) if isinstance(ctx, AsyncSession) else ctx
     return prefetch_async(src, ctx, m.target)
 
 

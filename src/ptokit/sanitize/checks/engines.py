@@ -50,7 +50,8 @@ def tprefetch_async(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Ru
 def prefetch_async(o: ObservedCore, op: Op, given: Given, attrs: Given, run: Run) -> Any:
     """Sessions and events as values."""
     event = run()
-    _prefetched(o, op, given, (given["ctx"].session, event.handle) if event.handle else None)
+    session = getattr(given["ctx"], "session", given["ctx"])
+    _prefetched(o, op, given, (session, event.handle) if event.handle else None)
     return event
 
 

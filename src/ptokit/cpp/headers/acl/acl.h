@@ -16,7 +16,7 @@ enum aclrtMemcpyKind {
     ACL_MEMCPY_DEVICE_TO_DEVICE
 };
 enum aclrtMemMallocPolicy { ACL_MEM_MALLOC_HUGE_FIRST, ACL_MEM_MALLOC_HUGE_ONLY, ACL_MEM_MALLOC_NORMAL_ONLY };
-enum aclrtCmoType { ACL_RT_CMO_TYPE_PREFETCH };
+enum aclrtCmoType { ACL_RT_CMO_TYPE_PREFETCH, ACL_RT_CMO_TYPE_INVALID = 2 };
 enum aclDataType { ACL_FLOAT, ACL_FLOAT16, ACL_INT8, ACL_INT32, ACL_UINT8 };
 enum aclFormat { ACL_FORMAT_ND = 2 };
 

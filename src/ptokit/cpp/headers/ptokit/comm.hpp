@@ -177,12 +177,13 @@ private:
 };
 template <class T>
 PTO_INLINE bool opened(T& scratch, uint8_t* workspace, AsyncSession& session, uint64_t offset, bool valid) {
+    session.valid = valid;
+    if (!valid) return false;
     told("build_async_session", scratch, workspace);
     session.token = ptokit_integer_result();
     session.submitted = 0;
     session.offset = offset;
-    session.valid = valid;
-    return valid;
+    return true;
 }
 template <class G>
 PTO_INLINE G shifted(const G& whole, uint64_t bytes) {
@@ -241,6 +242,42 @@ PTOKIT_IN_BACKGROUND(TPUT_ASYNC, "tput_async")
 PTOKIT_IN_BACKGROUND(TGET_ASYNC, "tget_async")
 #undef PTOKIT_IN_BACKGROUND
 }  // namespace comm
+// Prefetches in the background, in a session that is given, or in one of the context's own.
+struct PrefetchAsyncContext {
+    uint8_t* workspace = nullptr;
+    comm::AsyncSession session;
+    comm::AsyncSession* externalSession = nullptr;
+    Tile<TileType::Vec, uint8_t, 1, comm::sdma::UB_ALIGN_SIZE> scratchTile;
+    PrefetchAsyncContext() = default;
+    PTO_INLINE explicit PrefetchAsyncContext(uint8_t* memory, comm::AsyncSession* external = nullptr)
+        : workspace(memory), externalSession(external) {}
+    // Number by number: a choice between two places would be one that only the run knows.
+    PTO_INLINE comm::AsyncSession GetSession() const {
+        comm::AsyncSession chosen = session;
+        if (externalSession != nullptr) {
+            const int64_t token = externalSession->token;
+            const uint64_t submitted = externalSession->submitted, valid = externalSession->valid;
+            chosen.token = token, chosen.submitted = submitted, chosen.valid = valid;
+        }
+        return chosen;
+    }
+};
+template <class G, class... P>
+PTO_INLINE comm::AsyncEvent TPREFETCH_ASYNC(G& src, PrefetchAsyncContext& context, P&&... p) {
+    (wait_for(p), ...);
+    if (context.externalSession == nullptr && !context.session.valid) {
+        TASSIGN(context.scratchTile, 0);
+        comm::BuildAsyncSession(context.scratchTile, context.workspace, context.session);
+    }
+    const comm::AsyncSession session = context.GetSession();
+    if (!session.valid) return {};
+    told("prefetch_async", session.token, src);
+    const uint64_t most = 64 << 20, bytes = src.shape_.template get<4>() * sizeof(typename G::DType);  // of an operation
+    const uint64_t last = session.submitted + (bytes + most - 1) / most;
+    if (context.externalSession != nullptr) context.externalSession->submitted = last;
+    else context.session.submitted = last;
+    return {last, comm::DmaEngine::SDMA};
+}
 template <int Rows, int Cols>
 struct is_global_data<comm::Signal2D<Rows, Cols>> : std::true_type {};
 }  // namespace pto
