@@ -132,9 +132,8 @@ def meant(enumeration: str, number: int) -> Any:
     raise KeyError(number)
 
 
-OF_HEADERS = frozenset(
-    "TASSIGN TRESHAPE TSUBVIEW TSYNC TGETVAL TSETVAL TPUSH TPOP TFREE TALLOC TRAP TPREFETCH_ASYNC".split()
-)
+_BY_HAND = "TASSIGN TRESHAPE TSUBVIEW TSYNC TGETVAL TSETVAL TPUSH TPOP TFREE TALLOC TRAP TPREFETCH_ASYNC"
+OF_HEADERS = frozenset(_BY_HAND.split())
 """Instructions that the headers write by hand, or that C++ has as methods."""
 
 
