@@ -6,11 +6,14 @@ import re
 from pathlib import Path
 from string import Template
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import ptokit
-from ptokit.ir.pipe_rules import _A5_ONLY, _QUANTS
+from ptokit.ir.pipe_rules import _QUANTS
+from ptokit.types.codecs import encode
+from ptokit.types.dtypes import hif8
 from ptokit.types.enums import Layout
 from ptokit.types.tensor import sizes_of_scales
 
@@ -105,6 +108,8 @@ FILLED = [
     *((target, "half", "F322F16", "", 1.0) for target in ("a5", "a2a3")),
     *((target, "bfloat16_t", "F322BF16", "", 1.0) for target in ("a5", "a2a3")),
     ("a5", "half", "QF322F16_PRE", "SET_QUANT_SCALAR<half>(0.5f);", 0.5),  # on a2a3 a scaled f32 becomes i8
+    ("a5", "float8_e4m3_t", "QF322FP8_PRE", "SET_QUANT_SCALAR<float8_e4m3_t>(0.125f);", 0.125),
+    ("a5", "hifloat8_t", "QF322HIF8_PRE", "SET_QUANT_SCALAR<hifloat8_t>(0.125f);", 0.125),
 ]
 
 
@@ -132,18 +137,26 @@ def test_the_fix_pipe_quantises_what_is_pushed(
     }}
 """,
     )
+    n = 32 if "8" in element else 16  # a row of bytes is 32 long at least
+    if n == 32:
+        text = re.sub(r"\b16\b", "32", text).replace("256 * k", "1024 * k")
     path = tmp_path / "kernel.cpp"
     path.write_text(text)
     kernel = ptokit.cpp(path, target=target)["k"]
     assert not kernel.check().errors
-    x = np.random.default_rng(2).integers(-5, 9, (4, 16, 16)).astype(np.float16)
-    y = np.zeros((4, 16, 16), np.float16 if element == "half" else np.uint16)
+    x = np.random.default_rng(2).integers(-5, 9, (4, n, n)).astype(np.float16)
+    y = np.zeros((4, n, n), np.float16 if element == "half" else np.uint16 if "16" in element else np.uint8)
     memory = np.zeros(2048, np.float32)
     kernel(x, y, memory, 0)
     expected = np.maximum(x.astype(np.float32) @ x.astype(np.float32), 0) * np.float32(scale)
     bits = expected.view(np.uint32)
-    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
-    assert (y == (expected.astype(np.float16) if element == "half" else rounded)).all()
+    rounded = {
+        "half": expected.astype(np.float16),
+        "bfloat16_t": (bits + 0x7FFF + (bits >> 16 & 1)) >> 16,
+        "float8_e4m3_t": expected.astype(ml_dtypes.float8_e4m3fn).view(np.uint8),
+        "hifloat8_t": encode(hif8, expected),
+    }
+    assert (y == rounded[element]).all()
     assert not kernel.sanitize(x, y, memory, 0).diagnostics.errors
 
 
@@ -240,4 +253,4 @@ def test_the_words_of_a_push_are_those_of_the_text() -> None:
     header = (Path(str(ptokit.__file__)).parent / "cpp/headers/ptokit/pipes.hpp").read_text()
     told = re.search(r"quant_word\(\) \{(.*?)\n\}", header, re.DOTALL)
     assert told is not None
-    assert set(re.findall(r'"(\w+)"', told[1])) == {word for word in _QUANTS if not word.startswith(_A5_ONLY)}
+    assert set(re.findall(r'"(\w+)"', told[1])) == set(_QUANTS)

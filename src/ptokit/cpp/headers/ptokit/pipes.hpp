@@ -7,6 +7,10 @@ namespace pto {
 enum QuantMode_t {
     NoQuant = 0, F322F16 = 1, VREQ8 = 2, REQ8 = 3, VDEQF16 = 4, DEQF16 = 5, VSHIFTS322S16 = 12, SHIFTS322S16 = 13,
     F322BF16 = 16, VQF322B8_PRE = 23, QF322B8_PRE = 24, QF322F16_PRE = 32, VQF322F16_PRE = 33, QF322BF16_PRE = 34,
+#ifdef PTO_NPU_ARCH_A5
+    QF322HIF8_PRE = 25, QF322FP8_PRE = 26, QF322F32_PRE = 27, VQF322HIF8_PRE = 28, QS322BF16_PRE = 35,
+    VQF322BF16_PRE = 36, VQF322FP8_PRE = 37, VQF322F32_PRE = 38, VQS322BF16_PRE = 39,
+#endif
 };
 enum ClipReluMode_t { NOCLIP_RELU = 0, CLIP_RELU = 1 };
 enum class LayoutMode_t : uint8_t { NZ2NZ = 0, NZ2ND = 1, NZ2DN = 2 };
@@ -98,6 +102,12 @@ constexpr const char* quant_word() {
         case VQF322B8_PRE: return "qf322b8_pre_vec";
         case QF322F16_PRE: return "qf322f16_pre_scalar";
         case QF322BF16_PRE: return "qf322bf16_pre_scalar";
+#ifdef PTO_NPU_ARCH_A5
+        case QF322HIF8_PRE: return "qf322hif8_pre_scalar";
+        case QF322FP8_PRE: return "qf322fp8_pre_scalar";
+        case QS322BF16_PRE: return "qs322bf16_pre_scalar";
+        case VQS322BF16_PRE: return "qs322bf16_pre_vec";
+#endif
         default: return nullptr;
     }
 }
