@@ -120,6 +120,27 @@ __global__ AICORE void ring(__gm__ Context* c, __gm__ float* x, __gm__ float* y,
     assert not found.diagnostics.errors, found.diagnostics
 
 
+def test_pointers_are_kept_in_arrays_of_structs(tmp_path: Path) -> None:
+    """Numbers beside them that nothing reads are cleared with the rest."""
+    path = tmp_path / "items.cpp"
+    path.write_text(
+        HEAD
+        + """
+struct Item { __gm__ float* at; int32_t unread[2]; };
+__global__ AICORE void gather(__gm__ float* x, __gm__ float* y, int32_t n) {
+    Item items[20] = {};
+    for (int32_t k = 0; k < n; k++) items[k].at = x + 3 * k;
+    for (int32_t k = 0; k < 20; k++) y[k] = items[k].at == nullptr ? -1.0f : *items[k].at;
+}
+"""
+    )
+    kernel = ptokit.cpp(path, target="a2a3")["gather"]
+    assert not kernel.check()
+    y = np.zeros(20, np.float32)
+    kernel(np.arange(64, dtype=np.float32), y, 9)
+    assert (y == [*range(0, 27, 3), *[-1] * 11]).all()
+
+
 class Shared:
     """What another library shares by DLPack."""
 

@@ -439,7 +439,7 @@ class Memory:
         if self.few == OF_THREADS:
             message = f"threads have arrays of up to {OF_THREADS} numbers of one type"
             raise Unliftable(MEMORY, message, "keep them in UB, a row for each thread")
-        of_size = sorted(t for t in self.types[root] if self.module.size(t) == size)
+        of_size = sorted(t for t in self.types[root] if self.module.size(t) == size) or [f"i{8 * size}"]
         kind = next((t for t in of_size if t not in _FLOATS), of_size[0])
         element = ScalarType("i8") if kind == "i1" else scalar_type(kind)
         array = Value(LocalArray((max(1, self._bytes(root) // size),), element), "", location=self.trace.at)

@@ -192,7 +192,7 @@ PTO_INLINE G shifted(const G& whole, uint64_t bytes) {
     return part;
 }
 namespace sdma {
-constexpr uint32_t UB_ALIGN_SIZE = 256, kSdmaMaxChannel = 48, kAutoChannelGroupIdx = ~0u;
+constexpr uint32_t UB_ALIGN_SIZE = 256, kSdmaMaxChannel = 48, kSdmaMinTransferBytes = 64, kAutoChannelGroupIdx = ~0u;
 constexpr uint64_t kDefaultSdmaBlockBytes = 1 << 20;
 struct SdmaBaseConfig {
     uint64_t block_bytes, comm_block_offset;
