@@ -236,11 +236,12 @@ class _Synchronising:
             made.open = tuple(dict.fromkeys(self.walk.broken_pipes()))
             made.proved = not made.open
             return made
-        whole = Placing(self.structure, self.walk.dependences, rotatable).placed
         self.progress("which flags are needed")
-        for placed in self._versions(whole):
+        for least in (True, False):  # if the least that suffices is not proved, all
+            placed = Placing(self.structure, self.walk.dependences, rotatable).placed
+            placed = self._reduced(placed) if least else placed
             self._numbered(placed)
-            if any(flag.at_once for flag in placed.flags):  # they order more
+            if least and any(flag.at_once for flag in placed.flags):  # they order more
                 placed = self._reduced(placed)
                 self._numbered(placed)
             made.edits, made.text = self._text(placed)
@@ -252,11 +253,6 @@ class _Synchronising:
             if made.proved:
                 break
         return made
-
-    def _versions(self, whole: Any) -> Iterable[Any]:
-        """The least that suffices, and if that is not proved all."""
-        yield self._reduced(whole)
-        yield whole
 
     def _reduced(self, whole: Any) -> Any:
         from ptokit.synchronise.dependences import Order, Placed, reduced

@@ -484,4 +484,5 @@ def reduced(order: Order, placed: Placed) -> Placed:
 def _takes_along(outer: Flag, inner: Flag) -> bool:
     """True if a flag of a loop may be one with that of a loop in it."""
     alike = outer is not inner and outer.pipes == inner.pipes and outer.core == inner.core
+    alike = alike and outer.depth == inner.depth == 1  # ids in rotation begin anew with the inner loop
     return alike and outer.around is not None and inner.around in outer.block.ops
