@@ -246,6 +246,29 @@ def test_half_a_flag_is_never_in_an_arm() -> None:
     assert ["_flag" in line for line in lines[lines.index("scf.if %odd {") :]].count(True) == 2
 
 
+def test_in_a_graph_of_blocks_proofs_decide_what_is_needed() -> None:
+    """A flag cannot be carried around its loop: a barrier orders what comes again, and nothing is too much."""
+    graph = (
+        "cf.br ^head(%c0 : index)",
+        "^head(%j: index):",
+        "%more = arith.cmpi slt, %j, %n : index",
+        "cf.cond_br %more, ^body, ^end",
+        "^body:",
+        load("%t0", "%c0"),
+        add("%t1", "%t0"),
+        "%next = arith.addi %j, %c1 : index",
+        "cf.br ^head(%next : index)",
+        "^end:",
+    )
+    made = synchronised(*graph)
+    assert (made.proved, made.minimal, len(made.barriers), flags(made)) == (True, True, 1, ["MTE2 V 0"])
+    lines = made.text.splitlines()
+    (at,) = [k for k, line in enumerate(lines) if "barrier" in line]
+    assert "pto.tload" in lines[at + 1] or "partition_view" in lines[at + 1]
+    less = "\n".join([*lines[:at], *lines[at + 1 :]]) + "\n"
+    assert ptokit.prove(less, target="a2a3")["pipes"].verdict != "proved"
+
+
 def test_flags_that_are_there_stay_and_ids_differ() -> None:
     made = synchronised(load("%t0", "%c0"), *HANDED, add("%t1", "%t0"), store("%t1", "%c0"))
     assert (made.proved, flags(made)) == (True, ["V MTE3 0"])

@@ -248,11 +248,27 @@ class _Synchronising:
             self.progress("a proof of the new text")
             made.open = self._open(made.text)
             made.proved = not made.open
-            made.minimal = all(flag.needed is not None for flag in placed.flags)
-            self._told(made, placed)
+            made.minimal = not placed.barriers and all(flag.needed is not None for flag in placed.flags)
             if made.proved:
                 break
+        if made.proved and not made.minimal and len(placed.flags) + len(placed.barriers) <= MOST_TRIED:
+            placed = self._tried(made, placed)
+        self._told(made, placed)
         return made
+
+    def _tried(self, made: Synchronised, placed: Any) -> Any:
+        """Leave out what a proof finds superfluous, where ages alone do not tell."""
+        from ptokit.synchronise.dependences import Placed
+
+        open_flags = [flag for flag in placed.flags if flag.needed is None]
+        for one in (*placed.barriers, *sorted(open_flags, key=lambda flag: flag.around is None)):
+            self.progress("a proof without one of them")
+            less = Placed([f for f in placed.flags if f is not one], [b for b in placed.barriers if b is not one])
+            edits, text = self._text(less)
+            if not self._open(text):
+                placed, made.edits, made.text = less, edits, text
+        made.minimal = True
+        return placed
 
     def _reduced(self, whole: Any) -> Any:
         from ptokit.synchronise.dependences import Order, Placed, reduced
@@ -316,7 +332,7 @@ class _Synchronising:
     def _told(self, made: Synchronised, placed: Any) -> None:
         flags = []
         for flag in placed.flags:
-            because, need = "it was not left out", flag.needed
+            because, need = "not proved without it" if made.minimal else "it was not left out", flag.needed
             if need is not None:
                 paths = need.first, need.second
                 first, second = (f"{n} in line {path[-1].location.line}" for n, path in zip(need.names, paths))
@@ -385,6 +401,9 @@ class _Synchronising:
                 return f"{other.what} in line {other.statements[-1].first} orders that already"
         return "others together order that already"
 
+
+MOST_TRIED = 24
+"""Flags and barriers of a program that has blocks as a graph, for each of which a proof without it is tried."""
 
 NEAR = 8
 """What may make something superfluous is looked for among so many others."""
