@@ -260,6 +260,8 @@ def test_in_a_graph_of_blocks_proofs_decide_what_is_needed() -> None:
         "cf.br ^head(%next : index)",
         "^end:",
     )
+    inner = ("scf.execute_region {", *graph, "scf.yield", "}", store("%t1", "%c0"))
+    assert synchronised(*inner).proved
     made = synchronised(*graph)
     assert (made.proved, made.minimal, len(made.barriers), flags(made)) == (True, True, 1, ["MTE2 V 0"])
     lines = made.text.splitlines()

@@ -403,7 +403,7 @@ class _Synchronising:
 
 
 MOST_TRIED = 24
-"""Flags and barriers of a program that has blocks as a graph, for each of which a proof without it is tried."""
+"""Of so many flags and barriers of a program with a graph of blocks, each is left out in a proof."""
 
 NEAR = 8
 """What may make something superfluous is looked for among so many others."""

@@ -91,8 +91,8 @@ class Placing:
             a, b = inside  # type: ignore[assignment]
             block = body
         start, end = structure.index(a), structure.index(b)
-        if loop is None and start == end:
-            return None  # the arms of one branch
+        if loop is None and start == end:  # the arms of one branch, or blocks inside
+            return "the two are in different blocks of a graph" if any(r.more for r in a.regions) else None
         return block, _Span(start, end, each)
 
     def _in_function(self, path: Path, each: Dependence) -> Op:
