@@ -427,7 +427,8 @@ def _ops(statements: Iterable[Statement]) -> frozenset[Op]:
 
 def _against(walk: Any) -> set[Any]:
     """What a walk has found."""
-    return {*walk.found.suspects, *((gap.claim, gap.reason, gap.line) for gap in walk.found.gaps)}
+    gaps = (gap for gap in walk.found.gaps if gap.claim in walk.claims)
+    return {*walk.found.suspects, *((gap.claim, gap.reason, gap.line) for gap in gaps)}
 
 
 def _groups(structure: Structure, core: str) -> Iterator[_Group]:
