@@ -265,3 +265,57 @@ extern "C" __global__ AICORE void meet(GM_ADDR x, GM_ADDR y, GM_ADDR counter) {
     x, y = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
     kernel[4](x, y, np.zeros(16, np.int32))
     assert (y[::16] == [17, 33, 49, 1]).all()
+
+
+MASKED = """
+#include <pto/pto-inst.hpp>
+using namespace pto;
+using Halves = Tile<TileType::Vec, half, 1, 512>;
+using Bytes = Tile<TileType::Vec, int8_t, 1, 256>;
+using View = GlobalTensor<half, Shape<1, 1, 1, 1, 512>, Stride<1, 1, 1, 512, 1>>;
+using Packed = GlobalTensor<int8_t, Shape<1, 1, 1, 1, 256>, Stride<1, 1, 1, 256, 1>>;
+__global__ AICORE void masked(__gm__ half* x, __gm__ int8_t* y, int32_t lanes, uint64_t high, uint64_t low) {
+    Halves from;
+    Bytes to;
+    TASSIGN(from, 0);
+    TASSIGN(to, 0x2000);
+    View in(x);
+    Packed out(y);
+    TLOAD(from, in);
+    PtoSetWaitFlag<PIPE_MTE2, PIPE_V>();
+    __ubuf__ uint16_t* zeros = (__ubuf__ uint16_t*)(uint64_t)0x2000;
+    set_mask_count();
+    set_vector_mask(0, 100);
+    vector_dup(zeros, (uint16_t)0x1111, 0, 1, 1, 8, 8);
+    set_mask_norm();
+    set_vector_mask(-1, -1);
+    vector_dup(zeros + 112, (uint16_t)0, 1, 1, 1, 8, 8);
+    pipe_barrier(PIPE_V);
+    if (lanes) SetContinuousMask(lanes);
+    else set_vector_mask(high, low);
+    vconv_f162s4r(to.data(), from.data(), 2, 1, 1, 3, 16);  // every 96 bytes, of every second 256
+    set_vector_mask(-1, -1);
+    PtoSetWaitFlag<PIPE_V, PIPE_MTE3>();
+    TSTORE(out, to);
+}
+"""
+
+
+def test_vector_instructions_by_address_obey_the_mask(tmp_path: Path) -> None:
+    path = tmp_path / "masked.cpp"
+    path.write_text(MASKED)
+    kernel = ptokit.cpp(path, target="a2a3")["masked"]
+    x = np.linspace(-9, 9, 512, dtype=np.float16)
+    codes = np.clip(np.rint(x.astype(np.float32)), -8, 7).astype(np.int8) & 15
+    for given, lanes in (((70, 0, 0), 70), ((0, 0, 2**20 - 1), 20), ((0, 2**6 - 1, 2**64 - 1), 70), ((128, 0, 0), 128)):
+        y = np.full(256, 77, np.int8)
+        kernel(x, y, *given)
+        wanted = np.full(256, 77, np.uint8)
+        wanted[:200], wanted[224:256] = 0x11, 0
+        for k in range(2):
+            row = codes[256 * k : 256 * k + lanes]
+            wanted[96 * k : 96 * k + lanes // 2] = row[::2] | row[1::2] << 4
+        written = [*range(200), *range(224, 256)]
+        assert (y.view(np.uint8)[written] == wanted[written]).all(), given
+    with pytest.raises(pto.DiagnosticError, match="RUN-TRAP"):
+        kernel(x, np.zeros(256, np.int8), 0, 0, 0b101)

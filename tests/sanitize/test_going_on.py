@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
+import numpy as np
 import pytest
+
+import ptokit as pto
 
 from .mini import TILE, Mini, output
 
@@ -82,3 +87,37 @@ def test_a_slice_past_a_dimension_touches_the_next_rows(rows: int, found: dict[s
         },
     )
     assert program.found(args={"y": output()}) == found
+
+
+@pytest.mark.parametrize(
+    ("size", "lines", "length", "blocks", "found"),
+    [
+        (64, 1, 16, 4, {"a2a3": set(), "a5": set()}),
+        (64, 1, 16, 5, {"a2a3": {"GM-OOB"}, "a5": {"GM-OOB"}}),
+        (128, 2, 32, 2, {"a2a3": {"RACE-XCORE-WAW"}, "a5": set()}),
+        (95, 2, 16, 2, {"a2a3": {"RACE-XCORE-WAW"}, "a5": {"GM-OOB"}}),
+    ],
+)
+@pytest.mark.parametrize("target", ["a2a3", "a5"])
+def test_a_transfer_reaches_as_far_as_the_valid_region_of_its_tile(
+    target: str, size: int, lines: int, length: int, blocks: int, found: dict[str, set[str]]
+) -> None:
+    """All lines of a view are moved, each as long as the valid region. On a2a3 gaps keep their length between them."""
+
+    @pto.kernel(target=target)
+    def rows(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], lines: int, length: int) -> None:
+        first = pto.get_block_idx() * length
+        t = pto.Tile(pto.TileType.Vec, pto.f32, 8, 64, valid_row=lines, valid_col=length, addr=0)
+        pto.TLOAD(t, pto.GlobalTensor(x + first, (lines, 64), (64, 1)))
+        pto.set_flag(pto.PIPE_MTE2, pto.PIPE_MTE3, pto.EVENT_ID0)
+        pto.wait_flag(pto.PIPE_MTE2, pto.PIPE_MTE3, pto.EVENT_ID0)
+        pto.TSTORE(pto.GlobalTensor(y + first, (lines, 64), (64, 1)), t)
+
+    x, y = np.ones(size, np.float32), np.zeros(size, np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pto.KernelWarning)
+        assert {d.rule for d in rows[blocks].sanitize(x, y, lines, length).errors} == found[target]
+        if found[target]:
+            return
+        rows[blocks](x, y, lines, length)
+        assert np.count_nonzero(y) == blocks * lines * length

@@ -348,6 +348,7 @@ class Access:
     results: tuple[int, int] | None = None  # rows and columns written with results, where the rest becomes padding
     kept: bool = False  # some of the elements may stay as they are
     last: bool = False  # written when all sources have been read
+    along: str = ""  # of a view: the tile whose valid region says how far a transfer follows it
 
 
 Footprint = Callable[[Site], Iterator[Access]]

@@ -31,7 +31,7 @@ from .checks.analysis import Watched
 from .checks.core import Buffers, ObservedCore, PipeWatch
 from .checks.engines import HANDLERS, check_prefetches
 from .checks.flags import ProgramOrder, alias_pipes, synchronise, unit_flags
-from .checks.placement import chosen, leaves_memory, leaves_shape, place, run_scatter, scattered, sliced
+from .checks.placement import chosen, leaves_memory, leaves_shape, place, run_scatter, scattered, sliced, visited
 from .checks.registers import Registers
 from .checks.vector_scopes import ScopeOrder, Sources
 from .findings.races import Draft, Findings
@@ -256,7 +256,8 @@ class CoreObserver(ObservedCore):
                         touch.owner = self._of_tile.get(id(info.data))
                         touches.append(touch)
                 elif isinstance(info, ViewInfo):
-                    views.append((access.operand, access.write, atomic_kind(site) if access.write else None))
+                    kind = atomic_kind(site) if access.write else None
+                    views.append((access.operand, access.write, kind, access.along))
             known = _Known([t for t in touches if not t.write], [t for t in touches if t.write], views)
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
@@ -379,19 +380,23 @@ class CoreObserver(ObservedCore):
         if not views:
             return self.checked(moment), []
         op, bad = moment.op, False
+        tiles = {name: tile for name, _, _, tile in known.views}
+        moved: dict[str, View] = {}
         for name, view in views:
             if view.buffer is None:
                 bad = True
                 self.report("GM-NULL", op, name, partial(placement.null, op, instr.name, name))
                 continue
             view.buffer.chosen = []
-            if (message := leaves_memory(view)) is not None:
+            moved[name] = visited(view, given.get(tiles.get(name, "")), self.target)
+            if (message := leaves_memory(moved[name])) is not None:
                 bad = True
                 self.report("GM-OOB", op, name, partial(placement.outside, op, instr.name, view, message))
             elif (message := leaves_shape(view)) is not None:
                 self.report("GM-SLICE", op, name, partial(placement.past_a_dimension, op, instr.name, view, message))
         result = None if bad else run_scatter(self, op, instr.name, views, partial(self.checked, moment))
-        return result, [t for name, write, kind in known.views for t in self._view_touch(given[name], write, kind)]
+        touches = (self._view_touch(moved.get(name), write, kind) for name, write, kind, _ in known.views)
+        return result, [touch for each in touches for touch in each]
 
     def checked(self, moment: Moment) -> Any:
         """Carry an instruction out. What it breaks of `REGIONS` is kept for later."""
@@ -464,7 +469,7 @@ class _Known:
 
     reads: list[Touch]  # of tiles
     writes: list[Touch]
-    views: list[tuple[str, bool, Any]]  # (operand, whether it is written, kind of atomic update)
+    views: list[tuple[str, bool, Any, str]]  # operand, whether it is written, kind of atomic update, `Access.along`
     followed: int = -1  # `Buffers.changes` when repeating it would have changed and found nothing
 
 

@@ -8,7 +8,7 @@ needs it.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir.facts import instr_of
 from ptokit.isa.checks.tiles import pipe_on
+from ptokit.isa.site import Site
 from ptokit.isa.table import Role
 from ptokit.machine.global_memory import View
 from ptokit.machine.lanes import Fault
@@ -26,8 +27,9 @@ from ptokit.types.enums import Pipe
 
 from .checks import engines
 from .checks.core import Buffers
-from .checks.placement import leaves_memory
+from .checks.placement import leaves_memory, visited
 from .findings.race import Access, Race
+from .memory.gm import accesses
 from .observe import CoreObserver
 from .simulation.clocks import COMPONENTS, POSTED, Clock, Touch
 from .simulation.core import Core, Work
@@ -158,12 +160,18 @@ class Delayed(CoreObserver):
             self.catch_up(pipe)
             result = self.checked(moment)
             self.taken()
-        elif not any(isinstance(v, View) and (v.buffer is None or leaves_memory(v)) for v in moment.operands):
+        elif not any(v.buffer is None or leaves_memory(v) for v in self._views(static, given)):
             # Sizes of tiles can be set anew before it runs.
             kept = tuple(copy(v) if isinstance(v, Tile) else v for v in moment.operands)
             work.action = partial(self._carry_out, Moment(moment.step, self.machine, kept))
         self.push(work)
         return result
+
+    def _views(self, static: Site, given: Mapping[str, Any]) -> Iterator[View]:
+        tiles = {access.operand: given.get(access.along) for access in accesses(static)}
+        for name, view in given.items():
+            if isinstance(view, View):
+                yield view if view.buffer is None else visited(view, tiles.get(name), self.target)
 
     def catch_up(self, pipe: Pipe) -> None:
         clock = self.core.clocks[pipe].copy()

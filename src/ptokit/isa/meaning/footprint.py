@@ -125,16 +125,16 @@ def _lane(lane: Lane, site: Site) -> Iterator[Access]:
 
 def _moved(move: Move, site: Site) -> Iterator[Access]:
     rows, cols = size_at(move.rows, site), size_at(move.cols, site)
-    for leaf in leaves(move.value):
-        assert isinstance(leaf, Element)
+    sources = [leaf for leaf in leaves(move.value) if isinstance(leaf, Element)]
+    for leaf in sources:
         if isinstance(site.operands[leaf.name], ViewInfo):
-            yield Access(leaf.name, False, -1, -1)
+            yield Access(leaf.name, False, -1, -1, along=move.dst)
         elif leaf.at == TURNED:
             yield Access(leaf.name, False, cols, rows)
         else:
             yield Access(leaf.name, False, rows, cols, *_start(leaf.at, site))
     if isinstance(site.operands[move.dst], ViewInfo):
-        yield Access(move.dst, True, -1, -1)
+        yield Access(move.dst, True, -1, -1, along=sources[0].name)
     else:
         yield Access(move.dst, True, rows, cols, *_start(move.to, site))
     for f in move.fills:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Severity, lookup
 from ptokit.ir.core import Module, Op
 from ptokit.ir.facts import Facts, Packed, instr_of, shown_op
+from ptokit.isa.meaning.moves import lines
 from ptokit.isa.site import TileInfo, known
 from ptokit.isa.table import Engine
 from ptokit.machine.buffers import Chosen
 from ptokit.machine.global_memory import View
 from ptokit.machine.lanes import Fault
+from ptokit.machine.tiles import Tile
 from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.types.enums import Layout, ScatterAtomicOp, TileType
@@ -81,6 +83,19 @@ def leaves_memory(view: View) -> str | None:
     if known is not None and known.outside is not None:
         return f"{known.outside}, and {whole}"
     return f"elements [{low}, {high + 1}) of {whole}"
+
+
+def visited(view: View, tile: Any, target: Target) -> View:
+    """A view as a transfer follows it that moves a tile."""
+    if not isinstance(tile, Tile):
+        return view
+    try:
+        found = cast(View, lines(cast(Any, view), cast(Any, tile), target)[0])
+    except Fault:  # which the transfer raises itself
+        return view
+    if found is not view:
+        found.note = slice_of(view)
+    return found
 
 
 def leaves_shape(view: View) -> str | None:

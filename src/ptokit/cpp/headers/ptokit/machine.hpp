@@ -42,18 +42,9 @@ PTO_INLINE constexpr auto max(A a, B b) {
 }
 #endif
 
-// What has no effect on a result, nor on what is ordered here: counters, caches of instructions, masks of a mode that
-// instructions set themselves.
+// What has no effect on a result, nor on what is ordered here: counters and caches of instructions.
 template <class... P>
 PTO_INLINE void preload(P...) {}
-template <class... P>
-PTO_INLINE void set_mask_norm(P...) {}
-template <class... P>
-PTO_INLINE void set_mask_count(P...) {}
-template <class T>
-PTO_INLINE void SetFullVecMaskByDType() {}
-template <class... P>
-PTO_INLINE void set_vector_mask(P...) {}
 template <class... P>
 PTO_INLINE void set_ffts_base_addr(P...) {}
 template <class... P>

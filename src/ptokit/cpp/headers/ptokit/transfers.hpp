@@ -119,17 +119,84 @@ PTOKIT_UNREAD(copy_ubuf_to_gm)
 #endif
 PTOKIT_UNREAD(copy_gm_to_cbuf)
 PTOKIT_UNREAD(copy_matrix_cc_to_gm)
-PTOKIT_UNREAD(vector_dup)
-PTOKIT_UNREAD(SetContinuousMask)
-#define PTOKIT_UNREAD_ROUNDING(NAME) \
-    PTOKIT_UNREAD(NAME) \
-    PTOKIT_UNREAD(NAME##r) \
-    PTOKIT_UNREAD(NAME##a) \
-    PTOKIT_UNREAD(NAME##f) \
-    PTOKIT_UNREAD(NAME##c) \
-    PTOKIT_UNREAD(NAME##z)
-PTOKIT_UNREAD_ROUNDING(vconv_f162s4)
-#undef PTOKIT_UNREAD_ROUNDING
+
+// Vector instructions by address, each repeat as a tile of one row. Those on tiles need no mask: they set it themselves.
+namespace pto {
+static struct {
+    bool counts;    // elements of all repeats, not lanes of one
+    int64_t lanes;  // the first ones; less than 0: others
+} vector_mask = {false, 128};
+
+template <class T>
+struct Repeats {
+    static constexpr int64_t most = 256 / sizeof(T);
+    int64_t stated;
+    PTO_INLINE int64_t count() const {
+        return vector_mask.counts ? (vector_mask.lanes + most - 1) / most : stated;
+    }
+    PTO_INLINE int64_t lanes(int64_t repeat) const {
+        const int64_t left = vector_mask.counts ? vector_mask.lanes - repeat * most : vector_mask.lanes;
+        return left < most ? left : most;
+    }
+};
+template <class T>
+using Repeat = Tile<TileType::Vec, T, 1, 128, BLayout::RowMajor, 1, DYNAMIC>;
+template <class T>
+PTO_INLINE Repeat<T> repeat_at(const void* from, int64_t repeat, int64_t blocks, int64_t lanes) {
+    Repeat<T> made(lanes);
+    made.place = int64_t(reinterpret_cast<uint64_t>(from)) + 32 * blocks * repeat + 1;
+    return made;
+}
+PTO_INLINE void to_s4(void* to, const half* from, int64_t repeats, int64_t blocks_to, int64_t blocks_from,
+                      int64_t step_to, int64_t step_from, RoundMode mode) {
+    if (vector_mask.lanes < 0 || blocks_to != 1 || blocks_from != 1) told("TRAP");
+    const Repeats<half> all = {repeats};
+    for (int64_t k = 0; k < all.count(); ++k) {
+        auto dst = repeat_at<int4b_t>(to, k, step_to, all.lanes(k));
+        auto src = repeat_at<half>(from, k, step_from, all.lanes(k));
+        told("TCVT", dst, src, mode);
+    }
+}
+}  // namespace pto
+PTO_INLINE void set_mask_norm() { pto::vector_mask.counts = false; }
+PTO_INLINE void set_mask_count() { pto::vector_mask.counts = true; }
+PTO_INLINE void SetContinuousMask(int64_t lanes) { pto::vector_mask.lanes = lanes; }
+PTO_INLINE void set_vector_mask(uint64_t high, uint64_t low) {
+    int64_t lanes = pto::vector_mask.counts ? low : 128;
+    if (!pto::vector_mask.counts && (~high || ~low)) {
+        const uint64_t partial = ~low ? low : high;
+        for (lanes = 0; lanes < 64 && partial >> lanes & 1;) ++lanes;
+        const bool first = (partial & partial + 1) == 0 && (!~low || !high);
+        lanes = !first ? -1 : ~low ? lanes : lanes + 64;
+    }
+    pto::vector_mask.lanes = lanes;
+}
+template <class T>
+PTO_INLINE void SetFullVecMaskByDType() {
+    SetContinuousMask(128);
+}
+template <class T, class V>
+PTO_INLINE void vector_dup(T* to, V value, int64_t repeats, int64_t blocks, int64_t, int64_t step, int64_t) {
+    if (pto::vector_mask.lanes < 0 || blocks != 1) pto::told("TRAP");
+    const pto::Repeats<T> all = {repeats};
+    T number = value;
+    for (int64_t k = 0; k < all.count(); ++k) {
+        auto dst = pto::repeat_at<T>(to, k, step, all.lanes(k));
+        pto::told("TEXPANDS", dst, number);
+    }
+}
+#define PTOKIT_TO_S4(LETTER, MODE) \
+    template <class... P> \
+    PTO_INLINE void vconv_f162s4##LETTER(void* to, const half* from, P... numbers) { \
+        pto::to_s4(to, from, numbers..., pto::RoundMode::CAST_##MODE); \
+    }
+PTOKIT_TO_S4(, NONE)
+PTOKIT_TO_S4(r, RINT)
+PTOKIT_TO_S4(a, ROUND)
+PTOKIT_TO_S4(f, FLOOR)
+PTOKIT_TO_S4(c, CEIL)
+PTOKIT_TO_S4(z, TRUNC)
+#undef PTOKIT_TO_S4
 
 namespace pto {
 template <class T>
