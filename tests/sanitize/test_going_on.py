@@ -121,3 +121,16 @@ def test_a_transfer_reaches_as_far_as_the_valid_region_of_its_tile(
             return
         rows[blocks](x, y, lines, length)
         assert np.count_nonzero(y) == blocks * lines * length
+
+
+def test_a_load_of_nothing_reaches_nothing() -> None:
+    @pto.kernel(target="a5")
+    def nothing(x: pto.Ptr[pto.f32], length: int) -> None:
+        t = pto.Tile(pto.TileType.Vec, pto.f32, 8, 64, valid_row=4, valid_col=length, addr=0)
+        pto.TLOAD(t, pto.GlobalTensor(x, (4, 64), (64, 1)))
+
+    x = np.zeros(8, np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pto.KernelWarning)
+        assert not nothing.sanitize(x, 0).errors
+        assert {d.rule for d in nothing.sanitize(x, 1).errors} == {"GM-OOB"}

@@ -381,15 +381,17 @@ class CoreObserver(ObservedCore):
             return self.checked(moment), []
         op, bad = moment.op, False
         tiles = {name: tile for name, _, _, tile in known.views}
-        moved: dict[str, View] = {}
+        moved: dict[str, View | None] = {}
         for name, view in views:
             if view.buffer is None:
                 bad = True
                 self.report("GM-NULL", op, name, partial(placement.null, op, instr.name, name))
                 continue
             view.buffer.chosen = []
-            moved[name] = visited(view, given.get(tiles.get(name, "")), self.target)
-            if (message := leaves_memory(moved[name])) is not None:
+            moved[name] = seen = visited(view, given.get(tiles.get(name, "")), self.target)
+            if seen is None:
+                continue
+            if (message := leaves_memory(seen)) is not None:
                 bad = True
                 self.report("GM-OOB", op, name, partial(placement.outside, op, instr.name, view, message))
             elif (message := leaves_shape(view)) is not None:

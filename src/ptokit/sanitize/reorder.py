@@ -171,7 +171,9 @@ class Delayed(CoreObserver):
         tiles = {access.operand: given.get(access.along) for access in accesses(static)}
         for name, view in given.items():
             if isinstance(view, View):
-                yield view if view.buffer is None else visited(view, tiles.get(name), self.target)
+                seen = view if view.buffer is None else visited(view, tiles.get(name), self.target)
+                if seen is not None:
+                    yield seen
 
     def catch_up(self, pipe: Pipe) -> None:
         clock = self.core.clocks[pipe].copy()

@@ -85,10 +85,12 @@ def leaves_memory(view: View) -> str | None:
     return f"elements [{low}, {high + 1}) of {whole}"
 
 
-def visited(view: View, tile: Any, target: Target) -> View:
-    """A view as a transfer follows it that moves a tile."""
+def visited(view: View, tile: Any, target: Target) -> View | None:
+    """A view as a transfer follows it that moves a tile; None if nothing of the tile is valid."""
     if not isinstance(tile, Tile):
         return view
+    if 0 in (tile.vr, tile.vc):
+        return None
     try:
         found = cast(View, lines(cast(Any, view), cast(Any, tile), target)[0])
     except Fault:  # which the transfer raises itself
