@@ -20,6 +20,7 @@ def ring_all_gather(
     rank: int,
     ranks: int,
 ):
+    pto.assume("next_rows is rows[rank + 1]", "next_arrived is arrived[rank + 1]", "arrived == 0")
     tile = pto.Tile(pto.TileType.Vec, pto.f32, 1, COLUMNS)
     pto.TASSIGN(tile, 0)
     mine = pto.GlobalTensor(rows, (ranks, COLUMNS))

@@ -115,7 +115,7 @@ def test_bad_input(ptokit: Run, tmp_path: Path) -> None:
         ([tmp_path], 1, "cannot read the file: Is a directory"),
         ([two], 2, "has several kernels; name one"),
         ([file, "--entry", "q"], 1, "there is no kernel 'q'; kernels in this file: k [RUN-ENTRY]"),
-        ([file, "--assume", "q > 3"], 2, "there is no number 'q' in 'q > 3'; there are blocks, n"),
+        ([file, "--assume", "q > 3"], 2, "there is no number 'q' in 'q > 3'; there are blocks, rank, ranks, n"),
         ([file, "--assume", "x is q"], 2, "there is no array 'q' in 'x is q'; there are x, y"),
         ([file, "--assume", "n %% 3"], 2, "is no comparison, as in n % 16 == 0"),
         ([file, "--assume", "n > 3 and n < 2"], 2, "there are no arguments for which n > 3 and n < 2"),

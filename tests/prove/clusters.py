@@ -136,6 +136,129 @@ def cluster(seed: int) -> str:
     )
 
 
+RING = (
+    "next_box is box[rank + 1]",
+    "next_full is full[rank + 1]",
+    "prev_free is free[rank - 1]",
+    "full == 0",
+    "free == 0",
+    "ranks > 1",
+)
+"""What is assumed of the launches of rings."""
+
+
+def ring(seed: int) -> str:
+    """A random program in which each rank sends tiles to the next one, step by step.
+
+    A step has rows of its own, or slots of the receiver in rotation are given back by notifications. These are told
+    apart by their cells, by their values, or they are counted.
+    """
+    rng = random.Random(seed)
+    slots, signals = rng.choice((0, 0, 1, 2, 3)), rng.choice(("cells", "values", "counts"))
+    bound, outer = rng.choice(("%n", "%m", "%two", "%next")), rng.choice(("", "", "", "%two", "%m"))
+    faults = ("line", "line", "order", "early", "cell", "value", "credits", "bound", "late", "block")
+    fault = rng.choice(faults) if rng.random() < 0.5 else ""
+    more = fault in ("cell", "value")
+    tput = rng.random() < 0.3
+
+    def signal(array: str, way: str, does: str, wrong: bool) -> list[str]:
+        name = f"%{does}_{array}"
+        cell = "%step" if way == "cells" else "%zero"
+        cell = "%after" if wrong and fault == "cell" else cell
+        value = "%one32" if way == "cells" or (way == "counts" and does == "tell") else "%number"
+        value = "%one32" if wrong and fault == "value" else value
+        op = "atomic_add" if way == "counts" else "set"
+        part = f"offsets = [{cell}, %b], sizes = [%one, %one] : !signals -> !signal"
+        view = f"{name} = pto.partition_view %{array}_v, {part}"
+        if does == "tell":
+            return [view, f"pto.comm.tnotify({name}, {value} : !signal, i32) {{notifyOp = #pto<notify_op {op}>}}"]
+        compare = "eq" if way == "cells" and rng.random() < 0.3 else "ge"
+        return [view, f"pto.comm.twait({name}, {value} : !signal, i32) {{cmp = #pto<wait_cmp {compare}>}}"]
+
+    row = "arith.remui %step, %slots" if slots else "arith.addi %step, %zero"
+    every = "pto.barrier <PIPE_ALL>"
+    loaded = ["pto.tload ins(%from : !row) outs(%out : !tile)"]
+    stored = ["pto.tstore ins(%out : !tile) outs(%to : !row)"]
+    sent = [*loaded, *_handed("MTE2", "MTE3"), *stored, every]
+    if tput:
+        sent = [
+            "pto.comm.tput(%to, %from, buf(%out) : !row, !row, !tile) {atomicType = #pto<atomic_type atomic_none>}",
+            every,
+        ]
+    told = signal("next_full", signals, "tell", more and rng.random() < 0.5)
+    heard = signal("full", signals, "hear", more)
+    used = [
+        "pto.tload ins(%got : !row) outs(%part : !tile)",
+        *_handed("MTE2", "V"),
+        "pto.tadd ins(%sum, %part : !tile, !tile) outs(%sum : !tile)",
+        every,
+    ]
+    if fault == "order":
+        sent, told = [*told, *sent], []
+    if fault == "late":
+        heard, told = [*heard, *told], []
+    if fault == "early":
+        heard, used = used, heard
+    credit = signal("free", "counts", "hear", False) if slots else []
+    back = signal("prev_free", "counts", "tell", False) if slots else []
+    body = [*credit, *sent, *told, *heard, *used, *back]
+    first = "%b" if fault == "block" else "%zero"
+    views = [
+        f"%slot = {row} : index",
+        "%from = pto.partition_view %x_v, offsets = [%step, %column], sizes = [%one, %width] : !rows -> !row",
+        "%to = pto.partition_view %next_box_v, offsets = [%slot, %column], sizes = [%one, %width] : !rows -> !row",
+        "%got = pto.partition_view %box_v, offsets = [%slot, %column], sizes = [%one, %width] : !rows -> !row",
+        "%after = arith.addi %step, %one : index",
+        "%number = arith.index_cast %after : index to i32",
+    ]
+    if fault == "line":
+        body.pop(
+            rng.choice([k for k, line in enumerate(body) if "comm." in line or "flag" in line or "barrier" in line])
+        )
+    upper = rng.choice(("%rank", "%ranks", "%lane")) if fault == "bound" else bound
+    step = f"%step = arith.addi %i, {first} : index"
+    if outer:
+        step = f"%base = arith.muli %o, {bound} : index\n%step = arith.addi %base, %i : index"
+    lines = [f"scf.for %i = %zero to {upper} step %one {{", step, *views, *body, "}"]
+    lines = [f"scf.for %o = %zero to {outer} step %one {{", *lines, "}"] if outer else lines
+    primes = signal("prev_free", "counts", "tell", False) if slots else []
+    count = slots + (1 if fault == "credits" else 0)
+    primed = [line.replace("%tell_", f"%prime{k}_") for k in range(count) for line in primes]
+    assumed = ", ".join(f'"{text}"' for text in RING)
+    arrays = "".join(f"%{name}: !pto.ptr<f32>, " for name in ("x", "box", "next_box", "y"))
+    arrays += "".join(f"%{name}: !pto.ptr<i32>, " for name in ("full", "next_full", "free", "prev_free"))
+    made = [
+        f"%{name}_v = pto.make_tensor_view %{name}, shape = [%many, %columns], strides = [%columns, %one] : !rows"
+        for name in ("x", "box", "next_box", "y")
+    ]
+    made += [
+        f"%{name}_v = pto.make_tensor_view %{name}, shape = [%many, %blocks], strides = [%blocks, %one] : !signals"
+        for name in ("full", "next_full", "free", "prev_free")
+    ]
+    tiles = [
+        f"%place{k} = arith.constant {k * 256} : i64\n%{name} = pto.alloc_tile addr = %place{k} : !tile"
+        for k, name in enumerate(("out", "part", "sum"))
+    ]
+    return (
+        "!rows = !pto.tensor_view<?x?xf32>\n!row = !pto.partition_tensor_view<1x64xf32>\n"
+        "!signals = !pto.tensor_view<?x?xi32>\n!signal = !pto.partition_tensor_view<1x1xi32>\n"
+        "!tile = !pto.tile_buf<vec, 1x64xf32>\nmodule {\n"
+        f"func.func @k({arrays}%rank: index, %ranks: index, %n: index, %m: index) attributes "
+        f"{{pto.assume = [{assumed}], pto.kernel_kind = #pto.kernel_kind<vector>}} {{\n{NUMBERS}"
+        f"%slots = arith.constant {max(1, slots)} : index\n%one32 = arith.constant 1 : i32\n"
+        "%zerof = arith.constant 0.0 : f32\n%few = arith.constant 4 : index\n%block = pto.get_block_idx\n"
+        "%b = arith.index_cast %block : i64 to index\n%lane = arith.addi %b, %n : index\n"
+        "%launched = pto.get_block_num\n%blocks = arith.index_cast %launched : i64 to index\n"
+        "%columns = arith.muli %blocks, %width : index\n%column = arith.muli %b, %width : index\n"
+        "%square = arith.muli %both, %both : index\n%sums = arith.addi %square, %both : index\n"
+        "%sums2 = arith.addi %sums, %ranks : index\n%sums3 = arith.addi %sums2, %sums : index\n"
+        "%sums4 = arith.addi %sums3, %blocks : index\n%many = arith.addi %sums4, %few : index\n"
+        + "\n".join([*made, *tiles, "pto.texpands ins(%zerof : f32) outs(%sum : !tile)", *primed, *lines])
+        + f"\n{every}\n%ys = pto.partition_view %y_v, offsets = [%zero, %column], sizes = [%one, %width] "
+        ": !rows -> !row\npto.tstore ins(%sum : !tile) outs(%ys : !row)\nreturn\n}\n}\n"
+    )
+
+
 LEFT = {"a5": "blayout=col_major, slayout=row_major", "a2a3": "slayout=row_major"}
 
 

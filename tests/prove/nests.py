@@ -20,13 +20,15 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
+import ptokit
 from ptokit.api.check import read
 from ptokit.api.prove import Proving
+from ptokit.diagnostics import Diagnostic
 from ptokit.prove.control import Control
 from ptokit.prove.report import Claim, claim_of
 from ptokit.targets import target as target_named
 
-from .clusters import cluster, signalled
+from .clusters import cluster, ring, signalled
 from .kernels import SLICE, TILE, VIEW, add, flag, kernel, load, store
 
 GRID = ((0, 0), (0, 1), (1, 0), (1, 1), (2, 1), (1, 3), (2, 3), (4, 3))
@@ -520,11 +522,23 @@ KINDS: dict[str, tuple[Callable[[int], str], str]] = {
     "small": (partial(program, depth=2), "a2a3"),
     "ahead": (ahead, "a2a3"),
     "graphs": (graph, "a2a3"),
+    "rings": (ring, "a2a3"),
     "clusters": (cluster, "a5"),
     "signals": (signalled, "a5"),
     "core signals": (partial(signalled, target="a2a3"), "a2a3"),
 }
 """What makes a program of a kind, and its target."""
+
+
+def ringed(text: str, target: str, n: int, m: int, ranks: int) -> list[Diagnostic]:
+    """What a launch on several devices, of two blocks each, breaks."""
+    rows = 2 * 2 * ((n + m) ** 2 + n + m) + ranks + 6
+    large, small = f"zeros:f32:{ranks}x{2 * rows * 64}", f"zeros:i32:{ranks}x{2 * rows}"
+    arrays = [large, large, "peer:box:+1", large, small, "peer:full:+1", small, "peer:free:-1"]
+    given = [*arrays, "rank", "ranks", str(n), str(m)]
+    report = ptokit.sanitize(text, given, target=target, ranks=ranks, blocks=2)
+    assert report.ran, report
+    return list(report.errors)
 
 
 SUSPECTED, LARGEST = 4, 40
@@ -542,7 +556,9 @@ def judged(
     source = read(text, name="nest", target=target)
     source.diagnostics.raise_if_errors()
     work = Proving(source.module, target_named(target))
-    prover = Control(work.program, by_compiler=work.by_compiler, blocks=1)
+    names = [p.name for p in work.program.params][:-2]
+    ranks = "ranks" in names
+    prover = Control(work.program, by_compiler=work.by_compiler, blocks=None if ranks else 1, assume=work.assume)
     prover.prove()
     said = {claim: "; ".join(f"line {line}: {why}" for why, line in prover.reasons(claim)) for claim in Claim}
     broken: dict[Claim, str] = {}
@@ -551,10 +567,13 @@ def judged(
     for n, m in chain(grid, further):
         if broken and (all(said.values()) or (n, m) not in grid):
             break
-        names = [p.name for p in work.program.params][:-2]
-        arrays = [CUBE[name] if "w" in names else "zeros:f32:131072" for name in names]
-        report = work.launch([*arrays, str(n), str(m)], 1)
-        for d in report.errors:
+        if ranks:
+            counts = (2, 3) if (n, m) in grid else (5,)
+            found = [d for count in counts for d in ringed(text, target, n, m, count)]
+        else:
+            arrays = [CUBE[name] if "w" in names else "zeros:f32:131072" for name in names]
+            found = list(work.launch([*arrays, str(n), str(m)], 1).errors)
+        for d in found:
             claim = claim_of(d.rule)
             if claim is not None:
                 broken.setdefault(claim, f"n={n} m={m}: {d.rule} line {d.location.line}: {d.message}")

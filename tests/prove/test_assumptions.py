@@ -97,7 +97,7 @@ def test_what_the_kernel_computes_is_no_assumption() -> None:
 @each(
     "written, said",
     [
-        ('["m > 3"]', "there is no number 'm' in 'm > 3'; there are blocks, n"),
+        ('["m > 3"]', "there is no number 'm' in 'm > 3'; there are blocks, rank, ranks, n"),
         ('["x is z"]', "there is no array 'z' in 'x is z'; there are x, y"),
         ('["n"]', "a number is no condition in 'n': compare it"),
         ('["n +"]', "'n +' is no comparison, as in n % 16 == 0"),

@@ -15,7 +15,7 @@ from typing import Any
 
 from ptokit import __version__
 from ptokit.arguments.derive import derive
-from ptokit.arguments.grammar import make, read_arguments
+from ptokit.arguments.grammar import make, of_ranks, read_arguments
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity, UsageError
 from ptokit.ir.core import Function, Module
 from ptokit.ir.functions import assumptions, check_assumptions, named
@@ -57,8 +57,8 @@ Progress = Callable[[str], None]
 LARGEST = 1 << 26
 """Elements of the arrays of a run that is to show something."""
 
-MOST_RUNS = 8
-"""Suspicions that runs are tried for."""
+MOST_RUNS, MOST_RANKS_SHOWN = 8, 8
+"""Suspicions that runs are tried for, and devices of one."""
 
 MOST_ITERATIONS, MOST_SHOWN = 1 << 16, 1 << 12
 """Iterations of loops, of all blocks together, after which a run is given up; one that is to show something."""
@@ -80,9 +80,10 @@ NAMED = ("scalar arguments are from 0 to 2**31 - 1", APART)
 """What every proof by the solver assumes."""
 
 
-def _named(shared: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def _named(shared: Sequence[tuple[str, str]], ranks: bool) -> tuple[str, ...]:
     pairs = " and ".join(f"{one} and {other}" for one, other in shared)
-    return tuple(f"{text} but for {pairs}" if shared and text == APART else text for text in NAMED)
+    more = f" but for {pairs}" if shared else ", nor do those of two ranks" if ranks else ""
+    return tuple(text + more if text == APART else text for text in NAMED)
 
 
 def prove(
@@ -331,9 +332,9 @@ class Proving:
             return Decided(claim, Verdict.OPEN, **reasons([(f"the run says: {report.verdict}", 0)]))
         return Decided(claim, Verdict.PROVED)
 
-    def _refuted(self, claim: Claim, found: Diagnostic, texts: Sequence[str], blocks: int) -> Decided:
+    def _refuted(self, claim: Claim, found: Diagnostic, texts: Sequence[str], blocks: int, ranks: int = 0) -> Decided:
         shared = tuple(self.shared)
-        shown = Counterexample(found.rule, found.message, found.location.line, tuple(texts), blocks, shared)
+        shown = Counterexample(found.rule, found.message, found.location.line, tuple(texts), blocks, shared, ranks)
         return Decided(claim, Verdict.REFUTED, (), (), shown)
 
     def _solved(self, proof: Proof, decides: str) -> None:
@@ -366,7 +367,8 @@ class Proving:
             proof.stopped = True
         if wrapping is not None and not any(wrapping.reasons(claim) for claim in Claim):
             prover, wrapping = wrapping, None
-        proof.needs, proof.assumptions = prover.needs(), (*self.assume, *prover.asserted.values(), *_named(self.shared))
+        named = _named(self.shared, bool(prover.windows))
+        proof.needs, proof.assumptions = prover.needs(), (*self.assume, *prover.asserted.values(), *named)
         proof.assumptions += in_types(prover.found.wide)
         proof.stopped |= any(each.undecided and not each.exhausted for each in (prover, wrapping or prover))
         confirmed: dict[Claim, Decided] = {}
@@ -425,21 +427,21 @@ class Proving:
             if suspect.claim in found or len(tried) >= MOST_RUNS:
                 continue
             for values, blocks in prover.arguments(suspect):
-                texts = self._texts(needing, values, blocks)
-                if texts is None or (tuple(texts), blocks) in tried:
+                texts, ranks = self._texts(needing, values, blocks), values["ranks"] if prover.windows else 0
+                if texts is None or (tuple(texts), blocks) in tried or ranks > MOST_RANKS_SHOWN:
                     continue
                 tried[tuple(texts), blocks] = None
                 self.progress(f"a run that may show {suspect.rule}")
-                report = self.launch(texts, blocks, MOST_SHOWN)
+                report = self.launch(texts, blocks, MOST_SHOWN, ranks)
                 if not sized(needing.found.gaps) and any(d.rule.startswith(_ARRAY_ENDS) for d in report.errors):
                     for _ in range(DOUBLINGS):
                         texts = [self.doubled(p, text) for p, text in zip(self._params(), texts)]
-                    report = self.launch(texts, blocks, MOST_SHOWN)
+                    report = self.launch(texts, blocks, MOST_SHOWN, ranks)
                 for d in report.errors:
                     claim = claim_of(d.rule)
                     if claim is not None:
                         into = found if claim is suspect.claim else beside
-                        into.setdefault(claim, self._refuted(claim, d, texts, blocks))
+                        into.setdefault(claim, self._refuted(claim, d, texts, blocks, ranks))
 
     def _texts(self, prover: Any, values: dict[str, Any], blocks: int) -> list[str] | None:
         """Arguments, as after ``--arg``: numbers as they are given, arrays as large as they have to be."""
@@ -450,24 +452,29 @@ class Proving:
             return None
         for k, param in enumerate(self.kernel.params):
             name, kind = param.name or f"argument {k}", param.type
-            if isinstance(kind, Scalar):
+            array = prover.array(name)
+            if prover.windows and (name in ("rank", "ranks") or name in prover.windows):
+                texts.append(name if isinstance(kind, Scalar) else "peer:{}:{:+d}".format(*prover.windows[name]))
+            elif isinstance(kind, Scalar):
                 value = values.get(name, 1)
                 texts.append(str(value).lower() if isinstance(value, bool) else str(value))
             elif isinstance(kind, Ptr | MemRef | TensorView | PartitionView):
-                elements = elements_needed(prover, prover.array(name), kind.dtype.size, values, blocks)
-                if elements is None or elements > LARGEST:
+                several = [array, *(window for window, (home, _) in prover.windows.items() if home == array)]
+                sizes = [elements_needed(prover, each, kind.dtype.size, values, blocks) for each in several]
+                elements = LARGEST + 1 if None in sizes else max(size for size in sizes if size is not None)
+                if elements > LARGEST:
                     return None
-                shape = (
-                    "x".join(map(str, kind.dims)) if isinstance(kind, TensorView | PartitionView) else max(1, elements)
-                )
+                dims = kind.dims if isinstance(kind, TensorView | PartitionView) else (max(1, elements),)
+                shape = "x".join(map(str, dims))
+                shape = f"{values['ranks']}x{shape}" if prover.windows else shape
                 texts.append(f"zeros:{kind.dtype.name}:{shape}")
             else:
                 return None
         return texts
 
-    def launch(self, texts: Sequence[str], blocks: int, most: int = MOST_ITERATIONS) -> Report:
+    def launch(self, texts: Sequence[str], blocks: int, most: int = MOST_ITERATIONS, ranks: int = 0) -> Report:
         """What the sanitizer says of a launch; where that takes too many iterations, what it has found by then."""
-        arguments = make(read_arguments(texts))
+        arguments = of_ranks(make(read_arguments(texts)), ranks or None)
         where = named(self.kernel)
         for one, other in self.shared:
             given, kind = arguments[where.index(one)], arguments[where.index(other)].dtype
@@ -476,7 +483,7 @@ class Proving:
                 given = whole[: len(whole) // kind.itemsize * kind.itemsize].view(kind)
             arguments[where.index(other)] = given
         values = as_parameters(arguments, [Param(p.name, p.type) for p in self._params()])
-        options = replace(self.options, blocks=blocks)
+        options = replace(self.options, blocks=blocks, ranks=ranks or None)
         how = SanitizeOptions(mode=self.mode)
         with redirect_stdout(StringIO()), at_most(most):
             report = sanitize_launch(self.module, self.target, values, options, how, causes=False)

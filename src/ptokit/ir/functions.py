@@ -349,7 +349,7 @@ Words = Mapping[str, Callable[..., Any]]
 ``truth`` is asked of a name: True if it is a condition.
 """
 
-_ALIAS = re.compile(r"\s*(\w+)\s+is\s+(\w+)\s*")
+_ALIAS = re.compile(r"\s*(\w+)\s+is\s+(\w+)\s*(?:\[\s*rank\s*([+-])\s*(\d{1,2})\s*\]\s*)?")
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 _COMPARED = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
@@ -376,16 +376,19 @@ def named(function: Function) -> list[str]:
     return [param.name or f"argument {k}" for k, param in enumerate(function.params)]
 
 
-def alias(text: str, function: Function) -> tuple[str, str] | None:
-    """The two arrays of ``x is y``; None for what is a condition of numbers. Raises `ValueError` for no arrays."""
+def alias(text: str, function: Function) -> tuple[str, str, int] | None:
+    """The two arrays of ``x is y``, and 1 of ``x is y[rank + 1]``: y of the next rank. None for a condition of numbers.
+
+    Raises `ValueError` for no arrays.
+    """
     pair = _ALIAS.fullmatch(text)
     if pair is None:
         return None
     arrays = [n for n, p in zip(named(function), function.params) if isinstance(p.type, _ARRAYS)]
-    for name in pair.groups():
+    for name in pair.groups()[:2]:
         if name not in arrays:
             raise ValueError(f"there is no array {name!r:.40} in {text!r:.80}; there are {', '.join(arrays) or 'none'}")
-    return pair[1], pair[2]
+    return pair[1], pair[2], int((pair[3] or "+") + (pair[4] or "0"))
 
 
 _ARRAYS, _NESTED = (Ptr, MemRef, TensorView, PartitionView), 100
@@ -466,9 +469,9 @@ BY_PYTHON: Words = {
 """On numbers, truths, and arrays of them, element by element."""
 
 
-def numbers_of(function: Function, values: Sequence[Any], blocks: int) -> dict[str, Any]:
-    """What conditions are about: the number of blocks, whole numbers, truths, and the elements of arrays of numbers."""
-    found: dict[str, Any] = {"blocks": blocks}
+def numbers_of(function: Function, values: Sequence[Any], blocks: int, rank: int = 0, ranks: int = 1) -> dict[str, Any]:
+    """What conditions are about: numbers of blocks and ranks, whole numbers, truths, and elements of arrays of them."""
+    found: dict[str, Any] = {"blocks": blocks, "rank": rank, "ranks": ranks}
     for name, param, value in zip(named(function), function.params, values):
         kind = param.type
         if isinstance(kind, Scalar) and not kind.is_float:

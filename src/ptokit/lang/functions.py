@@ -152,8 +152,9 @@ def get_subblock_num() -> Scalar:
 def assume(*conditions: str) -> None:
     """What launches of the kernel keep: ``pto.assume("n % 16 == 0", "blocks <= 8", "x is y")``.
 
-    Comparisons of parameters and ``blocks``, and ``x is y`` of arrays that are one, as texts. A comparison with an
-    array of integers holds for each of its elements: ``"0 <= tokens < n"``. A launch that breaks one is refused before
+    Comparisons of parameters, ``blocks``, ``rank`` and ``ranks``, and ``x is y`` of arrays that are one, as texts;
+    ``x is y[rank + 1]`` is the array of the next rank. A comparison with an array of integers holds for each of its
+    elements: ``"0 <= tokens < n"``. A launch that breaks one is refused before
     anything runs (RUN-ASSUME), a proof takes them for granted. They are about the caller's numbers and cost nothing on
     a device; what the kernel computes is checked by ``assert``.
     """

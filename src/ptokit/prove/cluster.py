@@ -372,7 +372,7 @@ class Cluster(Footprints):
 
     def _on_pipes_in(self, region: Region, context: tuple[int, ...]) -> Iterator[Any]:
         if len(region) > 1 and any(True for block in region for _ in self._on_pipes_in((block,), context)):
-            raise Fragment("operations on pipes in branches are not followed")
+            raise Fragment("operations on pipes or signals in branches are not followed")
         for step in region[0].steps if len(region) == 1 else ():
             if step.core and step.core != self.core:
                 continue
@@ -388,7 +388,7 @@ class Cluster(Footprints):
             elif step.word in ("region", "scope"):
                 yield from (item for items in below for item in items)
             elif any(below):
-                raise Fragment("operations on pipes in branches are not followed", step)
+                raise Fragment("operations on pipes or signals in branches are not followed", step)
 
     def _together(self, a: list[Any], b: list[Any], counts: dict[Any, list[int]], facts: Any, pairs: Any) -> None:
         """Go through what two cores do on pipes, each as far as the other lets it.

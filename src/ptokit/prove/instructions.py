@@ -15,7 +15,7 @@ import z3
 
 from ptokit.isa.checks.tiles import pipe_on
 from ptokit.isa.meaning.expressions import OWN, Stored
-from ptokit.isa.meaning.words import Lane
+from ptokit.isa.meaning.words import Lane, Transfer
 from ptokit.isa.order.sync_rules import BUFFER_IDS, bad_pair, flag_pipes, held_pipe, unit_flag
 from ptokit.isa.site import UNKNOWN, PtrInfo, ScalarInfo, Site, TileInfo, ViewInfo
 from ptokit.isa.table import Engine, Kind, Sync
@@ -27,12 +27,12 @@ from .claims import Fragment
 from .cluster import PIPED
 from .footprints import REGISTER
 from .numbers import DATA, Number, both, is_number, is_truth, lifted, negated, same, simple
-from .places import Lanes, Pointer, Tile, Touch, View, lane_by_lane
-from .queues import Queues
+from .places import Lanes, Pointer, Tile, Touch, View, lane_by_lane, of_tile, of_view
 from .ranges import said_of_element
 from .report import Claim
 from .signals import BETWEEN_CORES
 from .state import DEEPEST, Body, Ended, Lefts, State, cycle_of, met, turned
+from .waits import Queues
 from .walk import GIVEN
 
 _PLACES = {Kind.TILE: Tile, Kind.VIEW: View, Kind.PTR: Pointer}
@@ -79,6 +79,9 @@ class Instructions(Queues):
         addresses = order.only and order.between_cores and order.does is None  # of flags, which it gives
         if (order.does in BETWEEN_CORES or addresses) and not order.queued:
             return self.between_cores(step, state, given)
+        word = instr.meaning_at(step.site)
+        if isinstance(word, Transfer) and not (order.queued or word.rows or word.fold):
+            return self._transferred(step, state, given, word)
         if order.between_cores or order.queued:
             raise Fragment(f"{instr.name} orders more than the pipes of a core", step)
         if order.only:
@@ -117,6 +120,20 @@ class Instructions(Queues):
         self._fill(step, state, site, given, touches)
         self.access(step, state, pipe, touches)
         return loaded, made
+
+    def _transferred(self, step: Step, state: State, given: Mapping[str, Any], word: Transfer) -> list[State]:
+        """Global memory goes to another place there: it is loaded into tiles, and stored from these."""
+        into, out = given[word.dst], given[word.src]
+        tiles = [value for value in given.values() if isinstance(value, Tile)]
+        if not (isinstance(into, View) and isinstance(out, View)):
+            raise Fragment(f"what {step.name} copies is not followed", step)
+        pairs = (Pipe.MTE2, False, out), (Pipe.MTE3, True, into)
+        for (pipe, writes, view), (other, *_) in zip(pairs, pairs[::-1]):
+            atomic = ("add", word.combine) if writes and word.combine else None
+            staged = [of_tile(tile, not writes, tile.spec.rows, tile.spec.cols) for tile in tiles]
+            self.access(step, state, pipe, [of_view(view, writes, atomic), *staged])
+            state.told(other, dict(state.unknown[pipe]))
+        return [state]
 
     def _made(self, step: Step, k: int, result: Any, given: Mapping[str, Any]) -> Any:
         kind = result.type

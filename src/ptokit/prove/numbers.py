@@ -418,6 +418,8 @@ class _Linear:
             whole = self._product([quotient, by])
             self._quotients.append(z3.Implies(by >= 1, z3.And(whole <= x, x < whole + by)))
             self._quotients.append(z3.Implies(z3.And(by >= 1, x >= 0), quotient >= 0))
+            few = [z3.Implies(quotient == n, whole == n * by) for n in (0, 1)]
+            self._quotients += [*few, z3.Implies(z3.And(by >= 1, quotient >= 2), whole >= 2 * by)]
             return quotient if e.decl().kind() == z3.Z3_OP_IDIV else x - whole
         if not parts:
             return e

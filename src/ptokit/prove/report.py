@@ -56,7 +56,7 @@ _RULES: dict[Claim, tuple[str, ...]] = {
         "PIPE-LEFT",
     ),
     Claim.IDS: ("FLAG-RANGE", "FLAG-REUSE", "FLAG-ALIAS", "FLAG-PIPE", "BUF-PROTOCOL"),
-    Claim.BLOCKS: ("RACE-XCORE",),
+    Claim.BLOCKS: ("RACE-XCORE", "RACE-XRANK"),
     Claim.PIPES: ("RACE", "PIPE-FREED", "PIPE-RING"),
     Claim.BOUNDS: ("GM-", "UB-CAPACITY", "ADDR-ALIGN", "TILE-01", "SS-1", "VS-3", "RUN-OUTSIDE", "VEC-A5-03", "PV-"),
     Claim.WRITTEN: ("UNINIT-READ",),
@@ -85,7 +85,7 @@ class Verdict(StrEnum):
 class Counterexample:
     """Arguments, as after ``--arg``, for which a run shows it; ``rule`` and ``message`` are what that reports.
 
-    ``shared``: pairs of parameters that get one array, the one given for the first of them.
+    ``shared``: pairs of parameters that get one array, the one given for the first of them. ``ranks``: 0 on one device.
     """
 
     rule: str
@@ -94,13 +94,15 @@ class Counterexample:
     arguments: tuple[str, ...]
     blocks: int
     shared: tuple[tuple[str, str], ...] = ()
+    ranks: int = 0
 
     @property
     def command(self) -> str:
         """What shows it, after the program and its target."""
         given = "".join(f" -a {text}" for text in self.arguments)
         one = "".join(f", with {name} for {other}, too" for name, other in self.shared)
-        return f"ptokit sanitize ... --blocks {self.blocks}{given}{one}"
+        ranks = f" --ranks {self.ranks}" if self.ranks else ""
+        return f"ptokit sanitize ... --blocks {self.blocks}{ranks}{given}{one}"
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ class Decided:
                 "blocks": shown.blocks,
                 "shared": [list(pair) for pair in shown.shared],
             }
+            found["counterexample"] |= {"ranks": shown.ranks} if shown.ranks else {}
         return found
 
 

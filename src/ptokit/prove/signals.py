@@ -22,7 +22,7 @@ from ptokit.types.enums import SECOND_CORE, Pipe
 from .claims import Fragment, Instance, Loop
 from .cluster import Cluster, times_of
 from .numbers import Number, both, either, lifted, renamed, same, simple, symbols
-from .places import Pointer, Tile, Touch, View, of_view
+from .places import Pointer, Tile, Touch, View
 from .report import Claim
 from .state import Body, Ended, State
 
@@ -35,11 +35,14 @@ BETWEEN_CORES = frozenset((*SIGNALS, Sync.TELL, Sync.HEAR, Sync.SEEN))
 ALL_CORES, VECTORS, CLUSTER = 0, 1, 2
 """Modes of a signal: to all cores of one kind, to the vector cores of a cluster, to those of the other kind in it."""
 
+TOLD = ("signal",)
+"""Among what commutes: notifications of other ranks, and waits for them."""
+
 NONE = z3.Int("none#")
 """0. Counts begin with it, so that loops take them for numbers that grow, and do not follow their values."""
 
 
-def _number(does: Sync, which: Any) -> Any:
+def number_of(does: Sync, which: Any) -> Any:
     """The unknown that says how many signals a core has given, or waited for."""
     return z3.Int(f"{does.name.lower()}#{which}")
 
@@ -68,16 +71,22 @@ class Signals(Cluster):
         self.counts: list[tuple[Sync, Any]] = []
         self.signals: dict[Any, tuple[Sync, Any, int, Pipe]] = {}
         self.streams: list[Stream] = []
-        self._signal_at: dict[int, tuple[Sync, Any]] = {}  # by access, what it counts
-        self._missed: set[tuple[str, int, int]] = set()  # by core and id, accesses that some of its signals do not know
+        self.notices: dict[int, tuple[Sync, Any]] = {}  # by step, of notifications and waits for them, what they count
+        self.told_at: dict[Any, tuple[Sync, Any]] = {}  # the same by core, what is around and step, of those come to
+        self.signal_at: dict[int, tuple[Sync, Any]] = {}  # by access, what it counts
+        self.missed: set[tuple[str, int, int]] = set()  # by core and id, accesses that some of its signals do not know
         self._lost = False  # True if some signal has an unknown id, so that nothing is known of any
-        self._relied = False  # True if an order was needed that signals make
+        self.counted_on = False  # True if an order was needed that signals make
         super().__init__(*given, **options)
 
     def start(self) -> State:
         if not self.counts:
-            steps = (step for function in self.program.plan.functions.values() for step in function.walk())
+            steps = [step for function in self.program.plan.functions.values() for step in function.walk()]
             self.counts = [*dict.fromkeys(count for step in steps for count in _counted(step))]
+            kinds = [(step, step.instr.order.does) for step in steps if step.instr is not None and self.windows]
+            noticed = [(step, does) for step, does in kinds if does in (Sync.TELL, Sync.HEAR)]
+            self.notices = {id(step): (does, f"m{k}") for k, (step, does) in enumerate(noticed) if does is not None}
+            self.counts += self.notices.values()
         state = super().start()
         if self.counts:
             self.homes[NONE.get_id()] = ()
@@ -92,11 +101,14 @@ class Signals(Cluster):
         assert step.instr is not None
         does = step.instr.order.does
         if does in (Sync.TELL, Sync.HEAR):
-            self.leave_open(Claim.FLAGS, f"signals between ranks are not counted, as those of {step.name}", step)
-            self.leave_open(Claim.BLOCKS, f"the order that {step.name} makes between ranks is not followed", step)
-            if not isinstance(given.get("signal"), View):
-                raise Fragment(f"the signals of {step.name} are not followed", step)
-            self.access(step, state, Pipe.S, [of_view(given["signal"], does is Sync.TELL)])
+            if not self.windows:
+                why = "and it is not said whose arrays these are, as in next is mine[rank + 1]"
+                self.leave_open(Claim.FLAGS, f"{step.name} is for other ranks, {why}", step)
+                self.leave_open(Claim.BLOCKS, f"{step.name} orders ranks, {why}", step)
+            self.notified(step, state, given, does is Sync.TELL)
+        elif does is Sync.SEEN and step.attrs.get("scope", "local_memory") != "local_memory":
+            if self.core == "vector":  # of others it drains some pipes, which is not followed
+                state.drained()
         elif does in SIGNALS:
             if any(isinstance(value, View | Pointer | Tile) for value in given.values()):
                 raise Fragment(f"what {step.name} touches is not followed", step)
@@ -137,7 +149,7 @@ class Signals(Cluster):
         around = {id(loop.step) for loop in self.loops}
         self.access(step, seen, Pipe.S if holds else pipe, ())
         access = self._accesses[self.core, tuple(n for n in self.context if n not in around), id(step)]
-        self._signal_at[access] = count
+        self.signal_at[access] = count
         state.values[count] = simple(lifted(state.values[count]) + 1)
 
     @property
@@ -147,9 +159,9 @@ class Signals(Cluster):
 
     def access(self, step: Step, state: State, pipe: Pipe, touches: Sequence[Touch]) -> None:
         facts = state.facts
-        unsure = {self._signal_at[access] for access in state.unknown[pipe] if access in self._signal_at}
+        unsure = {self.signal_at[access] for access in state.unknown[pipe] if access in self.signal_at}
         known = [count for count in self.counts if count[0] is not Sync.AWAIT or count not in unsure]
-        state.facts = (*facts, *(_number(*count) == state.values[count] for count in known))
+        state.facts = (*facts, *(number_of(*count) == state.values[count] for count in known))
         super().access(step, state, pipe, touches)
         state.facts = facts
 
@@ -176,6 +188,10 @@ class Signals(Cluster):
                 for state in ended:
                     state.values[count] = simple(old + z3.If(lifted(runs), more[0], z3.IntVal(0)))
 
+    def notified(self, step: Step, state: State, given: Mapping[str, Any], tells: bool) -> None:
+        """A notification of another rank, or a wait for one."""
+        raise NotImplementedError
+
     # --- order ---------------------------------------------------------------------------------------------------
 
     def between(
@@ -196,20 +212,20 @@ class Signals(Cluster):
             for x, y in ((a, b), (b, a)):
                 if (x.core, y.core) != (stream.setter, stream.waiter) or not (inside or stream.mode == ALL_CORES):
                     continue
-                if (stream.setter, stream.given, x.access) in self._missed:
+                if (stream.setter, stream.given, x.access) in self.missed:
                     continue
-                given, taken = at(x, _number(Sync.SIGNAL, stream.given)), at(y, _number(Sync.AWAIT, stream.taken))
+                given, taken = at(x, number_of(Sync.SIGNAL, stream.given)), at(y, number_of(Sync.AWAIT, stream.taken))
                 apart = stream.sub is not None and at(x if x.core == "vector" else y, self.sub) != stream.sub
                 found.append(either(apart, taken <= given))
         for does, kind in self.counts:
             if does is Sync.MEET and all(kind in ("", x.core) for x in (a, b)):
-                found.append(at(a, _number(does, kind)) == at(b, _number(does, kind)))
-        self._relied |= bool(found)
+                found.append(at(a, number_of(does, kind)) == at(b, number_of(does, kind)))
+        self.counted_on |= bool(found)
         return found
 
     def reasons(self, claim: Claim) -> list[tuple[str, int]]:
         found = super().reasons(claim)
-        if not found and claim is Claim.BLOCKS and self._relied and super().reasons(Claim.FLAGS):
+        if not found and claim is Claim.BLOCKS and self.counted_on and super().reasons(Claim.FLAGS):
             found.append(("it holds only if all signals come, which is open or refuted", 0))
         return found
 
@@ -219,15 +235,13 @@ class Signals(Cluster):
         """What the cores of a launch do together: what they exchange through pipes, and signals."""
         if self.program.cores.mixed:
             self.cluster()
-        if not self.signals:
-            return
         for access, _, other in self.found.unordered:
-            does, number = self._signal_at.get(access, (None, 0))
-            if does is Sync.SIGNAL:
+            does, number = self.signal_at.get(access, (None, 0))
+            if does in (Sync.SIGNAL, Sync.TELL):
                 core = next(iter(self.found.instances[access].values())).core
-                self._missed.add((core, number, other))
+                self.missed.add((core, number, other))
         self.streams = list(self._orders())
-        if self._lost:
+        if self._lost or not self.signals:
             return
         try:
             for sub in range(self.program.cores.vectors if self.program.cores.mixed and self._names_cores else 1):
@@ -298,9 +312,9 @@ class Signals(Cluster):
         for items in bodies if everywhere else ():
             self._everywhere(items, {key[2] for key in everywhere}, self.assumed)
 
-    def _everywhere(self, items: list[Any], steps: set[int], facts: tuple[Number, ...]) -> bool:
+    def _everywhere(self, items: list[Any], steps: set[int], facts: tuple[Number, ...], *, ranks: bool = False) -> bool:
         """True if some operation of `items` is among `steps`; loops around these have to run equally often in all
-        blocks and vector cores."""
+        blocks and vector cores, or in one block of all ranks."""
         found = False
         for item in items:
             if len(item) == 3:
@@ -308,17 +322,20 @@ class Signals(Cluster):
                 continue
             seen: list[Loop] = self.loops_seen.get(item[0], [])
             inside = tuple(both(x.k >= 0, x.k < times_of(x)) for x in seen)
-            if not self._everywhere(item[1], steps, (*facts, *inside)):
+            if not self._everywhere(item[1], steps, (*facts, *inside), ranks=ranks):
                 continue
             found = True
             fixed = {s.get_id() for s in (*self.params.values(), self.total, NONE) if isinstance(s, z3.ExprRef)}
+            if ranks:
+                fixed = (fixed | {lifted(self.block).get_id()}) - {self.rank.get_id()}
             fixed |= {x.k.get_id() for x in self._around(item[0])}
             for x, y in product(seen, repeat=2):
                 names = symbols([y.lower, y.upper, y.by, *facts]).items()
                 others = [(s, z3.Int(f"{s}'")) for n, s in names if n not in fixed and not z3.is_bool(s)]
                 same_facts = (*facts, *(renamed(f, others) for f in facts))
                 if not self.solver.implied(same_facts, times_of(x) == lifted(renamed(times_of(y), others))):
-                    raise Fragment("a loop in which all cores meet may not run equally often everywhere", x.step)
+                    who = "ranks wait for each other" if ranks else "all cores meet"
+                    raise Fragment(f"a loop in which {who} may not run equally often everywhere", x.step)
         return found
 
     def _around(self, key: Any) -> Iterator[Loop]:
@@ -330,25 +347,25 @@ class Signals(Cluster):
     def _overflows(self) -> None:
         """A core that gives a signal knows that others have waited for all but few of those before."""
         every = [
-            (self._signal_at[access], instance)
+            (self.signal_at[access], instance)
             for access, found in self.found.instances.items()
-            if access in self._signal_at
+            if access in self.signal_at
             for instance in found.values()
         ]
         for (does, number), given in every:
             if does is not Sync.SIGNAL:
                 continue
-            sent = _number(does, number)
+            sent = number_of(does, number)
             bounds = [sent >= LIMIT]
             for stream in self.streams:
                 if (stream.setter, stream.given) != (given.core, number):
                     continue
                 if stream.mode != CLUSTER:
-                    bounds.append(sent - _number(Sync.AWAIT, stream.taken) >= LIMIT)
+                    bounds.append(sent - number_of(Sync.AWAIT, stream.taken) >= LIMIT)
                     continue
                 for back in self.streams:
                     if (back.setter, back.waiter, back.sub) == (stream.waiter, stream.setter, stream.sub):
-                        heard = _number(Sync.AWAIT, back.taken)
+                        heard = number_of(Sync.AWAIT, back.taken)
                         far = [
                             self._far(given, x, sent, heard, stream, back)
                             for count, x in every
@@ -362,7 +379,7 @@ class Signals(Cluster):
         """The signal `x` is the last one that `given` comes after, and few have been waited for before it."""
         others = [pair for pair in self._others(x, keep=True) if not pair[0].eq(NONE)]
         names = {old.get_id(): new for old, new in others}
-        mine, taken = _number(Sync.SIGNAL, back.given), _number(Sync.AWAIT, stream.taken)
+        mine, taken = number_of(Sync.SIGNAL, back.given), number_of(Sync.AWAIT, stream.taken)
         mine, taken = (names.get(s.get_id(), z3.Int(f"{s}'")) for s in (mine, taken))
         return both(*(renamed(f, others) for f in x.facts), mine == heard - 1, sent - taken >= LIMIT, taken >= 0)
 

@@ -13,6 +13,7 @@ import z3
 
 from ptokit.ir.core import Value
 from ptokit.ir.functions import alias, condition, elements_in, named
+from ptokit.ir.launch import MOST_RANKS
 from ptokit.isa.scalar.arithmetic import ARITHMETIC
 from ptokit.machine.local_memory import SPACES
 from ptokit.machine.words import slot_bytes
@@ -40,7 +41,7 @@ class Walk(Claims):
     """Goes through the steps of one kernel for one kind of core."""
 
     def __init__(self, program: Program, *, by_compiler: bool, blocks: int | None, assume: Sequence[str] = ()) -> None:
-        """``by_compiler``: the order of pipes is left to the compiler. ``blocks``: None for any number of them.
+        """``by_compiler``: the order of pipes is the compiler's. ``blocks``: None for any number of them.
 
         Raises `ValueError` for an assumption that says nothing, or if they hold for no arguments.
         """
@@ -62,17 +63,25 @@ class Walk(Claims):
         self.partly = False  # True once a register has lanes that nothing has written
         self.stated: tuple[Any, ...] = ()
         self.shared: dict[str, str] = {}  # by array, the one that it is
+        self.windows: dict[str, tuple[str, int]] = {}  # by array, the one that it is of the rank so much further on
         numbers = []
         for text in assume:
             pair = alias(text, program.entry)
             if pair is None:
                 numbers.append(text)
                 continue
-            one, other = sorted((self.array(name) for name in pair), key=named(program.entry).index)
-            if one != other:
-                self.shared |= {name: one for name in named(program.entry) if self.array(name) == other}
+            if pair[2]:
+                self.windows[pair[0]] = pair[1:]
+                continue
+            one, other = sorted((self.array(name) for name in pair[:2]), key=named(program.entry).index)
+            self.shared |= {name: one for name in named(program.entry) if one != other == self.array(name)}
         self.start()
-        names = {"blocks": lifted(self.total), **self.params}
+        self.rank, self.ranks = (self.params.get(name, z3.Int(name)) for name in ("rank", "ranks"))
+        if self.windows:
+            self.params |= {"rank": self.rank, "ranks": self.ranks}
+            self.spans |= {number.get_id(): (0, MOST_RANKS) for number in (self.rank, self.ranks)}
+            self.stated += (self.rank >= 0, self.rank < self.ranks, self.ranks <= MOST_RANKS)
+        names = {"blocks": lifted(self.total), "rank": self.rank, "ranks": self.ranks, **self.params}
         for text in numbers:
             arrays = {name: element_of(name) for name in elements_in(text, program.entry)}
             said = (lifted(condition(text, names | arrays, WORDS)),)

@@ -203,6 +203,7 @@ def bind_arguments(
 ) -> list[Argument]:
     """Run-time values of the parameters. Raises `DiagnosticError` with every wrong argument."""
     values = _bound(function, args, written, blocks, workspace)
+    _held(function, [values], blocks)
     _share_writes(buffers_of(values))
     return values
 
@@ -221,6 +222,7 @@ def bind_devices(
         for buffer in buffers_of(bound[-1]):
             buffer.name += f" of rank {rank}"
             buffer.shown += f" of rank {rank}"
+    _held(function, bound, blocks)
     _share_writes([buffer for values in bound for buffer in buffers_of(values)])
     Addresses.of_ranks([[v.buffer if isinstance(v, Pointer) else None for v in values] for values in bound])
     return bound
@@ -267,23 +269,34 @@ def _bound(
                     param.location,
                 )
     found.raise_if_errors()
-    broken = _broken(function, values, blocks) if ASSUMED in function.attrs else ""
-    if broken:
-        message = f"the launch breaks what kernel @{function.name} assumes: {broken}"
-        raise DiagnosticError(Diagnostic("RUN-ASSUME", Severity.ERROR, message, function.location))
     for buffer in buffers_of(values):
         buffer.launch_blocks = blocks
         buffer.workspace = workspace
     return values
 
 
-def _broken(function: Function, values: Sequence[Any], blocks: int) -> str:
-    """The first assumption that the values of a launch break, and what its numbers are then; "" if they keep all."""
-    given, known = dict(zip(named(function), values)), numbers_of(function, values, blocks)
+def _held(function: Function, devices: Sequence[Sequence[Any]], blocks: int) -> None:
+    """Raise `DiagnosticError` (RUN-ASSUME) if the values of some rank break what the kernel assumes."""
+    for rank in range(len(devices)) if ASSUMED in function.attrs else ():
+        if broken := _broken(function, devices, rank, blocks):
+            message = f"the launch breaks what kernel @{function.name} assumes: {broken}"
+            notes = (Note(f"of the arguments of rank {rank}"),) if len(devices) > 1 else ()
+            raise DiagnosticError(Diagnostic("RUN-ASSUME", Severity.ERROR, message, function.location, notes=notes))
+
+
+def _broken(function: Function, devices: Sequence[Sequence[Any]], rank: int, blocks: int) -> str:
+    """The first assumption that the values of a rank break, and what its numbers are then; "" if they keep all."""
+    ranks, names, given = len(devices), named(function), dict(zip(named(function), devices[rank]))
+    first, known = (numbers_of(function, devices[k], blocks, k, ranks) for k in (0, rank))
     for text in assumptions(function):
         pair = alias(text, function)
         if pair is not None:
-            holds = len({_address(given[name]) for name in pair}) == 1
+            one, other, by = pair
+            holds = _address(given[one]) == _address(devices[(rank + by) % ranks][names.index(other)])
+            wanted = first | {"rank": rank, "ranks": ranks}
+            for name, n in known.items() if by and holds else ():
+                if isinstance(n, int) and n != wanted[name]:
+                    return f"{text}, but {name} is {n} and not {wanted[name]}, as rank and ranks are or as on rank 0"
         else:
             arrays = {name: _elements(given[name]) for name in elements_in(text, function)}
             holds = bool(np.all(condition(text, known | arrays, BY_PYTHON)))
