@@ -1,6 +1,7 @@
 """Settings for all tests: they run in parallel processes, on machines that may be busy."""
 
 import atexit
+import gc
 import importlib
 import os
 import shutil
@@ -50,3 +51,9 @@ def pytest_collection(session: pytest.Session) -> None:
                 importlib.import_module(".".join(file.relative_to(here.parent).with_suffix("").parts))
             except (Exception, pytest.skip.Exception):  # it is reported where it is collected
                 continue
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What is imported stays: the collector need not go through it again in each test."""
+    gc.collect()
+    gc.freeze()

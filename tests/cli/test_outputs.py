@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ptokit.api import arguments
+from ptokit.api import launch
 from ptokit.cli import outputs
 from ptokit.diagnostics import DiagnosticError
 
@@ -21,10 +21,10 @@ def rules(error: pytest.ExceptionInfo[DiagnosticError]) -> list[str]:
 
 
 def test_files_are_named_after_parameters_or_positions() -> None:
-    assert arguments.file_names(["x", "", "y"]) == ["x", "arg1", "y"]
-    assert arguments.file_names(["0", "1"]) == ["arg0", "arg1"]
-    assert arguments.file_names(["a", "A", "a_1"]) == ["a", "A_1", "a_1_2"]
-    assert arguments.file_names(["arg1", ""]) == ["arg1", "arg1_1"]
+    assert launch.file_names(["x", "", "y"]) == ["x", "arg1", "y"]
+    assert launch.file_names(["0", "1"]) == ["arg0", "arg1"]
+    assert launch.file_names(["a", "A", "a_1"]) == ["a", "A_1", "a_1_2"]
+    assert launch.file_names(["arg1", ""]) == ["arg1", "arg1_1"]
 
 
 def test_arrays_are_saved_in_a_new_directory(tmp_path: Path) -> None:
