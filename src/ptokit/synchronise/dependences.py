@@ -111,7 +111,7 @@ class Dependences(Pipes):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self.paths: dict[int, Path] = {}
-        self.accesses: dict[str, dict[Path, Pipe]] = {}  # by core
+        self.accesses: dict[str, dict[Path, tuple[Pipe, ...]]] = {}  # by core; a transfer is on two pipes in turn
         self.used: set[tuple[str, Pipe, Pipe, int]] = set()  # flags that the program has, by core
         self.dependences: list[Dependence] = []
         self.certain: set[Op] = set()  # loops that run at least once, whatever the arguments are
@@ -122,7 +122,8 @@ class Dependences(Pipes):
         calls = [frame for frame in self.frames if not isinstance(frame, Loop)]
         path = (*(frame.op for frame in calls if frame.word == "call"), step.op)
         self.paths[self._accesses[self.core, tuple(map(id, calls)), id(step)]] = path
-        self.accesses.setdefault(self.core, {})[path] = pipe
+        known = self.accesses.setdefault(self.core, {})
+        known[path] = tuple(dict.fromkeys((*known.get(path, ()), pipe)))
 
     def set_flag(self, step: Step, state: State, key: FlagKey) -> State:
         self.used.add((self.core, *key))
@@ -266,7 +267,7 @@ class _Node:
 
     op: Op
     access: int = -1
-    pipe: Pipe = Pipe.S
+    pipes: tuple[Pipe, ...] = ()
     depth: int = 0
     regions: list[list[_Node]] = field(default_factory=list)
     loops: bool = False
@@ -312,7 +313,7 @@ class Order:
         self,
         functions: Mapping[str, Function],
         entry: Function,
-        accesses: Mapping[Path, Pipe],
+        accesses: Mapping[Path, tuple[Pipe, ...]],
         dependences: Sequence[Dependence],
         certain: set[Op],
     ) -> None:
@@ -326,7 +327,7 @@ class Order:
             self.checks.setdefault(b, []).append((a, level, each.distance, each))
             self.sources.add(a)
         self.ends = {op for each in dependences for op in (*each.first, *each.second)}
-        self.pipes = [*dict.fromkeys((*accesses.values(), Pipe.S))]
+        self.pipes = [*dict.fromkeys((*(pipe for pipes in accesses.values() for pipe in pipes), Pipe.S))]
         self.whole = True  # False where control flow is not followed here
         self.nodes = self._nodes(entry.body, (), 0) if entry.body is not None else []
 
@@ -337,7 +338,7 @@ class Order:
 
     def _node(self, op: Op, calls: Path, depth: int) -> Iterator[_Node]:
         number = self.numbers.get((*calls, op), -1)
-        node = _Node(op, number, self.accesses.get((*calls, op), Pipe.S), depth)
+        node = _Node(op, number, self.accesses.get((*calls, op), ()), depth)
         callee = self.functions.get(op.attrs["callee"]) if is_call(op) else None
         if callee is not None and callee.body is not None and len(calls) < EVENT_ID_COUNT:
             node.regions = [self._nodes(callee.body, (*calls, op), depth)]
@@ -411,17 +412,21 @@ class Order:
             head = joined
 
     def _access(self, node: _Node, state: _Ages) -> None:
-        number, known = node.access, state.unknown[node.pipe]
-        for a, level, distance, dependence in self.checks.get(number, ()):
-            ages = known.get(a)
-            if ages is not None and (level < 0 or ages[level + 1] > distance):
-                raise Unordered(dependence)
-        if number in self.sources:
-            own = state.unknown[node.pipe]
-            for other in state.everything():
-                if other is not own:
-                    old = other.get(number, (0,) * (node.depth + 1))
-                    other[number] = tuple([age or 1 for age in old])
+        number = node.access
+        for pipe, then in zip(node.pipes, (*node.pipes[1:], node.pipes[0])):
+            own = state.unknown[pipe]
+            for a, level, distance, dependence in self.checks.get(number, ()):
+                ages = own.get(a)
+                late = ages is not None and (level < 0 or ages[level + 1] > distance)
+                if late and pipe is dependence.pipes[1]:
+                    raise Unordered(dependence)
+            if number in self.sources:
+                for other in state.everything():
+                    if other is not own:
+                        old = other.get(number, (0,) * (node.depth + 1))
+                        other[number] = tuple([age or 1 for age in old])
+            if then is not pipe:
+                self._told(state, then, dict(own))
 
     def _do(self, verb: str, k: int, state: _Ages) -> None:
         if verb == "barrier":
