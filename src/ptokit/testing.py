@@ -14,8 +14,9 @@ from ptokit.diagnostics import Diagnostics
 from ptokit.diagnostics.render import render, summary
 from ptokit.lang import kernels
 from ptokit.lang.kernels import Kernel, Launcher
-from ptokit.lang.params import as_array, holds_memory
+from ptokit.lang.params import as_array
 from ptokit.prove.report import Proof
+from ptokit.run.tensors import holds_memory
 from ptokit.sanitize import Report, sanitize
 from ptokit.sanitize.findings.race import copies
 from ptokit.targets import target as find_target

@@ -417,12 +417,12 @@ class CppLaunchable:
 
     def _bound(self, args: Sequence[Any], nested: bool = True) -> tuple[Compiled, list[Any], Pieces]:
         """The kernel for the null pointers among its arguments, what it is launched with, and the arrays in lists."""
-        from ptokit.run.arguments import words_in_memory
+        from ptokit.run.tensors import constants, spans, words_in_memory
 
         program = self._compiled(frozenset(k for k, arg in enumerate(args) if arg is None))
         types = (*(param.dtype for param in program.params), *[None] * len(args))
         names = (*(param.name for param in program.params), *[""] * len(args))
-        args = arrays_in(zip(names, args))
+        args = spans(arrays_in(zip(names, args)), lambda: constants(program.entry))
         given: list[Any] = []
         pieces: Pieces = []
         for k, (arg, type) in enumerate(zip(args, types)):

@@ -22,6 +22,7 @@ from ptokit.run import Param, choose_entry
 from ptokit.run import Program as Compiled
 from ptokit.run.arguments import divided, sample
 from ptokit.run.backends import redirected
+from ptokit.run.tensors import arrays, remarks
 from ptokit.targets import Target
 from ptokit.types.choices import LaunchOptions, RunKeywords, RunOptions, SanitizeOptions, TimeOptions, taken
 from ptokit.types.dtypes import SINGLES, DType
@@ -114,10 +115,10 @@ def run(
 ) -> RunResult | PerTarget[RunResult]:
     """Run blocks 0 .. blocks-1 of a kernel: of a path, a text, or what `read` returned.
 
-    ``args``: one per parameter; arrays, which are used in place, numbers, or texts as after ``--arg``
-    ("random:f32:64x64"). ``target``: by default the one that the program states, or ``default_target``; a list of them
-    gives a result for each, by its name, and every run has copies of the arrays. ``entry``: the kernel, where there are
-    several. ``matmul``: how the cube unit adds, ``exact``, ``fast`` or ``ref``.
+    ``args``: one per parameter; arrays, torch's or others with DLPack among them, which are used in place, numbers, or
+    texts as after ``--arg`` ("random:f32:64x64"). ``target``: by default the one that the program states, or
+    ``default_target``; a list of them gives a result for each, by its name, and every run has copies of the arrays.
+    ``entry``: the kernel, where there are several. ``matmul``: how the cube unit adds, ``exact``, ``fast`` or ``ref``.
     ``vector_cores``: those beside each cube core of a mixed kernel, 1 or 2. ``extended``: the cpu target runs element
     types that only devices have. ``sanitize``: look for races and uninitialised data first. ``backend``: ``numpy`` or
     ``native``; by default what is faster. ``threads``: how many run native code. ``executor``: whose workers run the
@@ -239,11 +240,12 @@ class Prepared:
         self._refuse_unused(observer, how)
         executor = "processes" if how.executor is None and how.jobs is not None else how.executor
         program, blocks, ranks = self.program, self.launch.blocks, self.launch.ranks
-        values = as_parameters(of_ranks(make(self.arguments), ranks), program.params)
+        values = as_parameters(arrays(program.entry, of_ranks(make(self.arguments), ranks)), program.params)
+        self.diagnostics.extend(remarks(program.entry, values))
         races = self._races(values) if how.sanitize else Diagnostics()
         kept = self._arrays(values)
         before = [copy(array) if keep and not isinstance(array, np.memmap) else None for _, _, array in kept]
-        remarks: list[str] = []
+        told_by_launch: list[str] = []
         start = perf_counter()
         common: dict[str, Any] = {"matmul": how.matmul, "progress": progress, "backend": how.backend}
         if ranks is not None:
@@ -253,13 +255,13 @@ class Prepared:
         else:
             from ptokit.launches.launch import launch
 
-            launch(program, values, blocks, executor=executor, jobs=how.jobs, say=remarks.append, **common)
+            launch(program, values, blocks, executor=executor, jobs=how.jobs, say=told_by_launch.append, **common)
         seconds = perf_counter() - start
         results = [Result(name, dtype, old, new) for (name, dtype, new), old in zip(kept, before, strict=True)]
         told: dict[str, Any] = {
             "diagnostics": self.diagnostics,
             "races": races,
-            "remark": remarks[0] if remarks else "",
+            "remark": told_by_launch[0] if told_by_launch else "",
             "ranks": ranks,
         }
         return RunResult(program.name, program.target.name, blocks, seconds, results, **told)
@@ -369,7 +371,7 @@ def time(
         chosen = part_named(how.part, compiled.target)
     except PartError as error:
         raise UsageError(str(error), "part") from None
-    given = as_parameters(of_ranks(make(kernel.arguments), ranks), compiled.params)
+    given = as_parameters(arrays(compiled.entry, of_ranks(make(kernel.arguments), ranks)), compiled.params)
     more: dict[str, Any] = {"named": how.part is not None, "values": how.values, "ranks": ranks or 0, "warm": how.warm}
     more["complete"] = how.complete
     found = timed(compiled, given, launch.blocks, chosen, **more)

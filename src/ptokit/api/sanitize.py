@@ -14,6 +14,7 @@ from ptokit.prove.report import what_decides
 from ptokit.records import dataclass
 from ptokit.run import Param, choose_entry
 from ptokit.run import Program as Compiled
+from ptokit.run.tensors import arrays
 from ptokit.sanitize import Report, sanitize_launch
 from ptokit.sanitize.launch import Progress
 from ptokit.targets import Target
@@ -140,7 +141,8 @@ def _looked_at(
     chosen = source.target_or(target, default)
     launch = replace(launch, entry=None) if source.own_target else launch
     params = [Param(p.name, p.type) for p in choose_entry(source.module, launch.entry).params]
-    values = as_parameters(of_ranks(make(arguments), launch.ranks), params)
+    given = arrays(choose_entry(source.module, launch.entry), of_ranks(make(arguments), launch.ranks))
+    values = as_parameters(given, params)
     report = sanitize_launch(source.module, chosen, values, launch, how, progress=progress)
     report.arguments = made
     if report.ran and report.clean and report.coverage.complete and launch.ranks is None and how == SanitizeOptions():
@@ -334,7 +336,7 @@ def diff(
         how = checked(RunOptions(matmul=_of(matmul, k), backend=_of(backend, k)))
         launch = checked(LaunchOptions(_of(entry, k), vector_cores=vector_cores, extended=extended))
         kernel = prepare(program, arguments, launch, target=_of(target, k))
-        values = [_both_get(argument, made) for argument in kernel.arguments]
+        values = arrays(kernel.program.entry, [_both_get(argument, made) for argument in kernel.arguments])
         sides.append(Side(kernel.program, as_parameters(values, kernel.program.params), how.matmul, how.backend))
         found.append(kernel.diagnostics)
     difference = run_both(sides[0], sides[1], blocks, tolerance=Tolerance(rtol, atol), progress=progress)

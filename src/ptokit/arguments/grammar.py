@@ -32,6 +32,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, Literal
@@ -382,10 +383,13 @@ def of_ranks(values: Sequence[Any], ranks: int | None) -> list[Any]:
 
 def copied(values: Sequence[Any]) -> list[Any]:
     """The values with memory of their own, which they share where the originals do."""
+    from ptokit.run.tensors import Unusable, holds_memory, shared
     from ptokit.sanitize.findings.race import copies
 
     lists = [value if isinstance(value, list | tuple) else [value] for value in values]
     originals = [each for several in lists for each in several]
+    with suppress(Unusable):  # the launch will say which argument it is
+        originals = [shared(each) if holds_memory(each) else each for each in originals]
     known: dict[int, Any] = {}
     fresh = iter([deepcopy(old, known) if new is old else new for new, old in zip(copies(originals), originals)])
     out = [[next(fresh) for _ in several] for several in lists]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from importlib import import_module
 from pickle import PicklingError
 from types import FunctionType
@@ -24,6 +23,7 @@ from ptokit.machine.chunk import Chunk
 from ptokit.machine.observer import Observer
 from ptokit.run import MATMUL_MODES, Program, choose_entry, compile_program
 from ptokit.run.arguments import bind_arguments, bind_devices, divided, sample
+from ptokit.run.tensors import constants, remarks
 from ptokit.sanitize import Report, sanitize_launch
 from ptokit.targets import TARGETS, Target
 from ptokit.targets import target as find_target
@@ -35,7 +35,7 @@ from . import rules
 from .launching import Compiled, P, States, Timer, Watcher, given, interpret, selections, wanted
 from .mistakes import refuse_result
 from .outside import names_reached
-from .params import Constant, Parameters, Signature, count_hint, is_count, refuses
+from .params import Constant, Parameters, Signature, checked, count_hint, is_count, refuses
 from .rules import refusal, user_frame
 from .scalar import Scalar
 from .source import keep
@@ -93,7 +93,7 @@ class Kernel(Generic[P]):
     def __init__(
         self, function: Callable[P, Any], target: Target, *, matmul: str, extended: bool, name: str | None
     ) -> None:
-        self.function = function = _checked(function)
+        self.function = function = checked(function)
         update_wrapper(self, function)
         self.target = target
         self.matmul = matmul
@@ -184,13 +184,15 @@ class Kernel(Generic[P]):
             watch(self, blocks, args, named)
         bound = self.parameters.bind(args, named)
         signature = self._signature(sample(bound) if ranks else bound)
-        values = given(bound, signature, ranks)
         by_python = wanted() if interpreted is None else interpreted
+        known = set if by_python else partial(self._stated, signature)
+        values = given(bound, signature, ranks, known)
         try:
             if by_python:
                 self._interpret(bound, signature, values, blocks, observer, ranks)
                 return
             program = self._program(signature)
+            self._warn(remarks(program.entry, values))
             if ranks:
                 devices = divided(program.entry, values, ranks)
                 program.launch_ranks(devices, blocks, matmul=self.matmul, observer=observer)
@@ -244,7 +246,7 @@ class Kernel(Generic[P]):
         how = taken(SanitizeOptions, named)
         bound = self.parameters.bind(args, named)
         signature = self._signature(sample(bound) if ranks else bound)
-        values = given(bound, signature, ranks)
+        values = given(bound, signature, ranks, partial(self._stated, signature))
         module = self._module(signature)
         launch = LaunchOptions(self.name, blocks, ranks or None, extended=self.extended)
         try:
@@ -360,7 +362,11 @@ class Kernel(Generic[P]):
             compiled.programs[signature] = program
         return program
 
-    def _warn(self, found: list[Diagnostic]) -> None:
+    def _stated(self, signature: Signature) -> set[int]:
+        """The whole numbers in the kernel."""
+        return constants(choose_entry(self._module(signature), self.name))
+
+    def _warn(self, found: Sequence[Diagnostic]) -> None:
         """Tell what the rules warn of, each finding once, except where a comment ignores it."""
         new = [finding for finding in found if finding not in self._told]
         comments = {file: ignores_of_python(file) for d in new if (file := d.location.file)}
@@ -412,27 +418,6 @@ def _unpickled(module: str, path: str, target: str, matmul: str, extended: bool,
     other = Kernel(found.function, _target(target), matmul=matmul, extended=extended, name=name)
     other.location, other.parameters = found.location, found.parameters
     return other
-
-
-def _checked(function: Callable[..., Any]) -> Function:
-    """The function. Refuses others, and functions whose call does not run their body (LANG-PARAM, LANG-CONTROL)."""
-    if not isinstance(function, FunctionType):
-        raise refusal(rules.PARAMETER, f"a kernel is made of a function, not of {function!r}", hint="use def")
-    code = function.__code__
-    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise _not_run(function)
-    return function
-
-
-def _not_run(function: Function) -> DiagnosticError:
-    code = function.__code__
-    kind = "a generator" if code.co_flags & inspect.CO_GENERATOR else "an async function"
-    return refusal(
-        rules.CONTROL,
-        f"kernel {function.__name__} is {kind}: calling it runs none of it",
-        location=Location(code.co_filename, code.co_firstlineno, 1),
-        hint="a kernel is a plain function without yield and await",
-    )
 
 
 class Launcher(Generic[P]):

@@ -25,6 +25,7 @@ from ptokit.machine.chunk import Chunk, Flight, core_ids, cores_of_blocks
 from ptokit.machine.global_memory import Pointer as Address
 from ptokit.machine.signals import Semaphores, deadlock
 from ptokit.run import Program
+from ptokit.run.tensors import constants, spans
 from ptokit.types.values import Ptr
 from ptokit.types.values import Scalar as ScalarType
 from ptokit.watch import Recorder, Seen, Selection
@@ -224,10 +225,14 @@ class States:
 RANK, RANKS, COMM = RankQuery.RANK, RankQuery.RANKS, RankQuery.COMM
 
 
-def given(bound: Mapping[str, Any], signature: Signature, ranks: int) -> list[Any]:
-    """The arguments that are no constants: those of pointers as arrays, for several `ranks` in lists."""
+def given(bound: Mapping[str, Any], signature: Signature, ranks: int, known: Callable[[], set[int]] = set) -> list[Any]:
+    """The arguments that are no constants: those of pointers as arrays, for several `ranks` in lists.
+
+    ``known``: the numbers that the kernel states, which may be strides of views.
+    """
     pairs = zip(bound.items(), signature)
-    return [_given(name, arg, entry, ranks) for (name, arg), entry in pairs if not isinstance(entry, Constant)]
+    found = [_given(name, arg, entry, ranks) for (name, arg), entry in pairs if not isinstance(entry, Constant)]
+    return spans(found, known, bound.values())
 
 
 def _given(name: str, arg: Any, entry: Any, ranks: int) -> Any:
@@ -348,8 +353,8 @@ class Timer:
             raise refusal(rules.TARGET, str(error)) from None
         bound = kernel.parameters.bind(args, named)
         signature = kernel._signature(bound)
-        values = given(bound, signature, 0)
         try:
+            values = given(bound, signature, 0, lambda: constants(kernel._program(signature).entry))
             compiled = kernel._program(signature)
             how = {"named": part is not None, "warm": warm, "complete": complete}
             found = timed(compiled, values, self.blocks, chosen, **how)

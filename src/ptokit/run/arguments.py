@@ -23,11 +23,12 @@ from ptokit.ir.launch import MOST_RANKS, Each, Peer, RankQuery
 from ptokit.machine.buffers import Buffer, overlaps
 from ptokit.machine.chunk import Workspace
 from ptokit.machine.global_memory import Pointer, Tensor
-from ptokit.machine.words import APART
 from ptokit.types.codecs import width
 from ptokit.types.dtypes import FLOAT_TYPES, DType, from_numpy, round_float, u8
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import INDEX, MemRef, PartitionView, Ptr, Scalar, TensorView
+
+from .tensors import GAP, by_bits, holds_memory, shared_by_name
 
 if TYPE_CHECKING:
     from ptokit.machine.buffers import Buffer
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
 WINDOW = 1 << 40
 """Bytes of addresses that a rank has."""
-
-_GAP = 512  # bytes between arguments at least, so that the end of one is not the start of another
 
 
 class Addresses:
@@ -71,7 +70,7 @@ class Addresses:
         for same in zip(*devices, strict=True):
             places += [(cls.base(rank) + offset, b) for rank, b in enumerate(same) if b is not None]
             size = max((buffer.mem.size for buffer in same if buffer is not None), default=0)
-            offset += -(-(size + 1) // _GAP) * _GAP
+            offset += -(-(size + 1) // GAP) * GAP
         return cls(places)
 
     def find(self, buffer: Buffer, offset: Any, dtype: DType) -> tuple[Buffer, Any]:
@@ -243,6 +242,8 @@ def _bound(
         raise DiagnosticError(list(found))
     values: list[Argument] = []
     for name, param, arg in zip(function.argument_names, function.params, args):
+        if holds_memory(arg):
+            arg = shared_by_name(name, arg, param.location)
         match param.type:
             case Ptr(space=space) if space not in (None, "gm"):
                 found.error(
@@ -337,7 +338,7 @@ def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostic
             arg = arg.reshape(-1).view(np.uint8)  # where C++ casts, a pointer is one to bytes
         elif arg.dtype == np.uint8 and not (arg.nbytes | arg.ctypes.data) % dtype.storage.itemsize:
             arg = arg.reshape(-1).view(dtype.storage)  # declared as one to bytes, and cast
-    raw = arg.dtype == dtype.storage  # any type may be given as unsigned integers of its width
+    raw = arg.dtype == dtype.storage or by_bits(arg, dtype)  # any type may be given as integers of its width
     if arg.dtype != dtype.value and not raw:
         given = from_numpy(arg.dtype) or arg.dtype
         found.error(
@@ -351,7 +352,8 @@ def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostic
             "RUN-ARG-LAYOUT",
             f"argument {name} is not contiguous in memory",
             param.location,
-            hint=f"numpy.ascontiguousarray({name.removeprefix('%')}) copies it",
+            hint=f"numpy.ascontiguousarray({name.removeprefix('%')}) copies it; where the kernel steps by its strides, "
+            "the launch or the kernel states them",
         )
     elif written and not arg.flags.writeable:
         found.error(
@@ -362,57 +364,6 @@ def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostic
         buffer.written = written
         return Pointer(buffer, 0, dtype)
     return None
-
-
-def words_in_memory(words: Sequence[Any], number: int) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
-    """64-bit words, and all that they point to, as the bytes of memory `number` of a launch.
-
-    A word is a whole number, or an array or list of words, whose address is taken. Also every array with its bytes
-    there. Raises `DiagnosticError` for other words (RUN-ARG-TYPE) and arrays that are not contiguous (RUN-ARG-LAYOUT).
-    """
-    base, size = (number + 1) * APART, 0
-    places: dict[Any, int] = {}
-    lists: list[tuple[int, Sequence[Any]]] = []
-    arrays: list[tuple[int, np.ndarray]] = []
-
-    def placed(piece: Any) -> int:
-        nonlocal size
-        key = (piece.ctypes.data, piece.nbytes) if isinstance(piece, np.ndarray) else id(piece)
-        if key not in places:
-            places[key] = start = size
-            if isinstance(piece, np.ndarray):
-                if not piece.flags.c_contiguous:
-                    raise DiagnosticError(
-                        Diagnostic("RUN-ARG-LAYOUT", Severity.ERROR, "an array whose address is taken is contiguous")
-                    )
-                arrays.append((start, piece))
-                size += -(-(piece.nbytes + 1) // _GAP) * _GAP
-            else:
-                lists.append((start, piece))
-                size += -(-(8 * len(piece) + 1) // _GAP) * _GAP
-        return base + places[key]
-
-    placed(words)
-    written: list[tuple[int, list[int]]] = []
-    while lists:
-        start, piece = lists.pop(0)
-        found = []
-        for word in piece:
-            if isinstance(word, np.ndarray | list | tuple):
-                found.append(placed(word))
-            elif isinstance(word, int | np.integer):
-                found.append(int(word) & (1 << 64) - 1)
-            else:
-                message = f"a word of memory is a whole number, an array or a list, not {type(word).__name__}"
-                raise DiagnosticError(Diagnostic("RUN-ARG-TYPE", Severity.ERROR, message))
-        written.append((start, found))
-    memory = np.zeros(size, np.uint8)
-    for start, found in written:
-        memory[start : start + 8 * len(found)] = np.array(found, np.uint64).view(np.uint8)
-    pieces = [(array, memory[start : start + array.nbytes]) for start, array in arrays]
-    for array, there in pieces:
-        there[:] = array.reshape(-1).view(np.uint8)
-    return memory, pieces
 
 
 def _conversion(name: str, dtype: DType) -> str:

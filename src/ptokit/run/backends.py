@@ -56,7 +56,7 @@ _rule(
 _rule(
     "RUN-ARG-DTYPE",
     "An array has the parameter's element type, or unsigned integers of its width (raw bits).",
-    why="Global memory is the caller's array itself; nothing is converted.",
+    why="Nothing is converted: global memory is the caller's array. Signed integers may be unsigned: a note says so.",
     example="""
         // ptokit run --arg zeros:{f32|i64}:64
         func.func @example(%x: !pto.ptr<f32>) { return }
@@ -64,8 +64,8 @@ _rule(
 )
 _rule(
     "RUN-ARG-LAYOUT",
-    "An array argument is contiguous in memory (C order).",
-    why="A pointer has no strides: the kernel describes shape and strides itself.",
+    "An array argument is contiguous in memory (C order), or its strides are stated.",
+    why="A pointer has none: an argument or a constant of the kernel has to be the distance of the rows of a view.",
     example="""
         @kernel(target="a5")
         def clear(x: Ptr[f32]):

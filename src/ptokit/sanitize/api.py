@@ -25,6 +25,7 @@ from ptokit.machine.signals import Event
 from ptokit.records import dataclass
 from ptokit.run.arguments import divided
 from ptokit.run.program import Program, check_blocks, choose_entry, filled_in
+from ptokit.run.tensors import arrays, remarks
 from ptokit.targets import Target
 from ptokit.targets import target as target_named
 from ptokit.types.choices import LaunchOptions, Mode, OptionalRule, Order, SanitizeKeywords, SanitizeOptions, taken
@@ -306,13 +307,14 @@ def sanitize_launch(
     check_blocks(options.blocks)
     target = as_compiled(module, target)
     chosen = choose_entry(module, options.entry)
-    given = args
+    given = args = arrays(chosen, args)
     launch, args = _observed(module, chosen, target, given, options, how)
     kernel, reached, mode = launch.kernel, launch.module, launch.mode
     report = launch.report()
     found = report.diagnostics
     if launch.ranks:
         args = [arg for device in divided(kernel, args, launch.ranks) for arg in device]
+    found.extend(remarks(chosen, args))
     for diagnostic in found_for(module, chosen, verify(module, target, extended=options.extended)):
         found.add(replace(diagnostic, severity=Severity.NOTE) if diagnostic.rule in _REMARKS else diagnostic)
     check_runnable(reached, found)
