@@ -17,10 +17,9 @@ from ptokit.diagnostics import Location
 from ptokit.diagnostics.finding import Edit, file_lines
 from ptokit.ir.control import control_of
 from ptokit.ir.core import Block, Function, Op
-from ptokit.ir.facts import constant_of, instr_of
-from ptokit.isa.table import Engine
+from ptokit.ir.facts import constant_of
 from ptokit.records import dataclass
-from ptokit.sanitize.findings.insertion import COMPOSITE_PIPES
+from ptokit.sanitize.findings.insertion import EventIds, carried, stabbed, statements
 from ptokit.sanitize.findings.source_text import (
     Structure,
     as_statement,
@@ -111,25 +110,14 @@ class Placing:
 
     def _stab(self, pipes: tuple[Pipe, Pipe], core: str, block: Block, spans: Sequence[_Span]) -> None:
         """As few flags as there are spans apart from each other."""
-        start = end = -1
-        for lo, hi in sorted({(span.start, span.end) for span in spans}, key=lambda each: each[::-1]):
-            if end < 0 or lo >= end:
-                if end >= 0:
-                    self._flag(pipes, core, block, start, end)
-                start, end = lo, hi
-            else:
-                start = max(start, lo)
-        if end >= 0:
-            self._flag(pipes, core, block, start, end)
-
-    def _flag(self, pipes: tuple[Pipe, Pipe], core: str, block: Block, start: int, end: int) -> None:
-        home = self.structure.loop(block)
-        self.placed.flags.append(Flag(pipes, core, block, block.ops[start], block.ops[end], home))
+        for start, end in stabbed((span.start, span.end) for span in spans):
+            home = self.structure.loop(block)
+            self.placed.flags.append(Flag(pipes, core, block, block.ops[start], block.ops[end], home))
 
     def _carry(self, pipes: tuple[Pipe, Pipe], core: str, block: Block, spans: Sequence[_Span]) -> None:
         """One flag for all that a loop carries from one pipe to another."""
         if spans:
-            start, end = max(span.start for span in spans), min(span.end for span in spans)
+            start, end = carried((span.start, span.end) for span in spans)
             loop = spans[0].dependence.loop
             depth = min(span.dependence.distance for span in spans)
             depth = depth if loop is not None and self.rotatable(loop) else 1
@@ -182,33 +170,27 @@ class _Numbering:
     def __init__(
         self, structure: Structure, entry: Function, used: Iterable[tuple[str, Pipe, Pipe, int]], target: Target
     ) -> None:
-        self.structure, self.entry, self.alone = structure, entry, target.one_flag_per_id
+        self.entry, self.structure = entry, structure
         self.at = {op: k for k, op in enumerate(structure.ops)}
         self.last = {
             op: max([k, *(self.at[inner] for region in op.regions for inner in region.walk())])
             for op, k in self.at.items()
         }
-        self.taken: dict[tuple[str, ...], set[int]] = {}
-        for core, p, q, one in used:
-            self.taken.setdefault(_place(core, p, q, self.alone), set()).add(one)
-        self.composite = any(
-            instr.engines and target.of(instr.engines) is Engine.SEVERAL_PIPES
-            for op in structure.ops
-            if (instr := instr_of(op)) is not None
-        )
+        self.ids = EventIds(structure.ops, target)
+        for key in used:
+            self.ids.take(*key)
 
     def lacking(self, flags: Sequence[Flag]) -> list[_Held] | None:
         """Flags that are under way at once and have not ids enough; None if all got theirs."""
         groups: dict[tuple[str, ...], list[_Held]] = {}
         for k, flag in enumerate(flags):
-            groups.setdefault(_place(flag.core, *flag.pipes, self.alone), []).append((*self._span(flag), k, flag))
-        for place, spans in groups.items():
+            groups.setdefault(self.ids.place(flag.core, *flag.pipes), []).append((*self._span(flag), k, flag))
+        for spans in groups.values():
             busy: dict[int, float] = {}
             known: list[_Held] = []
             for held in sorted(spans, key=lambda span: span[:3]):
                 start, end, _, flag = held
-                hidden = self.composite and COMPOSITE_PIPES.issuperset(flag.pipes)
-                closed = self.taken.get(place, set()) | ({0} if hidden else set())
+                closed = self.ids.closed(flag.core, *flag.pipes)
                 known = [*(other for other in known if other[1] >= start), held]
                 fits = [
                     i
@@ -234,16 +216,14 @@ class _Numbering:
         )
 
 
-def _place(core: str, p: Pipe, q: Pipe, alone: frozenset[str]) -> tuple[str, ...]:
-    """Among what the ids of a flag have to differ."""
-    return (core, p.name) if p.name in alone else (core, p.name, q.name)
-
-
 # Lines between the lines of a program, in its own language; everything else stays as it is.
 
 
 _NUMBERED, _SET, _DRAIN, _PRIME, _STOP, _WAIT = range(6)
 """What is inserted before one line, in its order."""
+
+_RANKS = {("set", False): _SET, ("wait", False): _WAIT, ("set", True): _PRIME, ("wait", True): _DRAIN}
+"""Of the lines of a flag: the verb, and whether it is outside of the loop that carries it."""
 
 
 class NoPlace(Exception):
@@ -332,13 +312,13 @@ class Writing:
         event: int | str = flag.number if flag.depth == 1 else self._rotating(flag)
         if flag.at_once:
             self._insert(flag.before, False, _STOP, flag_code("set", (p, q, event), flag.before))
-        else:
-            self._insert(flag.after, True, _SET, flag_code("set", (p, q, event), flag.after))
-        self._insert(flag.before, False, _WAIT, flag_code("wait", (p, q, event), flag.before))
-        if flag.around is not None:
-            for k in range(flag.number, flag.number + flag.depth):
-                self._insert(flag.around, False, _PRIME, flag_code("set", (p, q, k), flag.around))
-                self._insert(flag.around, True, _DRAIN, flag_code("wait", (p, q, k), flag.around))
+            self._insert(flag.before, False, _WAIT, flag_code("wait", (p, q, event), flag.before))
+            return
+        for verb, op, after in statements(flag.after, flag.before, flag.around):
+            outside = op is flag.around
+            rank = _RANKS[verb, outside]
+            for one in range(flag.number, flag.number + flag.depth) if outside else (event,):
+                self._insert(op, after, rank, flag_code(verb, (p, q, one), op))
 
     def _insert(self, op: Op, after: bool, rank: int, code: str) -> None:
         statement = self.structure.statement(op)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import field
 from typing import Any
 
 from ptokit.diagnostics.finding import Edit
-from ptokit.ir.core import Function, Module, Op
+from ptokit.ir.core import Block, Function, Module, Op
 from ptokit.ir.facts import instr_of
 from ptokit.isa.order.sync_rules import class_pipe
 from ptokit.isa.table import Engine
@@ -27,46 +27,115 @@ COMPOSITE_PIPES = frozenset((Pipe.S, Pipe.V, Pipe.MTE2, Pipe.MTE3))
 """Pipes between which composite instructions hand over (memory-model-and-sync 2.1)."""
 
 
+class EventIds:
+    """The event ids that new flags may not take: those of flags that are there, and of instructions that set flags."""
+
+    def __init__(self, ops: Iterable[Op], target: Target) -> None:
+        self._alone = target.one_flag_per_id
+        instrs = (instr for op in ops if (instr := instr_of(op)) is not None and instr.engines)
+        self._composite = any(target.of(instr.engines) is Engine.SEVERAL_PIPES for instr in instrs)
+        self._taken: dict[tuple[str, ...], set[int]] = {}
+
+    def place(self, core: str, p: Pipe, q: Pipe) -> tuple[str, ...]:
+        """Among what the ids of a flag have to differ."""
+        return (core, p.name) if p.name in self._alone else (core, p.name, q.name)
+
+    def take(self, core: str, p: Pipe, q: Pipe, number: int) -> None:
+        """A flag has an id."""
+        self._taken.setdefault(self.place(core, p, q), set()).add(number)
+
+    def closed(self, core: str, p: Pipe, q: Pipe) -> set[int]:
+        """What a flag of these pipes may not have."""
+        hidden = self._composite and COMPOSITE_PIPES.issuperset((p, q))
+        return self._taken.get(self.place(core, p, q), set()) | ({0} if hidden else set())
+
+
+def stabbed(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Where flags go that order all spans between operations of one block, as few as there are spans apart from each
+    other: after the last operation that one of its spans begins with, before the first one with which one ends."""
+    start = end = -1
+    for lo, hi in sorted(set(spans), key=lambda each: each[::-1]):
+        if end < 0 or lo >= end:
+            if end >= 0:
+                yield start, end
+            start, end = lo, hi
+        else:
+            start = max(start, lo)
+    if end >= 0:
+        yield start, end
+
+
+def carried(spans: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Where the one flag goes that orders all that a loop carries from one pipe to another."""
+    found = list(spans)
+    return max(start for start, _ in found), min(end for _, end in found)
+
+
+def statements(after: Op, before: Op, around: Op | None) -> Iterator[tuple[str, Op, bool]]:
+    """What a flag takes, in the order of the text: verb, operation beside which it is, and whether it is after it."""
+    if around is None:
+        yield "set", after, True
+        yield "wait", before, False
+    else:
+        yield "set", around, False
+        yield "wait", before, False
+        yield "set", after, True
+        yield "wait", around, True
+
+
 class Insertion:
     """Knows the text of the program: which ids it uses, and where instructions are."""
 
     def __init__(self, functions: Sequence[Function], target: Target) -> None:
         self.structure = Structure(functions)
         self.cores: list[Core] = []
-        self._used: dict[tuple[Pipe, Pipe], set[int]] = {}
+        self.ids = EventIds(self.structure.ops, target)
         self._given: dict[tuple[Pipe, Pipe, int, int], int] = {}  # by the lines of set and wait
-        self._composite = False
-        self._one_flag_per_id = target.one_flag_per_id
         for op in self.structure.ops:
             pair = _pipes(op)
             if pair is not None:
-                self._used.setdefault(pair, set()).add(op.attrs.get("event_id") or 0)
-            instr = instr_of(op)
-            self._composite = self._composite or (
-                instr is not None and target.of(instr.engines) is Engine.SEVERAL_PIPES
-            )
+                self.ids.take("", *pair, op.attrs.get("event_id") or 0)
 
     def used(self, core: Core) -> None:
         """A core has ended: remember the ids that it has used."""
-        for p, q, number in core.flags:
-            self._used.setdefault((p, q), set()).add(number)
+        for key in core.flags:
+            self.ids.take("", *key)
 
-    def fix(self, a: Work, b: Work) -> Fix:
-        """The flag or barrier that orders `a` before `b`, which begins later, on the same core."""
+    def fix(self, a: Work, b: Work, others: Iterable[tuple[Work, Work]] = ()) -> Fix:
+        """The flag or barrier that orders `a` before `b`, which begins later, on the same core.
+
+        ``others``: what else races; the flag orders what of these it can as well.
+        """
         if a.pipe is b.pipe:
             return self.barrier(a.pipe, b.op)
-        found = self.structure.common(self.structure.outside(a.op), self.structure.outside(b.op))
-        if found is None:
+        span = self._span(a, b)
+        if span is None:
             return self.barrier(Pipe.ALL, b.op)
-        after, before, block = found
-        carried = self.structure.index(before) <= self.structure.index(after)
-        loop = self.structure.loop(block) if carried else None
-        if carried and loop is None:
+        block, start, end = span
+        back = end <= start
+        loop = self.structure.loop(block) if back else None
+        if back and loop is None:
             return self.barrier(Pipe.ALL, b.op)
+        like = [self._span(x, y) for x, y in others if (x.pipe, y.pipe) == (a.pipe, b.pipe)]
+        spans = [(start, end), *((x[1], x[2]) for x in like if x is not None and x[0] is block)]
+        if back:
+            start, end = carried(each for each in spans if each[1] <= each[0])
+        else:
+            flags = stabbed(each for each in spans if each[0] < each[1])
+            start, end = next((x, y) for x, y in flags if start <= x < y <= end)
+        after, before = block.ops[start], block.ops[end]
         number = self._free(a.pipe, b.pipe, self._last(after), first_line(before))
         if number is None:
             return self.barrier(Pipe.ALL, b.op)
         return self._flag((a.pipe, b.pipe, number), after, before, loop)
+
+    def _span(self, a: Work, b: Work) -> tuple[Block, int, int] | None:
+        """Two accesses as operations of one block, by their numbers there."""
+        found = self.structure.common(self.structure.outside(a.op), self.structure.outside(b.op))
+        if found is None:
+            return None
+        after, before, block = found
+        return block, self.structure.index(after), self.structure.index(before)
 
     def _flag(self, key: FlagKey, after: Op, before: Op, loop: Op | None) -> Fix:
         set_flag, wait_flag = (flag_code(verb, key, before) for verb in ("set", "wait"))
@@ -77,15 +146,15 @@ class Insertion:
             if self._last(loop) > first_line(loop):
                 text += f", after line {self._last(loop)}"
         around = [op for op in (after, before, loop) if op is not None]
-        lines = [(set_at + 1, "set", after, True), (wait_at, "wait", before, False)]
-        if loop is not None:
-            outside = [(first_line(loop), "set", loop, False), (self._last(loop) + 1, "wait", loop, True)]
-            lines = [outside[0], *lines[::-1], outside[1]]
-        steps = tuple(Step(op, later, verb, key[:2], key[2]) for _, verb, op, later in lines)
+        lines = list(statements(after, before, loop))
+        steps = tuple(Step(op, later, verb, key[:2], key[2]) for verb, op, later in lines)
         apart = set_at < wait_at if loop is None else before is after or self._last(before) < first_line(after)
         if not apart or not all(map(self._separate, around)):
             return Fix(text, steps=steps)
-        edits = [self._edit(line, flag_code(verb, key, op), op) for line, verb, op, _ in lines]
+        edits = [
+            self._edit(self._last(op) + 1 if later else first_line(op), flag_code(verb, key, op), op)
+            for verb, op, later in lines
+        ]
         return Fix(text, tuple(edits), steps)
 
     def barrier(self, pipe: Pipe, before: Op) -> Fix:
@@ -111,22 +180,17 @@ class Insertion:
         return statement is not None and statement.alone and statement.once
 
     def _free(self, src: Pipe, dst: Pipe, after: int, before: int) -> int | None:
-        """An event id that nothing else uses, best for no other destination either; the same one for the same edge."""
+        """An event id that nothing else uses; the same one for the same edge."""
         known = self._given.get((src, dst, after, before))
         if known is not None:
             return known
-        used = set(self._used.get((src, dst), ()))
         for core in self.cores:
-            used |= {number for p, q, number in core.flags if (p, q) == (src, dst)}
-        if self._composite and src in COMPOSITE_PIPES and dst in COMPOSITE_PIPES:
-            used.add(0)
-        shared = {
-            i for (p, _), ids in self._used.items() if p is src and src.name in self._one_flag_per_id for i in ids
-        }
-        free = min((i for i in range(EVENT_ID_COUNT) if i not in used), key=lambda i: (i in shared, i), default=None)
+            self.used(core)
+        closed = self.ids.closed("", src, dst)
+        free = next((i for i in range(EVENT_ID_COUNT) if i not in closed), None)
         if free is not None:
             self._given[src, dst, after, before] = free
-            self._used.setdefault((src, dst), set()).add(free)
+            self.ids.take("", src, dst, free)
         return free
 
 
@@ -203,13 +267,14 @@ def explain(module: Module, target: Target, watch: Watch) -> Synchronisation:
     for _ in range(_ROUNDS):
         copy, original = _with(module, found.fixes)
         races, cost = watch(copy)
-        race = next((race for race in races if race.same_core), None)
-        if race is None:
+        sides = [
+            (_as(race.first.work, original), _as(race.second.work, original))
+            for race in races
+            if race.same_core and race.first.work is not None and race.second.work is not None
+        ]
+        if not sides:
             break
-        a, b = race.first.work, race.second.work
-        assert a is not None
-        assert b is not None
-        found.fixes.append(insertion.fix(_as(a, original), _as(b, original)))
+        found.fixes.append(insertion.fix(*sides[0], sides[1:]))
     else:
         found.complete = False
     found.minimal = found.complete and cost * len(found.fixes) <= _TRIALS

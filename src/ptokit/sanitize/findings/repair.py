@@ -173,7 +173,7 @@ class _Search:
             races = [key, *(k for r, k in now if r in PIPES and k != key)][:_RACES]
             yield from islice((found for race in races for found in self._moved(race)), _MOVED)
             for race in races:
-                yield from self._flagged(race)
+                yield from self._flagged(race, [other for r, other in now if r in PIPES])
             yield from self.addresses.candidates(rule, key, lost, meant=True)
             yield from self._stopped(key)
 
@@ -298,13 +298,13 @@ class _Search:
         for statement in related:
             yield from self._moves(statement, ())
 
-    def _flagged(self, race: Hashable) -> Iterator[Candidate]:
-        """A new flag that orders two accesses."""
+    def _flagged(self, race: Hashable, others: Sequence[Hashable]) -> Iterator[Candidate]:
+        """A new flag that orders two accesses, and what it can of others."""
         sides = self._sides(race)
         if sides is None or sides[0].pipe is sides[1].pipe:
             return
         structure, made = self.insertion.structure, self.candidates
-        fix = self.insertion.fix(*sides)
+        fix = self.insertion.fix(*sides, filter(None, map(self._sides, others)))
         if fix.steps[0].verb == "barrier":
             return
         if fix.edits:
