@@ -137,6 +137,28 @@ def test_transfers_by_address(tmp_path: Path) -> None:
     assert "create_cbuf_matrix" in text
 
 
+def test_parts_count_in_elements_of_their_own(tmp_path: Path) -> None:
+    """The cube core stores numbers, the vector cores rows of bytes; a fill repeats words as long as its elements."""
+    body = (
+        "const int32_t n = 70000 + get_block_idx();\n"
+        "__gm__ int32_t* mine = x + 24 * get_block_idx();\n"
+        "#if defined(__DAV_CUBE__)\n"
+        "create_cbuf_matrix((__cbuf__ int32_t*)0, 1 | 1 << 16, static_cast<uint32_t>(n));\n"
+        "pipe_barrier(PIPE_ALL);\ncopy_cbuf_to_gm(mine, (__cbuf__ int32_t*)0, 0, 1, 1, 0, 0);\n"
+        "pipe_barrier(PIPE_ALL);\nmine[0] = 5;\n"
+        "#elif defined(__DAV_VEC__)\n"
+        "const int32_t half = get_subblockid();\n"
+        "__ubuf__ int32_t* ub = (__ubuf__ int32_t*)64;\n"
+        "copy_gm_to_ubuf(ub, y, 0, 2, 1, 1, 0);\npipe_barrier(PIPE_ALL);\n"
+        "copy_ubuf_to_gm(mine + 8 + 8 * half, ub + 8 * half, 0, 1, 1, 0, 0);\n"
+        "#endif\n"
+    )
+    x, y = np.zeros(48, np.int32), np.arange(32, dtype=np.int32)
+    ptokit.cpp(written(tmp_path, body, "int32_t"), target="a2a3")["k"][2](y, x)
+    rows = [[5] + [70000 + block] * 7 + [*range(8), *range(16, 24)] for block in range(2)]
+    assert x.reshape(2, 24).tolist() == rows
+
+
 def test_scratch_may_say_more_than_it_holds(tmp_path: Path) -> None:
     tiles = (
         "Tile<TileType::Vec, float, 4, 64> a;\nTile<TileType::Vec, float, 4, 1, BLayout::ColMajor, 1, 1> unused;\n"

@@ -40,9 +40,10 @@ def test_the_suite_decides(report: SuiteReport) -> None:
 
 
 def test_refusals_name_rule_and_line(report: SuiteReport) -> None:
-    (refused,) = [test for test in report.tests if test.outcome == "refused"]
-    assert "scale_kernel.cpp:13" in refused.reason
-    assert "i64" in refused.reason
+    reasons = {test.name.removeprefix("ScaleTest."): test.reason for test in report.tests}
+    assert "scale_kernel.cpp:13" in reasons["refused"]
+    assert "i64" in reasons["refused"]
+    assert reasons["wrong_golden"] == "line 39: (right<int32_t, 32>(3, 16))"
 
 
 def test_clean_launches_break_no_rule(report: SuiteReport) -> None:
@@ -57,6 +58,18 @@ def test_without_launches_tests_fail(tmp_path: Path) -> None:
     kernel.write_text(text.replace("scale<T, N><<<1, nullptr, stream>>>(out, x, factor, rows);", ""))
     found = replay(folder, target("a2a3"), names=["ScaleTest.floats", "ScaleTest.integers"])
     assert [test.outcome for test in found.tests] == ["failed", "failed"]
+
+
+def test_the_build_file_says_how_a_file_is_compiled() -> None:
+    """For which cores and with which macros. A file that does not compile refuses only what calls it."""
+    found = replay(SUITE.parent / "builds", target("a2a3"))
+    assert [(test.name, test.outcome) for test in found.tests] == [
+        ("Built.both_cores", "passed"),
+        ("Built.absent", "refused"),
+    ]
+    reason = found.tests[1].reason
+    assert "launch_absent" in reason
+    assert "of_another_runtime" in reason
 
 
 def test_ranks_run_together() -> None:

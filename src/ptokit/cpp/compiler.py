@@ -221,11 +221,12 @@ class Compiler:
 
 @dataclass(frozen=True)
 class Options:
-    """How a file is compiled: folders of headers, macros, and templates to instantiate."""
+    """How a file is compiled: folders of headers, macros, templates to instantiate, and macros of one kind of core."""
 
     include: tuple[str, ...] = ()
     define: tuple[str, ...] = ()
     instances: tuple[str, ...] = ()
+    of_core: tuple[tuple[str, str], ...] = ()
 
 
 _BUFFERS = {
@@ -332,7 +333,7 @@ def compile_file(file: str, target: Target, core: str, options: Options) -> Comp
     compiler = find_compiler()
     flags = [*_LANGUAGE, *compiler.flags, *macros(target, core), "-I", str(HEADERS)]
     flags += [f"-I{os.path.abspath(folder)}" for folder in options.include]
-    flags += [f"-D{macro}" for macro in options.define]
+    flags += [f"-D{macro}" for macro in (*options.define, *(each for kind, each in options.of_core if kind == core))]
     asked = json.dumps([ptokit.__version__, compiler.identity, path, flags, _CODE, options.instances])
     kept = _Kept(asked)
     found = kept.read()

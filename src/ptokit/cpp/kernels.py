@@ -192,24 +192,36 @@ class CppFile:
 class Launchable:
     """The kernels of several files, compiled when they are first launched."""
 
-    def __init__(self, paths: Sequence[Path], target: Target, options: Options, core: str) -> None:
-        self._paths, self._target, self._options, self._core = paths, target, options, core
+    def __init__(self, sources: Sequence[tuple[Path, str, Options]], target: Target) -> None:
+        """``sources``: the files, each with the kind of its cores and how it is compiled."""
+        self._sources, self._target = sources, target
         self._files: list[CppFile] = []
+        self._refused: DiagnosticError | None = None
         self._programs: dict[tuple[str, frozenset[int]], Program] = {}
 
     def program(self, symbol: str, null: frozenset[int]) -> Program:
         """The kernel with a symbol; ``null``: which of its parameters are null pointers. Raises `DiagnosticError`."""
         found = self._programs.get((symbol, null))
         if found is None:
-            self._files = self._files or [CppFile(str(p), self._target, self._options, self._core) for p in self._paths]
-            for file in self._files:
+            for file in self._compiled():
                 for kernel in file.kernels:
                     if kernel.symbol == symbol:
                         found = compile_program(file.module(kernel, null), self._target)
                         self._programs[symbol, null] = found
                         return found
-            raise refusal(KERNEL, f"there is no kernel {symbol}", Location(str(self._paths[0].parent)))
+            if self._refused is not None:
+                raise self._refused
+            raise refusal(KERNEL, f"there is no kernel {symbol}", Location(str(self._sources[0][0].parent)))
         return found
+
+    def _compiled(self) -> list[CppFile]:
+        """The files; what one is refused for is raised where a kernel is in none of the others."""
+        for path, core, options in [] if self._files else self._sources:
+            try:
+                self._files.append(CppFile(str(path), self._target, options, core))
+            except DiagnosticError as error:
+                self._refused = self._refused or error
+        return self._files
 
 
 _BY_ADDRESS = ("pto.ptrtoint", "pto.inttoptr", "pto.twait", "pto.ttest")
@@ -361,9 +373,19 @@ def _entry(parts: dict[str, Function]) -> Function:
     for core, part in parts.items():
         part.name += f"_{core}"
         part.attrs.pop("pto.entry", None)
-        body.add(call_of(part, entry.params))
+        handed = [
+            value if value.type == p.type else _seen_as(value, p.type, body)
+            for value, p in zip(entry.params, part.params)
+        ]
+        body.add(call_of(part, handed))
     body.add(return_of(first.location))
     return entry
+
+
+def _seen_as(pointer: Value, type: Type, body: Block) -> Value:
+    """A pointer to elements of the type that a part has for it."""
+    made = Value(type, pointer.name, body, pointer.location, pointer.called)
+    return body.add(Op("pto.castptr", {"value": pointer}, results=[made], location=pointer.location)).result
 
 
 def _uses(function: Function, param: Value) -> bool:

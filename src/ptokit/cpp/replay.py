@@ -21,21 +21,19 @@ from typing import Any
 
 import numpy as np
 
-from ptokit.backends.numpy.launch import CoresOfLaunch, OnNumPy
+from ptokit.backends.numpy.launch import OnNumPy
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location
-from ptokit.machine.buffers import Buffer
 from ptokit.machine.chunk import ASKED, Workspace
 from ptokit.machine.global_memory import Pointer
 from ptokit.records import dataclass
 from ptokit.run import Program
-from ptokit.run.arguments import Addresses, bind_arguments
+from ptokit.run.arguments import bind_arguments
 from ptokit.run.backends import Faults, Launched, Printed
-from ptokit.run.program import Param
 from ptokit.targets import Target
-from ptokit.types.dtypes import DType, u8
 
 from .compiler import HEADERS, Options, find_compiler, macros, rewritten
 from .kernels import Launchable, by_address
+from .ranks import AFTER, Launch, World
 from .rules import COMPILE, REPLAY, refusal
 
 ROOM = 1 << 32
@@ -44,15 +42,13 @@ ROOM = 1 << 32
 RANKS = 16
 """Ranks that a test runs on at most."""
 
-AFTER = 1 << 21
-"""Bytes after an allocation that a kernel may reach, as on a device with pages of 2 MiB; not under observation."""
-
 SECONDS = 600
 """How long building a host program, making its data, and a suite may take."""
 
 Finished = subprocess.CompletedProcess[str]
 
 _CORES = {"vec": "vector", "cube": "cube", "mix": "mix"}
+_UNDEFINED = re.compile(r"undefined (?:reference to|symbol:) [`']?(\w+)")
 _ASSEMBLY = re.compile(
     r"\b(?:asm|__asm__|__asm)\b\s*(?:volatile|__volatile__)?\s*"
     r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\s*;"
@@ -193,108 +189,6 @@ def _finished(command: Sequence[str], folder: Path, env: dict[str, str] | None =
         raise refusal(REPLAY, f"{Path(command[0]).name} takes longer than {SECONDS} seconds", Location()) from None
 
 
-@dataclass
-class _Launch:
-    """A launch of a rank. ``flight``: its cores, where it may wait for other launches and has begun."""
-
-    rank: int
-    symbol: str
-    blocks: int
-    given: list[str]
-    flight: CoresOfLaunch | None = None
-
-    @property
-    def asks(self) -> bool:
-        """True if a core asks for a signal again and again."""
-        return self.flight is not None and any(stream.asks for stream in self.flight.left)
-
-
-class _World:
-    """The ranks of a test: their memory, what they have launched, and what they wait for."""
-
-    def __init__(self, ranks: int, base: int, memory: np.ndarray) -> None:
-        self.ranks, self.base, self.memory = ranks, base, memory
-        self.sizes: dict[int, int] = {}  # of allocations, by address
-        self.addresses, self.buffers = Addresses(()), list[Buffer]()
-        self.queues: dict[tuple[int, int], list[_Launch]] = {}  # by rank and stream
-        self.waits: dict[int, int | None] = {}  # ranks that have stopped: for which stream, None for the other ranks
-        self.ended, self.failed = set[int](), set[int]()
-
-    def add(self, address: int, size: int) -> None:
-        """Memory that a rank has allocated."""
-        self.sizes[address] = size
-        start = address - self.base
-        buffer = Buffer(f"memory at {address:#x}", self.memory[start : start + size + AFTER], u8)
-        buffer.written = True
-        self.buffers.append(buffer)
-        self.addresses.add(address, buffer)
-
-    def settle(self) -> None:
-        """Somebody else may write to memory now: tiles that wait keep what they have loaded."""
-        if any(launch.flight is not None for launch in self.first):
-            for buffer in self.buffers:
-                buffer.before_write()
-
-    # --- what ranks do
-
-    def stops(self, word: str, rank: int, stream: int | None = None) -> None:
-        """A rank has ended, or waits for launches, 0 for those of all its streams, or for the other ranks."""
-        if word == "@ended":
-            self.ended.add(rank)
-        else:
-            self.waits[rank] = stream
-
-    @property
-    def stopped(self) -> bool:
-        """True if no rank goes on by itself."""
-        return len(self.waits) + len(self.ended) == self.ranks
-
-    @property
-    def first(self) -> list[_Launch]:
-        """The launches that may run now: of each stream the first."""
-        return [queue[0] for _, queue in sorted(self.queues.items()) if queue]
-
-    def over(self, launch: _Launch) -> None:
-        """A launch is done."""
-        for queue in self.queues.values():
-            queue[:] = [each for each in queue if each is not launch]
-
-    @property
-    def ready(self) -> list[int]:
-        """The ranks that may go on."""
-        busy = {key for (rank, stream), queue in self.queues.items() if queue for key in ((rank, stream), (rank, 0))}
-        ready = [rank for rank, stream in self.waits.items() if stream is not None and (rank, stream) not in busy]
-        return ready or ([] if self.ended or any(each is not None for each in self.waits.values()) else [*self.waits])
-
-    # --- arguments of launches
-
-    def at(self, text: str) -> tuple[Buffer, int] | None:
-        """The memory that an argument points to, and how many bytes of it lie before; None for other arguments."""
-        found = self.addresses.at(int(text[1:])) if text[0] == "p" else None
-        return None if found is None or found[1] > self.sizes[found[0].address] else found
-
-    def pointer(self, text: str, dtype: DType) -> Pointer | None:
-        """An argument as a pointer into the memory of all ranks."""
-        found = self.at(text)
-        return None if found is None else Pointer(found[0].of_type(dtype), found[1] // dtype.size, dtype)
-
-    def value(self, text: str, param: Param, after: int = 0) -> Any:
-        """An argument: a part of the memory with so many bytes after its allocation, or a number."""
-        if text[0] == "p":
-            assert param.dtype is not None
-            kind, found = param.dtype.storage, self.at(text)
-            if found is None:
-                return np.zeros(64, kind)
-            buffer, before = found
-            end = self.sizes[buffer.address] + after
-            return buffer.mem[before : before + (end - before) // kind.itemsize * kind.itemsize].view(kind)
-        size, _, bits = text[1:].partition(":")
-        raw = int(bits).to_bytes(8, "little")[: int(size)]
-        if text[0] == "f":
-            return float(np.frombuffer(raw, {"2": np.float16, "4": np.float32, "8": np.float64}[size])[0])
-        return int.from_bytes(raw, "little", signed=True)
-
-
 class _Suite:
     """A suite that is being replayed."""
 
@@ -304,7 +198,12 @@ class _Suite:
         self.suite, self.work, self.sources, self.target, self.report = suite, work, kernels, target, report
         self.include = include
         self.memory_file = work / "memory"
-        self.kernels = Launchable(kernels, target, Options(tuple(include)), _core(suite))
+        build = _Build(suite)
+        self.macros = {path: build.macros(path) for path in kernels}
+        self.kernels = Launchable(
+            [(p, build.core(p), Options(tuple(include), of_core=self.macros[p])) for p in kernels], target
+        )
+        self.unbuilt: list[DiagnosticError] = []
 
     def run(self, names: Sequence[str], sanitize: bool, progress: Callable[[int, int], None]) -> None:
         """Build the host program, and run its tests."""
@@ -313,28 +212,34 @@ class _Suite:
         for number in range(RANKS):
             os.mkfifo(self.work / "answers" / str(number))
         with self._started(host, names) as process:
-            test = TestOutcome("", "")
-            world = _World(0, 0, np.zeros(0, np.uint8))
+            test, why = TestOutcome("", ""), ""
+            world = World(0, 0, np.zeros(0, np.uint8))
             assert process.stdout is not None
             for line in process.stdout:
                 word, _, rest = line.strip().partition(" ")
                 if word == "@test":
-                    test = TestOutcome(rest, "")
+                    test, why = TestOutcome(rest, ""), ""
                 elif word == "@ranks":
                     count, base = map(int, rest.split())
-                    world = _World(count, base, np.memmap(self.memory_file, np.uint8, "r+"))
+                    world = World(count, base, np.memmap(self.memory_file, np.uint8, "r+"))
                 elif word == "@memory":
                     world.add(*map(int, rest.split()))
                 elif word == "@launch":
                     rank, stream, symbol, blocks, *given = rest.split()
                     queue = world.queues.setdefault((int(rank), int(stream)), [])
-                    queue.append(_Launch(int(rank), symbol, int(blocks), given))
+                    queue.append(Launch(int(rank), symbol, int(blocks), given))
+                elif word == "@absent":
+                    because = f": {self.unbuilt[0].diagnostics[0].message}" if self.unbuilt else ""
+                    test.reason = f"{REPLAY.id} {rest} is in no file that is built{because}"
+                elif word == "@why":
+                    why = why or rest.removesuffix(" does not hold:")
                 elif word in ("@wait", "@meet", "@ended"):
                     world.stops(word, *map(int, rest.split()))
                     if world.stopped:
                         self._go_on(world, test, sanitize)
                 elif word in ("@passed", "@failed", "@crashed", "@skipped"):
                     test.outcome = "refused" if test.reason else word[1:]
+                    test.reason = test.reason or (why if word == "@failed" else "")
                     self.report.tests.append(test)
                     done = len(self.report.tests)
                     progress(done, max(done, len(names) or self.report.stated))
@@ -381,15 +286,28 @@ class _Suite:
         raise first
 
     def _built(self, command: list[str], common: list[str]) -> Path:
-        objects = [str(_main(self.suite)), str(HEADERS / "ptokit" / "host.cpp")]
+        """The host program; a file that cannot be built refuses the tests that call what is in it."""
+        objects, self.unbuilt = [str(_main(self.suite)), str(HEADERS / "ptokit" / "host.cpp")], []
         for kernel in self.sources:
-            done = self._compiled([*command, "-E", *common, str(kernel)])
             text, made = self.work / f"{kernel.stem}.cpp", self.work / f"{kernel.stem}.o"
-            text.write_text(_ASSEMBLY.sub(";", rewritten(done.stdout)))
-            self._compiled([*command, "-std=c++17", "-w", "-O0", "-c", str(text), "-o", str(made)])
-            objects.append(str(made))
+            own = dict.fromkeys(f"-D{macro}" for _, macro in self.macros[kernel])
+            try:
+                done = self._compiled([*command, "-E", *common, *own, str(kernel)])
+                text.write_text(_ASSEMBLY.sub(";", rewritten(done.stdout)))
+                self._compiled([*command, "-std=c++17", "-w", "-O0", "-c", str(text), "-o", str(made)])
+                objects.append(str(made))
+            except DiagnosticError as error:
+                self.unbuilt.append(error)
+        if len(self.unbuilt) == len(self.sources):
+            raise self.unbuilt[0]
         host = self.work / "host"
-        self._compiled([*command, *common, *objects, "-rdynamic", "-ldl", "-o", str(host)])
+        link = [*command, *common, *objects, "-rdynamic", "-ldl", "-Wl,--no-demangle", "-o", str(host)]
+        absent = dict.fromkeys(_UNDEFINED.findall(_finished(link, self.work).stderr))
+        if absent or not host.exists():
+            stubs = self.work / "absent.cpp"
+            lines = (f'void {name}() {{ ptokit_absent("{name}"); }}' for name in absent)
+            stubs.write_text('extern "C" {\nvoid ptokit_absent(const char*);\n' + "\n".join(lines) + "\n}\n")
+            self._compiled([*link, str(stubs)])
         return host
 
     def _compiled(self, command: list[str]) -> Finished:
@@ -401,7 +319,7 @@ class _Suite:
 
     # --- launches
 
-    def _go_on(self, world: _World, test: TestOutcome, sanitize: bool) -> None:
+    def _go_on(self, world: World, test: TestOutcome, sanitize: bool) -> None:
         """All ranks have stopped: carry out what they have launched, and let those go on whose launches are done.
 
         Those of several ranks and streams go on one after the other, each until it waits: they may wait for each other.
@@ -421,9 +339,7 @@ class _Suite:
             with (self.work / "answers" / str(rank)).open("w") as answer:
                 answer.write("y" if rank in ready and rank not in world.failed else "n")
 
-    def _advance(
-        self, world: _World, launch: _Launch, test: TestOutcome, sanitize: bool, *, vain: bool = False
-    ) -> bool:
+    def _advance(self, world: World, launch: Launch, test: TestOutcome, sanitize: bool, *, vain: bool = False) -> bool:
         """Go on with a launch as far as it can; False if it still waits for the same. ``vain``: for ever."""
         try:
             if launch.flight is None:
@@ -441,9 +357,9 @@ class _Suite:
         world.over(launch)
         return True
 
-    def _begin(self, world: _World, launch: _Launch, observed: TestOutcome | None) -> None:
+    def _begin(self, world: World, launch: Launch, observed: TestOutcome | None) -> None:
         """Run a kernel on the memory of the host program; one that may wait for another launch only begins."""
-        null = frozenset(k for k, text in enumerate(launch.given) if text[0] == "p" and world.at(text) is None)
+        null = frozenset(k for k, text in enumerate(launch.given) if text == "p0")
         program = self.kernels.program(launch.symbol, null)
         together = by_address(program.module)
         if observed is not None and not together:
@@ -471,11 +387,48 @@ class _Suite:
         test.findings += report.diagnostics.errors
 
 
-def _core(suite: Path) -> str:
-    """The kind of cores that a suite's build file names; nothing where it names none."""
-    file = suite / "CMakeLists.txt"
-    named = re.search(r"\bpto_(vec|cube|mix)\w*\(", file.read_text(errors="replace")) if file.is_file() else None
-    return _CORES[named[1]] if named else ""
+class _Build:
+    """What the build file of a suite (CMake) says of its kernels: for which cores each is compiled, with which macros.
+
+    A file belongs to the library that names it, or to the function of the build file that is called with its name.
+    """
+
+    def __init__(self, suite: Path) -> None:
+        file = suite / "CMakeLists.txt"
+        text = file.read_text(errors="replace") if file.is_file() else ""
+        functions = re.compile(r"^function\((\w+)(.*?)^endfunction", re.DOTALL | re.MULTILINE)
+        self.functions = dict(functions.findall(text))
+        self.calls = [
+            (name, words.split()) for name, words in re.findall(r"\b(\w+)\(([^()]*)\)", functions.sub("", text))
+        ]
+        self.named = next((_CORES[m[1]] for m in re.finditer(r"\bpto_(vec|cube|mix)\w*\(", text)), "")
+
+    def _compilations(self, source: Path) -> dict[str, list[str]]:
+        """The words of the commands that compile a file, by kind of core; "mix" for both."""
+        found: dict[str, list[str]] = {}
+        for name, words in self.calls:
+            if source.name not in words:
+                continue
+            options = [f"{callee} {' '.join(given)}" for callee, given in self.calls if words[0] in given[:1]]
+            for command in re.split(r"--cce-aicore-arch=", self.functions.get(name, "\n".join(options)))[1:]:
+                arch, *rest = re.split(r"\bCOMMAND\b|\)", command)[0].split()
+                found.setdefault(_CORES.get(arch.rpartition("-")[2], "mix"), [*rest, *words])
+        return found
+
+    def core(self, source: Path) -> str:
+        """The kind of cores of a file; nothing where no command tells."""
+        cores = self._compilations(source) or {self.named: []}
+        return next(iter(cores)) if len(cores) == 1 else "mix"
+
+    def macros(self, source: Path) -> tuple[tuple[str, str], ...]:
+        """The macros of a file, each with the kind of core that it is stated for."""
+        return tuple(
+            (core, word.removeprefix("-D"))
+            for kind, words in self._compilations(source).items()
+            for core in (("cube", "vector") if kind == "mix" else (kind,))
+            for word in words
+            if word.startswith("-D") and "$" not in word
+        )
 
 
 def _host_compilers() -> list[list[str]]:

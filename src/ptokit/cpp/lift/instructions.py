@@ -493,6 +493,7 @@ _SPECIAL: dict[str, Callable[[Told, list[Any], Options], Value | None]] = {
     **dict.fromkeys(_IN_BACKGROUND, Told.in_background),
     "TQUANT": Told.quantised,
     "copy_cbuf_to_gm": Told.stored_blocks,
+    "create_cbuf_matrix": lambda told, args, _: intrinsic(told.name)(*args, fill_word_bits=args[0].dtype.bits),
     **dict.fromkeys(("dcci", "dsb"), Told.cache),
     **dict.fromkeys(("SetMadTF32Mode", "ResetMadMode"), Told.tf32),
     "TRAP": lambda told, args, said: intrinsic("TRAP")(),

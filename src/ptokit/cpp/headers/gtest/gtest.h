@@ -72,6 +72,7 @@ inline std::vector<std::string>& chosen() {
 inline void InitGoogleTest(int* count, char** arguments) { chosen().assign(arguments + 1, arguments + *count); }
 struct Failure {
     std::ostringstream said;
+    explicit Failure(int line) { said << "line " << line << ": "; }
     template <class T>
     Failure& operator<<(const T& x) {
         said << x;
@@ -79,7 +80,7 @@ struct Failure {
     }
     ~Failure() {
         failed() = true;
-        std::cout << said.str() << std::endl;
+        std::cout << "\n@why " << said.str() << std::endl;
     }
     operator bool() const { return true; }
 };
@@ -160,12 +161,12 @@ inline int run() {
     if (X) \
         ; \
     else \
-        ::testing::Failure() << #X << " does not hold: "
+        ::testing::Failure(__LINE__) << #X << " does not hold: "
 #define PTOKIT_ASSERT(X) \
     if (X) \
         ; \
     else \
-        return ::testing::Returned() = ::testing::Failure() << #X << " does not hold: "
+        return ::testing::Returned() = ::testing::Failure(__LINE__) << #X << " does not hold: "
 #define EXPECT_TRUE(X) PTOKIT_EXPECT(X)
 #define EXPECT_FALSE(X) PTOKIT_EXPECT(!(X))
 #define EXPECT_EQ(A, B) PTOKIT_EXPECT((A) == (B))
@@ -181,8 +182,8 @@ inline int run() {
 #define ASSERT_LT(A, B) PTOKIT_ASSERT((A) < (B))
 #define ASSERT_GE(A, B) PTOKIT_ASSERT((A) >= (B))
 #define ASSERT_GT(A, B) PTOKIT_ASSERT((A) > (B))
-#define ADD_FAILURE() ::testing::Failure()
-#define FAIL() return ::testing::Returned() = ::testing::Failure()
+#define ADD_FAILURE() ::testing::Failure(__LINE__)
+#define FAIL() return ::testing::Returned() = ::testing::Failure(__LINE__)
 #define SCOPED_TRACE(X) ((void)0)
 #define SUCCEED() std::ostringstream()
 #define GTEST_SKIP() return ::testing::Returned() = ::testing::Skipped()

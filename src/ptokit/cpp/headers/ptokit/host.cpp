@@ -111,6 +111,10 @@ void ptokit_launch(void* kernel, int64_t blocks, int64_t stream, int64_t count, 
     launched.insert(stream);
 }
 int ptokit_did() { return did; }
+void ptokit_absent(const char* function) {  // which no file defines that is built
+    say("\n@absent %s\n", function);
+    _exit(1 | 4);
+}
 void ptokit_wait(int64_t stream) {
     if (stream ? !launched.count(stream) : launched.empty()) return;
     say("\n@wait %d %lld\n", own, (long long)stream);

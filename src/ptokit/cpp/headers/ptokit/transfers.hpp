@@ -23,7 +23,6 @@ PTOKIT_TRANSFER(copy_cbuf_to_gm, copy_cbuf_to_gm, "ui8", "ui8 l1")
 PTOKIT_TRANSFER(copy_ubuf_to_gm_align_v2, copy_ubuf_to_gm, "ui8", "ui8 ub")
 PTOKIT_TRANSFER(copy_gm_to_ubuf_align_v2, copy_gm_to_ubuf, "ui8 ub", "ui8")
 #undef PTOKIT_TRANSFER
-#ifdef PTO_NPU_ARCH_A5
 // Transfers that count blocks of 32 bytes, and gaps between rows, as those that count bytes, and strides.
 PTO_INLINE void copy_gm_to_ubuf(const void* to, const void* from, int64_t core, int64_t rows, int64_t blocks,
                                 int64_t gap_from, int64_t gap_to) {
@@ -37,14 +36,16 @@ PTO_INLINE void copy_ubuf_to_gm(const void* to, const void* from, int64_t core, 
     const int64_t step_from = 32 * (blocks + gap_from), step_to = 32 * (blocks + gap_to);
     copy_ubuf_to_gm_align_v2(to, from, core, rows, 32 * blocks, 0, step_to, step_from);
 }
-#endif
 
 // `how`: blocks to fill, from bit 16 on their size, from bit 32 on the gap between them.
 template <class T, class V>
 PTO_INLINE void create_cbuf_matrix(T* to, int64_t how, V value) {
     ptokit_begin("create_cbuf_matrix");
     ptokit_pointer(sizeof(T) == 4 ? "ui32 l1" : "ui16 l1", to);
-    ptokit_number("i32", int32_t(value));
+    if constexpr (std::is_integral_v<V>)
+        ptokit_number("i32", int32_t(value));
+    else
+        ptokit_number("i32", int32_t(__builtin_bit_cast(std::conditional_t<sizeof(V) == 4, uint32_t, uint16_t>, value)));
     ptokit_number("i64", how & 0x7fff);
     ptokit_number("i64", how >> 16 & 0x7fff);
     ptokit_number("i64", how >> 32 & 0x7fff);
@@ -114,8 +115,6 @@ PTOKIT_UNREAD(copy_gm_to_cbuf_align_v2)
 PTOKIT_UNREAD(mad_mx)
 PTOKIT_UNREAD(load_cbuf_to_ca_mx)
 PTOKIT_UNREAD(load_cbuf_to_cb_mx)
-PTOKIT_UNREAD(copy_gm_to_ubuf)
-PTOKIT_UNREAD(copy_ubuf_to_gm)
 #endif
 PTOKIT_UNREAD(copy_gm_to_cbuf)
 PTOKIT_UNREAD(copy_matrix_cc_to_gm)
