@@ -18,20 +18,25 @@ from ..meaning.words import Gather, Outside, Python, Word
 from ..site import Site, TileInfo, known
 from ..table import Access, Attr, Engine, Instr, Kind, Operand, Role, TextForm, dst, instruction, view
 from . import index_checks as c
-from .index_checks import parts_of
-from .index_text_rules import text_rules
 from .indexed import (
     Form,
+    Message,
+    Parts,
     capacity,
+    check,
     coalesce,
     form_of,
     in_l1,
     indexed,
     is_tile,
     offsets,
+    parts_of,
     read_indices,
     resolve,
     row_width,
+    size,
+    text_rules,
+    ub_check,
 )
 
 # Rules of MGATHER (move-gather-scatter 10.4); the conditions are in `index_checks`.
@@ -43,21 +48,21 @@ A23, A5_RULES, CPU = ("a2a3",), ("a5",), ("cpu",)
 DEVICES = ("a2a3", "a5")
 
 
-def _overlap(p: c.Parts) -> c.Message:
+def _overlap(p: Parts) -> Message:
     """The destination does not overlap the index tile."""
     if isinstance(p.idx, TileInfo) and overlap(p.data, p.idx):
         return f"{p:data} and {p:idx} share memory, and the tile is written while indices are still read"
     return None
 
 
-def _boxed_index(p: c.Parts, idx: TileInfo) -> c.Message:
+def _boxed_index(p: Parts, idx: TileInfo) -> Message:
     """Row indices are in a tile without boxes on cpu."""
     if p.mode is Coalesce.Row and idx.boxed:
         return f"{p:idx} has the layout {idx.layout_name}; row indices are stored without boxes"
     return None
 
 
-def _cpu_row(p: c.Parts, idx: TileInfo) -> c.Message:
+def _cpu_row(p: Parts, idx: TileInfo) -> Message:
     """The R indices are the first R elements of the buffer."""
     if p.mode is not Coalesce.Row:
         return None
@@ -65,7 +70,7 @@ def _cpu_row(p: c.Parts, idx: TileInfo) -> c.Message:
     line = (idx.vr == 1 and (idx.row_major or idx.rows == 1)) or (idx.vc == 1 and (not idx.row_major or idx.cols == 1))
     if known(idx.vr, idx.vc) and not line:
         return (
-            f"{p:idx} is {c.size(idx)} in a {idx.rows}x{idx.cols} {idx.layout_name} tile; "
+            f"{p:idx} is {size(idx)} in a {idx.rows}x{idx.cols} {idx.layout_name} tile; "
             "its indices are not consecutive",
             "use a 1xR row-major or an Rx1 column-major index tile",
         )
@@ -81,21 +86,21 @@ RULES = (
         "mode=Coalesce.Elem)",
         evidence="static_assert",
         on="cpu",
-    )(c.check(c.index_type)),
+    )(check(c.index_type)),
     rule(
         "GATHER-A23-01",
         "x: Ptr[f32]; MGATHER(Tile(Vec, {f32|e4m3}, 8, {16|32}), GlobalTensor(x, (40, 16)), "
         "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
         what="Element type int8 uint8 int16 uint16 int32 uint32 half bf16 float.",
         evidence="static_assert",
-    )(c.check(c.data_type(c.A23_TYPES))),
+    )(check(c.data_type(c.A23_TYPES))),
     rule(
         "GATHER-A5-01",
         "x: Ptr[{f32|i64}]; MGATHER(Tile(Vec, {f32|i64}, 8, 16), GlobalTensor(x, (40, 16)), "
         "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
         what="Element type of the A2/A3 set, hif8, e4m3 or e5m2.",
         evidence="static_assert",
-    )(c.check(c.data_type(c.A5_TYPES))),
+    )(check(c.data_type(c.A5_TYPES))),
     rule(
         "GATHER-CPU-03",
         """
@@ -104,7 +109,7 @@ RULES = (
                 mode=Coalesce.Elem)
         """,
         evidence="simulator",
-    )(c.check(c.cpu_type)),
+    )(check(c.cpu_type)),
     rule(
         "GATHER-COM-03",
         "x: Ptr[{f32|f16}]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), Tile(Vec, i32, 8, 16), "
@@ -112,7 +117,7 @@ RULES = (
         decision="Types of one size are copied bit for bit on cpu, without conversion.",
         evidence="static_assert",
         on="cpu",
-    )(c.check(c.same_types)),
+    )(check(c.same_types)),
     rule(
         "GATHER-COM-02",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
@@ -122,7 +127,7 @@ RULES = (
         decision="One index column for several data columns is read as one index per row (assembly GA-9).",
         evidence="document",
         on="cpu",
-    )(c.check(lambda p: None if p.l1 else c.bare(p))),
+    )(check(lambda p: None if p.l1 else c.bare(p))),
     rule(
         "GATHER-COM-07",
         "x: Ptr[f32]; x2: Ptr[i32]; MGATHER(Tile(Mat, f32, 16, 16, ColMajor, slayout=SLayout.RowMajor), "
@@ -130,7 +135,7 @@ RULES = (
         source="move-gather-scatter 10.1",
         evidence="static_assert",
         on="a2a3",
-    )(c.check(c.form_agrees)),
+    )(check(c.form_agrees)),
     rule(
         "GATHER-COM-04",
         "pto.mgather ins(%v, %i : !pto.partition_tensor_view<1x100xf32>, !pto.tile_buf<vec, "
@@ -139,7 +144,7 @@ RULES = (
         targets=DEVICES,
         decision="Nothing is gathered; a device launches its threads for that.",
         evidence="legal",
-    )(c.check(c.empty)),
+    )(check(c.empty)),
     rule(
         "GATHER-COM-05",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, ({1|0}, 16)), Tile(Vec, i32, 8, 16), "
@@ -148,7 +153,7 @@ RULES = (
         source="move-gather-scatter 10.2",
         evidence="device",
         on="cpu",
-    )(c.check(c.no_capacity)),
+    )(check(c.no_capacity)),
     define(
         "GATHER-COM-06",
         "With oob=Undefined every index is below the number of rows or elements.",
@@ -169,20 +174,20 @@ RULES = (
         "Tile(Vec, i32, 8, 16, addr={512|480}), mode=Coalesce.Elem)",
         evidence="device",
         on="a2a3",
-    )(c.check(_overlap)),
+    )(check(_overlap)),
     rule(
         "GATHER-CPU-01",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
         "Tile(Vec, i32, {1, 8|16, 8, ColMajor, valid_row=1, slayout=SLayout.RowMajor}), mode=Coalesce.Row)",
         evidence="static_assert",
-    )(c.ub_check(_boxed_index)),
+    )(ub_check(_boxed_index)),
     rule(
         "GATHER-CPU-02",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
         "Tile(Vec, i32, 1, 8{|, valid_col=7}), mode=Coalesce.Row)",
         what="Row indices are consecutive on cpu: valid [1, R] row-major or [R, 1] column-major.",
         evidence="simulator",
-    )(c.ub_check(_cpu_row)),
+    )(ub_check(_cpu_row)),
     rule(
         "GATHER-CPU-04",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), Tile(Vec, i32, {8|4}, 16), "
@@ -190,25 +195,25 @@ RULES = (
         what="The index tile has an element for every element or row that is gathered.",
         source="derived: the library reads past the index tile",
         evidence="simulator",
-    )(c.ub_check(c.covered)),
+    )(ub_check(c.covered)),
     rule(
         "GATHER-A23-02",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), Tile({Vec|Mat}, i32, 8, 16), "
         "mode=Coalesce.Elem)",
         evidence="static_assert",
-    )(c.check(c.in_ub)),
+    )(check(c.in_ub)),
     rule(
         "GATHER-A5-02",
         "x: Ptr[f32]; MGATHER(Tile({Vec|Bias}, f32, 8, 16), GlobalTensor(x, (40, 16)), "
         "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
         evidence="static_assert",
-    )(c.check(c.in_ub)),
+    )(check(c.in_ub)),
     rule(
         "GATHER-A23-09",
         "x: Ptr[f32]; x2: Ptr[i32]; MGATHER(Tile(Mat, f32, 16, 16, ColMajor, slayout=SLayout.RowMajor), "
         "GlobalTensor(x, (40, 16){|, layout=Layout.DN}), GlobalTensor(x2, (1, 16)), mode=Coalesce.Row)",
         evidence="static_assert",
-    )(c.check(c.l1_form)),
+    )(check(c.l1_form)),
     rule(
         "GATHER-A23-10",
         "x: Ptr[f32]; x2: Ptr[i32]; x3: Ptr[f32]; "
@@ -216,7 +221,7 @@ RULES = (
         "GlobalTensor(x2, (16, 16)), GlobalTensor(x3, ({16|15}, 16)), mode=Coalesce.Elem)",
         why="That its 64-byte lines are not shared between cores cannot be told from one call.",
         evidence="static_assert",
-    )(c.check(c.scratch_memory)),
+    )(check(c.scratch_memory)),
     rule(
         "GATHER-A5-09",
         "x: Ptr[f32]; x2: Ptr[i32]; x3: Ptr[f32]; "
@@ -225,26 +230,26 @@ RULES = (
         what="Into L1: as GATHER-A23-09 and GATHER-A23-10.",
         why="That exec=Simt runs on vector sub-core 0 and hands over with intra-block id 2 is for the sanitizer.",
         evidence="static_assert",
-    )(c.check(lambda p: c.l1_form(p) or c.scratch_memory(p))),
+    )(check(lambda p: c.l1_form(p) or c.scratch_memory(p))),
     rule(
         "GATHER-A23-03",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
         "Tile(Vec, i32, {1, 8|8, 1, ColMajor}), mode=Coalesce.Row)",
         evidence="static_assert",
-    )(c.ub_check(c.plain_index)),
+    )(ub_check(c.plain_index)),
     rule(
         "GATHER-A23-04",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16{|, ColMajor}), GlobalTensor(x, (40, 16)), "
         "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
         evidence="static_assert",
-    )(c.ub_check(c.paired_layout)),
+    )(ub_check(c.paired_layout)),
     rule(
         "GATHER-A23-05",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, {16|4}), GlobalTensor(x, (40, 16)), "
         "Tile(Vec, i32, 8, {16|4}), mode=Coalesce.Elem)",
         what="Rows of the destination are multiples of 32 bytes.",
         evidence="static_assert",
-    )(c.check(c.whole_blocks)),
+    )(check(c.whole_blocks)),
     rule(
         "GATHER-A23-06",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 16, 32, ColMajor, valid_row=8, valid_col=16, "
@@ -252,45 +257,45 @@ RULES = (
         "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
         decision="A row that is wider than the tile would be written past its end: refused.",
         evidence="static_assert",
-    )(c.ub_check(c.nz_shape)),
+    )(ub_check(c.nz_shape)),
     rule(
         "GATHER-A23-07",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
         "Tile(Vec, i32, 1, 8{|, valid_col=7}), mode=Coalesce.Row)",
         what="Row: one row of indices, one for each valid row of the destination.",
         evidence="static_assert",
-    )(c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=False))),
+    )(ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=False))),
     rule(
         "GATHER-A23-08",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16{|, valid_col=15}), GlobalTensor(x, (40, 16)), "
         "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
         evidence="static_assert",
-    )(c.ub_check(c.one_index_per_element)),
+    )(ub_check(c.one_index_per_element)),
     rule(
         "GATHER-A5-08",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, {8|16}, 16, ColMajor{|, valid_row=8, slayout=SLayout.RowMajor}), "
         "GlobalTensor(x, (40, 16)), Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
         evidence="device",
-    )(c.ub_check(c.plain_tiles)),
+    )(ub_check(c.plain_tiles)),
     rule(
         "GATHER-A5-03",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
         "Tile(Vec, i32, 1, 8{|, valid_col=6}), mode=Coalesce.Row)",
         what="Row: one index for each valid row of the destination, in one row or one column.",
         evidence="static_assert",
-    )(c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=True))),
+    )(ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=True))),
     rule(
         "GATHER-A5-04",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, {16|32})), Tile(Vec, i32, 1, 8), "
         "mode=Coalesce.Row)",
         evidence="static_assert",
-    )(c.check(c.row_length)),
+    )(check(c.row_length)),
     rule(
         "GATHER-A5-05",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), Tile(Vec, i32, 8, {16|8}), "
         "mode=Coalesce.Elem)",
         evidence="static_assert",
-    )(c.ub_check(c.one_index_per_element)),
+    )(ub_check(c.one_index_per_element)),
     rule(
         "GATHER-A5-06",
         "x: Ptr[f32]{|; n: int}; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
@@ -298,20 +303,20 @@ RULES = (
         why="The library casts sizes to unsigned before it compares them, so a dynamic one is 4294967295.",
         decision="Sizes of the table are compared where they are known.",
         evidence="static_assert",
-    )(c.ub_check(c.mixed_dynamic)),
+    )(ub_check(c.mixed_dynamic)),
     rule(
         "GATHER-A5-07",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16){|, (19, 1)}), "
         "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
         evidence="device",
-    )(c.check(c.packed_table)),
+    )(check(c.packed_table)),
     rule(
         "GATHER-A5-10",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, {128|256}, 128), GlobalTensor(x, (40, 16)), "
         "Tile(Vec, i32, {128|256}, 128), mode=Coalesce.Elem)",
         what="Destination and index tile take at most 216 KB of UB.",
         evidence="device",
-    )(c.ub_check(lambda p, idx: c.working_set(p, idx, c.UB_KIB, 1 << 20))),
+    )(ub_check(lambda p, idx: c.working_set(p, idx, c.UB_KIB, 1 << 20))),
     rule(
         "GATHER-A5-11",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, {128|192}, 128), GlobalTensor(x, (40, 16)), "
@@ -319,14 +324,14 @@ RULES = (
         what="Beyond 128 KB for destination and index tile the launch must ask for dynamic UB.",
         source="move-gather-scatter 10.4 GATHER-A5-10",
         evidence="document",
-    )(c.ub_check(lambda p, idx: c.working_set(p, idx, 128, c.UB_KIB))),
+    )(ub_check(lambda p, idx: c.working_set(p, idx, 128, c.UB_KIB))),
     rule(
         "GATHER-A5-12",
         "x: Ptr[f32]; MGATHER(Tile(Vec, f32, 8, 16), GlobalTensor(x, (40, 16)), "
         "Tile(Vec, i32, 8, {1, ColMajor|8, valid_col=1}), mode=Coalesce.Row)",
         source="move-gather-scatter 10.3",
         evidence="legal",
-    )(c.ub_check(c.apart)),
+    )(ub_check(c.apart)),
     *text_rules("GA"),
 )
 

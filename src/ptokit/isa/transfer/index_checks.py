@@ -1,6 +1,6 @@
 """Conditions that MGATHER and MSCATTER share; their rules name them (move-gather-scatter 10.4, 11.4).
 
-Both instructions have a data tile, a table in global memory and indices; `Parts` names them alike.
+Both instructions have a data tile, a table in global memory and indices; `Parts` of `indexed` names them alike.
 """
 
 from __future__ import annotations
@@ -8,104 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptokit.records import dataclass
-from ptokit.targets import A2A3, A5
+from ptokit.targets import A5
 from ptokit.types.dtypes import DType
-from ptokit.types.enums import Coalesce, GatherExec, Layout, TileType
+from ptokit.types.enums import Coalesce, GatherExec, TileType
 from ptokit.types.tile import DYNAMIC
 
 from ..operands import names, types_of
-from ..site import Site, TileInfo, ViewInfo, known, product
-from ..table import Kind
-from .indexed import Form, capacity, coalesce, form_of
-
-Message = str | tuple[str, str] | None
+from ..site import TileInfo, ViewInfo, known, product
+from .indexed import Message, Parts, capacity, size
 
 DEVICE_INDEX = types_of("i32 u32")
 A23_TYPES = types_of("i8 u8 i16 u16 i32 u32 f16 bf16 f32")
 A5_TYPES = A23_TYPES | types_of("hif8 e4m3 e5m2")
 NARROW_FLOATS = types_of("hif8 e4m3 e5m2 e8m0")
 UB_KIB = 216  # what SIMT kernels may use of UB, in KiB
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The operands of one call by their meaning."""
-
-    site: Site
-    data: TileInfo
-    table: ViewInfo
-    idx: TileInfo | ViewInfo
-    scratch: ViewInfo | None
-    name: str  # of the data tile
-
-    def __format__(self, name: str) -> str:
-        """The name of an operand, ``data`` for the data tile; the finding is about it."""
-        return format(self.site, self.name if name == "data" else name)
-
-    @property
-    def l1(self) -> bool:
-        """True for the forms that fill L1 from indices in global memory."""
-        return self.data.loc is TileType.Mat or isinstance(self.idx, ViewInfo)
-
-    @property
-    def mode(self) -> Coalesce:
-        """The mode, as written or meant."""
-        index = (self.idx.vr, self.idx.vc) if isinstance(self.idx, TileInfo) else (0, 0)
-        data = (self.data.vr, self.data.vc)
-        return coalesce(self.site.mode, l1=self.l1, scratch=self.scratch is not None, index=index, data=data)
-
-    @property
-    def nz(self) -> bool:
-        return self.table.layout is Layout.NZ
-
-    @property
-    def form(self) -> Form:
-        return form_of(self.mode, l1=self.l1, nz=self.nz and self.site.target.is_a(A2A3))
-
-    @property
-    def plain_table(self) -> bool | None:
-        """True for an ND table, also a vector that is ND and DN alike; None if the layout is not known."""
-        layout, shape = self.table.layout, self.table.shape
-        if layout is None:
-            return None
-        return layout is Layout.ND or (layout is Layout.DN and bool(shape[3] == 1 or shape[4] == 1))
-
-
-def parts_of(o: Site) -> Parts | None:
-    """The parts of a call, or None where an operand is of another kind (reported elsewhere)."""
-    name, table = ("src", "dst") if o.instr.operand("dst").kind is Kind.VIEW else ("dst", "src")
-    data, view, idx = (o.operands.get(n) for n in (name, table, "idx"))
-    scratch = o.operands.get("scratch")
-    if not isinstance(data, TileInfo) or not isinstance(view, ViewInfo) or not isinstance(idx, TileInfo | ViewInfo):
-        return None
-    return Parts(o, data, view, idx, scratch if isinstance(scratch, ViewInfo) else None, name)
-
-
-def check(condition: Callable[[Parts], Message]) -> Callable[[Site], Message]:
-    """A rule's check from a condition on the parts; its docstring is the rule's sentence."""
-
-    def checked(o: Site) -> Message:
-        parts = parts_of(o)
-        return None if parts is None else condition(parts)
-
-    checked.__doc__ = condition.__doc__
-    return checked
-
-
-def ub_check(condition: Callable[[Parts, TileInfo], Message]) -> Callable[[Site], Message]:
-    """The same for the forms between global memory and UB, whose indices are a tile."""
-
-    def checked(p: Parts) -> Message:
-        return None if p.l1 or not isinstance(p.idx, TileInfo) else condition(p, p.idx)
-
-    checked.__doc__ = condition.__doc__
-    return check(checked)
-
-
-def size(tile: TileInfo) -> str:
-    """Valid region in words."""
-    return f"{tile.vr}x{tile.vc}"
 
 
 # Types ---------------------------------------------------------------------------------------------------------------

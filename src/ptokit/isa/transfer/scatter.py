@@ -17,9 +17,23 @@ from ..site import Site, TileInfo
 from ..table import ALSO, Access, Attr, Engine, Instr, Role, TextForm, instruction, src, view
 from . import index_checks as c
 from .gather import OUTSIDE, replace
-from .index_checks import parts_of
-from .index_text_rules import text_rules
-from .indexed import Form, capacity, coalesce, form_of, indexed, offsets, read_indices, resolve, row_width
+from .indexed import (
+    Form,
+    Message,
+    Parts,
+    capacity,
+    check,
+    coalesce,
+    form_of,
+    indexed,
+    offsets,
+    parts_of,
+    read_indices,
+    resolve,
+    row_width,
+    text_rules,
+    ub_check,
+)
 
 # Rules of MSCATTER (move-gather-scatter 11.4); the conditions are in `index_checks`.
 
@@ -33,21 +47,21 @@ A5_ADD = types_of("i32 u32 f32 f16 bf16")
 A5_EXTREME = types_of("i32 u32 f32")
 
 
-def _last_and_atomic(p: c.Parts) -> c.Message:
+def _last_and_atomic(p: Parts) -> Message:
     """On cpu atomic operations exclude conflict=Last."""
     if p.site.atomic is not ScatterAtomicOp.NONE and p.site.conflict is ScatterConflict.Last:
         return f"atomic={p.site.atomic.name} with conflict=Last; an atomic operation lets every element count"
     return None
 
 
-def _cpu_type(p: c.Parts) -> c.Message:
+def _cpu_type(p: Parts) -> Message:
     """FP8 and HiF8 are not supported on cpu by default; 4-bit types and atomic HiF8 never."""
     if p.site.atomic is not ScatterAtomicOp.NONE and p.table.dtype.value is None:
         return f"the table holds {p.table.dtype}, for which there is no arithmetic"
     return c.cpu_type(p)
 
 
-def _a23_atomic(p: c.Parts) -> c.Message:
+def _a23_atomic(p: Parts) -> Message:
     """Atomic Add on float half bf16 int32 int16 int8; no Max, no Min."""
     atomic, dtype = p.site.atomic, p.data.dtype
     if atomic in (ScatterAtomicOp.Max, ScatterAtomicOp.Min):
@@ -57,7 +71,7 @@ def _a23_atomic(p: c.Parts) -> c.Message:
     return None
 
 
-def _a5_atomic(p: c.Parts) -> c.Message:
+def _a5_atomic(p: Parts) -> Message:
     """Atomic Add on int32 uint32 float half bf16, Max and Min on int32 uint32 float."""
     atomic, dtype = p.site.atomic, p.data.dtype
     allowed = A5_ADD if atomic is ScatterAtomicOp.Add else A5_EXTREME
@@ -66,12 +80,12 @@ def _a5_atomic(p: c.Parts) -> c.Message:
     return None
 
 
-def _conflict(p: c.Parts) -> c.Message:
+def _conflict(p: Parts) -> Message:
     """There is no conflict parameter."""
     return None if p.site.conflict is None else f"conflict={p.site.conflict.name}; a2a3 has no such parameter"
 
 
-def _either_order(o: Site) -> c.Message:
+def _either_order(o: Site) -> Message:
     """Data and indices that would fit in each other's place are given by name."""
     alike = all(isinstance(t, TileInfo) and t.dtype.name in ("i32", "u32") for t in (o.src, o.idx))
     if not alike or o.around is None or not {"src", "idx"} <= o.around.in_order:
@@ -104,7 +118,7 @@ RULES = (
         "Indices are a tile of int32 or uint32; on cpu of any integer.",
         "not isinstance(idx, ViewInfo)",
         "{idx} is a view of global memory; MSCATTER takes an index tile",
-        lambda o: c.check(c.index_type)(o),
+        lambda o: check(c.index_type)(o),
     ),
     rule(
         "SCATTER-A23-01",
@@ -112,20 +126,20 @@ RULES = (
         "Tile(Vec, i32, 8, 32), mode=Coalesce.Elem)",
         what="Element type int8 uint8 int16 uint16 int32 uint32 half bf16 float.",
         evidence="static_assert",
-    )(c.check(c.data_type(c.A23_TYPES))),
+    )(check(c.data_type(c.A23_TYPES))),
     rule(
         "SCATTER-A5-01",
         "x: Ptr[{e4m3|e8m0}]; MSCATTER(GlobalTensor(x, (40, 32)), Tile(Vec, {e4m3|e8m0}, 8, 32), "
         "Tile(Vec, i32, 8, 32), mode=Coalesce.Elem)",
         what="Element type of the A2/A3 set, hif8, e4m3 or e5m2.",
         evidence="static_assert",
-    )(c.check(c.data_type(c.A5_TYPES))),
+    )(check(c.data_type(c.A5_TYPES))),
     rule(
         "SCATTER-CPU-02",
         "x: Ptr[{i64|e4m3}]; MSCATTER(GlobalTensor(x, (40, 32)), Tile(Vec, {i64|e4m3}, 8, 32), "
         "Tile(Vec, i32, 8, 32), mode=Coalesce.Elem)",
         evidence="simulator",
-    )(c.check(_cpu_type)),
+    )(check(_cpu_type)),
     rule(
         "SCATTER-COM-03",
         "x: Ptr[{f32|i8}]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), Tile(Vec, i32, 8, 16), "
@@ -133,7 +147,7 @@ RULES = (
         decision="Types of one size are stored bit for bit on cpu; atomics compute in the table's type.",
         evidence="static_assert",
         on="cpu",
-    )(c.check(c.same_types)),
+    )(check(c.same_types)),
     rule(
         "SCATTER-COM-02",
         "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), "
@@ -143,7 +157,7 @@ RULES = (
         decision="One index column for several data columns is read as one index per row (assembly SC-9).",
         evidence="document",
         on="cpu",
-    )(c.check(c.bare)),
+    )(check(c.bare)),
     rule(
         "SCATTER-COM-04",
         "x: Ptr[f32]; MSCATTER(GlobalTensor(x, ({40|0}, 16)), Tile(Vec, f32, 8, 16), Tile(Vec, i32, 1, 8), "
@@ -152,7 +166,7 @@ RULES = (
         source="move-gather-scatter 11.2",
         evidence="device",
         on="cpu",
-    )(c.check(c.no_capacity)),
+    )(check(c.no_capacity)),
     define(
         "SCATTER-COM-05",
         "With conflict=Default no two elements store different values to one place.",
@@ -177,7 +191,7 @@ RULES = (
         "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), Tile(Vec, i32, 8, 16), "
         "mode=Coalesce.Elem, atomic=ScatterAtomicOp.Max{|, conflict=ScatterConflict.Last})",
         evidence="static_assert",
-    )(c.check(_last_and_atomic)),
+    )(check(_last_and_atomic)),
     rule(
         "SCATTER-CPU-03",
         "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), Tile(Vec, i32, {8|4}, 16), "
@@ -185,14 +199,14 @@ RULES = (
         what="The index tile has an element for every element or row that is scattered.",
         source="derived: the library reads past the index tile",
         evidence="simulator",
-    )(c.ub_check(c.covered)),
+    )(ub_check(c.covered)),
     rule(
         "SCATTER-A23-02",
         "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile({Vec|Mat}, f32, 8, 16), "
         "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
         what="Source and indices are vec tiles, the indices row-major without boxes.",
         evidence="static_assert",
-    )(c.check(lambda p: c.vec_only(p) or (c.plain_index(p, p.idx) if isinstance(p.idx, TileInfo) else None))),
+    )(check(lambda p: c.vec_only(p) or (c.plain_index(p, p.idx) if isinstance(p.idx, TileInfo) else None))),
     rule(
         "SCATTER-A23-03",
         "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (4, 3, 16, 8), layout=Layout.NZ), "
@@ -201,32 +215,32 @@ RULES = (
         what="A row-major tile goes to an ND table, an Nz tile of fractal 512 to an NZ table of its boxes.",
         decision="A row of the table that is wider than the tile would be read past its end: refused.",
         evidence="static_assert",
-    )(c.ub_check(lambda p, idx: c.paired_layout(p, idx) or c.nz_shape(p, idx))),
+    )(ub_check(lambda p, idx: c.paired_layout(p, idx) or c.nz_shape(p, idx))),
     rule(
         "SCATTER-A23-04",
         "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, {16|4}), "
         "Tile(Vec, i32, 8, {16|4}), mode=Coalesce.Elem)",
         evidence="static_assert",
-    )(c.check(c.whole_blocks)),
+    )(check(c.whole_blocks)),
     rule(
         "SCATTER-A23-05",
         "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), Tile(Vec, i32, 8, 16), "
         "mode=Coalesce.Elem, atomic=ScatterAtomicOp.{Add|Max})",
         evidence="static_assert",
-    )(c.check(_a23_atomic)),
+    )(check(_a23_atomic)),
     rule(
         "SCATTER-A23-06",
         "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), "
         "Tile(Vec, i32, 1, 8{|, valid_col=7}), mode=Coalesce.Row)",
         what="One row of indices with one per row (Row), or the valid region of the source (Elem).",
         evidence="static_assert",
-    )(c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=False) or c.one_index_per_element(p, idx))),
+    )(ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=False) or c.one_index_per_element(p, idx))),
     rule(
         "SCATTER-A23-07",
         "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), Tile(Vec, i32, 8, 16), "
         "mode=Coalesce.Elem{|, conflict=ScatterConflict.Default})",
         evidence="static_assert",
-    )(c.check(_conflict)),
+    )(check(_conflict)),
     rule(
         "SCATTER-A5-06",
         "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), "
@@ -234,13 +248,13 @@ RULES = (
         what="Source and indices are vec tiles without boxes.",
         source="as GATHER-A5-02 and GATHER-A5-08",
         evidence="device",
-    )(c.check(lambda p: c.vec_only(p) or (c.plain_tiles(p, p.idx) if isinstance(p.idx, TileInfo) else None))),
+    )(check(lambda p: c.vec_only(p) or (c.plain_tiles(p, p.idx) if isinstance(p.idx, TileInfo) else None))),
     rule(
         "SCATTER-A5-02",
         "x: Ptr[bf16]; MSCATTER(GlobalTensor(x, (40, 32)), Tile(Vec, bf16, 8, 32), Tile(Vec, i32, 8, 32), "
         "mode=Coalesce.Elem, atomic=ScatterAtomicOp.{Add|Min})",
         evidence="static_assert",
-    )(c.check(_a5_atomic)),
+    )(check(_a5_atomic)),
     rule(
         "SCATTER-A5-03",
         "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, {16|32})), Tile(Vec, f32, 8, 16), Tile(Vec, i32, 1, 8), "
@@ -249,20 +263,20 @@ RULES = (
             "Row: one index for each valid row, in one row or column; rows of the table as long as those of the source."
         ),
         evidence="static_assert",
-    )(c.ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=True) or c.row_length(p))),
+    )(ub_check(lambda p, idx: c.one_index_per_row(p, idx, column=True) or c.row_length(p))),
     rule(
         "SCATTER-A5-04",
         "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), Tile(Vec, i32, 8, {16|8}), "
         "mode=Coalesce.Elem)",
         what="Elem: index tile and source have the same valid region; compared sizes are both static or both dynamic.",
         evidence="static_assert",
-    )(c.ub_check(lambda p, idx: c.one_index_per_element(p, idx) or c.mixed_dynamic(p, idx))),
+    )(ub_check(lambda p, idx: c.one_index_per_element(p, idx) or c.mixed_dynamic(p, idx))),
     rule(
         "SCATTER-A5-05",
         "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16){|, (24, 1)}), Tile(Vec, f32, 8, 16), "
         "Tile(Vec, i32, 8, 16), mode=Coalesce.Elem)",
         evidence="device",
-    )(c.check(c.packed_table)),
+    )(check(c.packed_table)),
     rule(
         "SCATTER-ROW-01",
         "x: Ptr[f32]; MSCATTER(GlobalTensor(x, (40, 16)), Tile(Vec, f32, 8, 16), "
@@ -271,7 +285,7 @@ RULES = (
         source="move-gather-scatter 11.3",
         evidence="legal",
         on="cpu",
-    )(c.ub_check(c.apart)),
+    )(ub_check(c.apart)),
     *text_rules("SC"),
 )
 
