@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ptokit.api.rule import RulePage as RulePage
     from ptokit.api.rule import explain as explain
     from ptokit.api.sanitize import DiffReport as DiffReport
+    from ptokit.api.sanitize import compare_order as compare_order
     from ptokit.api.sanitize import diff as diff
     from ptokit.api.sanitize import sanitize as sanitize
     from ptokit.api.synchronise import synchronise as synchronise
@@ -53,6 +54,7 @@ _TOOLS = {
     "cpp": "api.files",
     "convert": "api.check",
     "diff": "api.sanitize",
+    "compare_order": "api.sanitize",
     "explain": "api.rule",
     "format": "api.check",
     "isa": "api.instruction",

@@ -134,6 +134,7 @@ from ptokit.api.launch import RunResult as RunResult
 from ptokit.api.program import Source as Source
 from ptokit.diagnostics import UsageError as UsageError
 from ptokit.api.check import check as check
+from ptokit.api.sanitize import compare_order as compare_order
 from ptokit.api.check import convert as convert
 from ptokit.api.files import cpp as cpp
 from ptokit.api.sanitize import diff as diff

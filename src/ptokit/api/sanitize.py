@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from ptokit.arguments.derive import derive
+from ptokit.arguments.derive import Launch, NotPredicted, derive
 from ptokit.arguments.grammar import Argument, copied, make, of_ranks, read_arguments
 from ptokit.diagnostics import Diagnostics, UsageError
 from ptokit.prove.report import what_decides
@@ -28,6 +28,9 @@ from .findings import Found, Selection, reported, selection
 from .launch import as_parameters, prepare, read_for, read_without_arguments
 from .parts import Part, Table, Words, checked, find_target, keywords, plain
 from .program import Origin, Program, Source
+
+if TYPE_CHECKING:
+    from ptokit.synchronise.comparing import OrderComparison
 
 # `sanitize`: a run under observation.
 
@@ -365,3 +368,55 @@ def _names(sides: Sequence[Side]) -> tuple[str, str]:
         what = ", ".join([f"{side.program.name} of {file} on {side.program.target.name}", *more])
         out.append(what)
     return out[0], out[1]
+
+
+def compare_order(
+    a: Program,
+    b: Program,
+    *,
+    target: str | Target | None = None,
+    entry: str | None = None,
+    assume: Iterable[str] = (),
+    blocks: int | None = None,
+    extended: bool = False,
+    default_target: str | Target | None = None,
+    limit: int | None = None,
+    progress: Callable[[str], None] = lambda what: None,
+) -> OrderComparison:
+    """Compare what two versions of a kernel order: its author's and a compiler's, or two of either.
+
+    ``a``, ``b``: text, files or kernels, each in text, Python or C++. The other options are those of
+    `ptokit.synchronise`. ``lost`` of the result is what B orders less than A. Raises `DiagnosticError` for a
+    program with errors, `UsageError` where the solver is missing (``pip install 'ptokit[prove]'``).
+    """
+    from .synchronise import opened
+
+    options: dict[str, Any] = {"target": target, "entry": entry, "assume": assume, "blocks": blocks}
+    options |= {"extended": extended, "default_target": default_target, "limit": limit, "progress": progress}
+    one, two = opened(a, **options), opened(b, **options)
+    from ptokit.synchronise.comparing import OrderComparison, Version, compared
+
+    made = OrderComparison(one.checked.name, one.how.target.name, (one.source.file, two.source.file))
+    known: dict[Any, int] = {}
+    found = []
+    for work, which in ((one, "A"), (two, "B")):
+        progress(f"what {which} orders")
+        walk = partial(_without, work)
+        found.append(Version(work.source.module, work.entry, work.structure.ops, walk, known))
+        made.open += [f"{which}, {gap}" for gap in found[-1].gaps]
+    if not made.open:
+        progress("what only one of them orders")
+        compared(made, *found)
+    progress("how long both take")
+    try:
+        launch = Launch.derived(one.source.module, one.entry, one.how.target, blocks or 1, extended)
+        times = [launch.cycles(work.source.module, work.entry) for work in (one, two)]
+    except NotPredicted as error:
+        made.launch = str(error)
+    else:
+        made.cycles, made.launch = (times[0], times[1]), launch.said
+    return made
+
+
+def _without(work: Any, kind: Any, dropped: frozenset[Any]) -> Any:
+    return work.gone(kind, work.checked, dropped=dropped)

@@ -158,6 +158,28 @@ def synchronise(
     `UsageError` where the solver is missing (``pip install 'ptokit[prove]'``).
     """
     start = time.perf_counter()
+    options: dict[str, Any] = {"target": target, "entry": entry, "assume": assume, "blocks": blocks}
+    options |= {"extended": extended, "default_target": default_target, "limit": limit, "progress": progress}
+    work = opened(program, args, **options)
+    made = work.minimised() if minimise else work.made()
+    made.seconds = time.perf_counter() - start
+    return made
+
+
+def opened(
+    program: Program,
+    args: Sequence[Any] = (),
+    *,
+    target: str | Target | None,
+    entry: str | None,
+    assume: Iterable[str],
+    blocks: int | None,
+    extended: bool,
+    default_target: str | Target | None,
+    limit: int | None,
+    progress: Progress,
+) -> Synchronising:
+    """A program that has been read, and has no errors; options as for `synchronise`."""
     wanted, usual = find_target(target), find_target(default_target)
     found = origin(program, entry=entry)
     if args:
@@ -168,10 +190,7 @@ def synchronise(
     source.diagnostics.raise_if_errors()
     named = None if source.own_target else entry
     options = _Options(chosen, named, tuple(args), tuple(assume), blocks, extended, ENOUGH if limit is None else limit)
-    work = _Synchronising(source, options, progress)
-    made = work.minimised() if minimise else work.made()
-    made.seconds = time.perf_counter() - start
-    return made
+    return Synchronising(source, options, progress)
 
 
 @dataclass(frozen=True)
@@ -185,7 +204,7 @@ class _Options:
     limit: int
 
 
-class _Synchronising:
+class Synchronising:
     """A program that gets flags."""
 
     def __init__(self, source: Source, how: _Options, progress: Progress) -> None:
@@ -204,8 +223,8 @@ class _Synchronising:
         how = self.how
         return Proving(source.module, how.target, how.entry, how.assume, how.blocks, "manual", how.extended)
 
-    def _gone(self, kind: Any, checked: Proving, **fields: Any) -> Any:
-        """A walk of some kind through a program."""
+    def gone(self, kind: Any, checked: Proving, **fields: Any) -> Any:
+        """A walk of some kind through a program; ``fields``: what it gets before."""
         try:
             walk = kind(checked.program, by_compiler=False, blocks=checked.blocks, assume=checked.assume)
         except ValueError as error:
@@ -230,7 +249,7 @@ class _Synchronising:
         from ptokit.synchronise.placing import Placing, rotatable
 
         self.progress("what has to be ordered")
-        self.walk: Dependences = self._gone(Dependences, self.checked)
+        self.walk: Dependences = self.gone(Dependences, self.checked)
         made = self._begun(self.walk)
         if not self.walk.dependences:
             made.open = tuple(dict.fromkeys(self.walk.broken_pipes()))
@@ -314,7 +333,7 @@ class _Synchronising:
         checked = self._checked(source)
         if checked.errors:
             return tuple((d.message, d.location.line) for d in checked.errors)
-        return tuple(dict.fromkeys(self._gone(Pipes, checked).broken_pipes()))
+        return tuple(dict.fromkeys(self.gone(Pipes, checked).broken_pipes()))
 
     def _read(self, text: str) -> Source:
         """The program with another text."""
@@ -379,7 +398,7 @@ class _Synchronising:
         from ptokit.synchronise.dependences import Pipes
 
         claims = (*OF_PIPES, Claim.BLOCKS) if self.signals else OF_PIPES
-        return self._gone(Pipes, self.checked, dropped=dropped, claims=claims)
+        return self.gone(Pipes, self.checked, dropped=dropped, claims=claims)
 
     @property
     def signals(self) -> bool:

@@ -11,16 +11,23 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ptokit.diagnostics import DiagnosticError, UsageError
 from ptokit.ir.control import callee, control_of, edges
 from ptokit.ir.core import Block, Function, Module, Op, Value, ordered
 from ptokit.ir.facts import folded, packed_slice
+from ptokit.ir.functions import as_compiled
 from ptokit.ir.launch import Query, with_function
 from ptokit.isa.exchange.core_pipes import SLOTS
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, Arithmetic
 from ptokit.plan.effects import analyse
+from ptokit.records import dataclass
+from ptokit.targets import Target
+from ptokit.targets.base import Part, PartError, part_named
 from ptokit.types.dtypes import SINGLES
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
+
+from .grammar import as_parameter, make, read_arguments
 
 SIZE = 128
 """What a scalar is that decides the size of a view."""
@@ -288,3 +295,70 @@ class _Reach:
         unit = max(1, param.type.dtype.size)
         elements = -(-(offset + (last + 1) * size) // unit)
         self.elements[param] = max(self.elements.get(param, 1), elements)
+
+
+# How long versions of a program are predicted to take, on arguments that are derived from one of them.
+
+
+class NotPredicted(Exception):
+    """Why no time is predicted."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A launch by which versions of a program are compared: arguments as after ``--arg``, and the part."""
+
+    texts: tuple[str, ...]
+    blocks: int
+    part: Part
+    target: Target
+    extended: bool = False
+
+    @staticmethod
+    def derived(module: Module, entry: Function, target: Target, blocks: int, extended: bool = False) -> Launch:
+        """A launch with arguments that the text tells. Raises `NotPredicted` where no part runs the target."""
+        try:
+            part = part_named(None, target)
+        except PartError as error:
+            raise NotPredicted(str(error)) from None
+        try:
+            texts = derive(module, entry, blocks)
+        except (DiagnosticError, UsageError, ValueError) as error:
+            raise NotPredicted(f"arguments cannot be derived: {_first(error)}") from None
+        # What arrays hold costs no time, and random numbers take some to make.
+        return Launch(
+            tuple(re.sub(r"^random:(.*?)(:seed=\d+)?$", r"zeros:\1", text) for text in texts),
+            blocks,
+            part,
+            target,
+            extended,
+        )
+
+    def cycles(self, module: Module, entry: Function) -> float:
+        """Cycles of a program from the first start of a core to the last end. Raises `NotPredicted`."""
+        from ptokit.run import Param, Program
+        from ptokit.timing.report import timed
+
+        try:
+            params = [Param(param.name, param.type) for param in entry.params]
+            if len(params) != len(self.texts):
+                raise NotPredicted("both do not have the same arguments")
+            values = make(read_arguments(self.texts))
+            values = [v if p.dtype is None else as_parameter(v, p.dtype) for v, p in zip(values, params)]
+            program = Program(module, entry, as_compiled(module, self.target), extended=self.extended)
+            timing = timed(program, values, self.blocks, self.part)
+        except (DiagnosticError, UsageError, ValueError, MemoryError) as error:
+            raise NotPredicted(f"the launch fails: {_first(error)}") from None
+        if timing.run.stuck:
+            raise NotPredicted("the launch does not end")
+        return timing.work
+
+    @property
+    def said(self) -> str:
+        """What it is, for a report."""
+        given = f" with -a {' -a '.join(self.texts)}" if self.texts else ""
+        return f"{self.blocks} block{'s' * (self.blocks != 1)} on {self.part.name}{given}"
+
+
+def _first(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -4,7 +4,7 @@ name = "nightly"
 programs = ["kernels/**/*.pto"]        # paths and patterns, from the folder of the file; also kernels.py:name
 exclude = ["kernels/old/*"]            # of those
 targets = ["a5"]                       # default: what each text states, or default_target = "a5" where one states none
-do = ["check", "run", "sanitize"]      # also compare, time and prove
+do = ["check", "run", "sanitize"]      # also compare, compare-order, time, prove
 blocks = [1, 8]
 ranks = []                             # devices of a launch; default one
 seeds = [0, 1]                         # of random arguments
@@ -61,6 +61,7 @@ _OF = {
     Action.SANITIZE: frozenset(("order", "vector_cores", "sync")),
     Action.COMPARE: _LAUNCHED,
     Action.TIME: frozenset(("vector_cores", "part")),
+    Action.COMPARE_ORDER: frozenset(),
     Action.PROVE: frozenset(),
 }
 """What of a mode concerns which action."""
@@ -134,16 +135,26 @@ class Spec:
         compares = chosen.expected or chosen.function or chosen.program or chosen.against
         if common["action"] is Action.COMPARE and not compares:
             return
+        if common["action"] is Action.COMPARE_ORDER:
+            if chosen.program:
+                which = self._id(common, common["mode"], chosen.name)
+                shown = {"entry": chosen.entry, **given._asdict(), "expected": (), "other": self._other(chosen)}
+                yield Case(id=which, **common, **shown)
+            return
         more: dict[str, Any] = {"entry": chosen.entry, **given._asdict(), "expected": ()}
         if common["action"] is Action.COMPARE:
             expected = tuple(str(self.folder / name) if name else "" for name in given.expected)
             more |= {"expected": expected, "function": chosen.function, "tolerance": chosen.tolerance}
             more["against"] = chosen.against
             if chosen.program:
-                more["other"] = TextFile(self.folder / chosen.program, chosen.program).on("", None, ()).text
+                more["other"] = self._other(chosen)
         for blocks, ranks, seed in product(chosen.blocks or self.blocks, chosen.ranks or self.ranks, self.seeds):
             which = self._id(common, common["mode"], chosen.name, blocks=blocks, ranks=ranks, seed=seed)
             yield Case(id=which, blocks=blocks, ranks=ranks, seed=seed, **common, **more)
+
+    def _other(self, chosen: ArgumentSet) -> str:
+        """The text of the other version of a program."""
+        return TextFile(self.folder / chosen.program, chosen.program).on("", None, ()).text
 
     def _id(
         self,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.api.launch import as_parameters
+from ptokit.api.program import Origin, Source
 from ptokit.arguments.derive import derive
 from ptokit.arguments.grammar import (
     ArgumentSyntaxError,
@@ -25,8 +26,10 @@ from ptokit.arguments.grammar import (
 from ptokit.asm import ParseResult, parse_module
 from ptokit.conformance.compare import Want, show_element, tolerance
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Severity, UsageError
+from ptokit.ir.core import Module
 from ptokit.ir.functions import stated_target
 from ptokit.ir.verify import verify
+from ptokit.records import dataclass
 from ptokit.run.arguments import divided
 from ptokit.run.program import Program, choose_entry, compile_program
 from ptokit.targets import Target
@@ -255,6 +258,30 @@ def _prove(case: Case) -> Result:
     return Result(case.id, status, "; ".join(said), tuple(each.rule for each in shown))
 
 
+@dataclass(frozen=True)
+class _Module(Origin):
+    """A program that has been read."""
+
+    file: str
+    module: Module
+
+    def read(self, target: Target | None, args: Sequence[Any] = ()) -> Source:
+        return Source(self.file, "", self.module, origin=self)
+
+
+def _compare_order(case: Case) -> Result:
+    """With the other version as A: what this one does not order is a finding; what was not compared passes."""
+    from ptokit.api.sanitize import compare_order
+
+    read, target = _read(case)
+    other, _ = _parsed(case.other, case.program, target.name, "")
+    sides = _Module(case.program, other.module), _Module(case.program, read.module)
+    made = compare_order(*sides, target=target, entry=case.entry or None)
+    said = [*map(str, made.lost), *made.broken] or [f"not compared: {why}" for why in made.open]
+    said += [f"predicted {made.change:+.1%}"] if made.change is not None else []
+    return Result(case.id, Status.FINDING if made.less else Status.PASSED, "; ".join(said))
+
+
 def _compare(case: Case) -> Result:
     program = _program(case)
     values = _arguments(case, program)
@@ -304,6 +331,7 @@ _DO: dict[Action, Callable[[Case], Result]] = {
     Action.RUN: _run,
     Action.SANITIZE: _sanitize,
     Action.COMPARE: _compare,
+    Action.COMPARE_ORDER: _compare_order,
     Action.TIME: _time,
     Action.PROVE: _prove,
 }

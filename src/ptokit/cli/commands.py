@@ -420,6 +420,7 @@ SYNC_EPILOG = """Examples:
   ptokit sync gemm.pto -t a2a3 --assume "k > 0" -o gemm_flags.pto
   ptokit sync kernels.py:scale --diff
   ptokit sync add.pto -t a5 --minimise --diff     what is superfluous, and why
+  ptokit sync --compare old.pto new.pto -t a5     what new.pto does not order any more
 
 \b
 Flags that the program has stay. What is inserted is proved for all arguments, as
@@ -427,11 +428,15 @@ by ptokit prove, and none of it can be left out. The report is on stderr.
 Needs pip install 'ptokit[prove]'.
 Exit status: 0 if the order of pipes is proved, 1 if the program has errors, 2
 for wrong usage, 3 if it is not proved; the text is written then, too, but not
-in place."""
+in place. With --compare: 0 if B orders all that A does, 1 if it does not, 3 if
+not everything could be compared."""
 
 
 def sync(
     file: File,
+    other: Annotated[
+        str | None, typer.Argument(metavar="[B]", help="With --compare, another version.", show_default=False)
+    ] = None,
     target: Annotated[
         str | None,
         typer.Option(
@@ -453,6 +458,10 @@ def sync(
     minimise: Annotated[
         bool, typer.Option("--minimise", help="Take out flags and barriers that others make superfluous, and add none.")
     ] = False,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Say what only one of two versions orders, and write nothing.")
+    ] = False,
+    format: Annotated[ReportFormat, typer.Option(help="How to print a comparison.")] = ReportFormat.TEXT,
     limit: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Ask the solver at most N questions (10000) at a time.")
     ] = None,
@@ -464,11 +473,18 @@ def sync(
     core: Core = None,
 ) -> None:
     """Insert the flags that a program lacks between its pipes, and prove them for all arguments."""
-    from .texts import synchronise_file
+    from .texts import compare_files, synchronise_file
 
-    if (out is not None) + diff + in_place > 1:
-        raise typer.BadParameter("one of --out, --diff and --in-place.", param_hint="--out")
     options = {"target": target, "assume": assume or (), "entry": entry, "limit": limit, "extended": extended}
+    if compare != (other is not None):
+        raise typer.BadParameter("it takes two versions, and without it there is one.", param_hint="--compare")
+    if (out is not None) + diff + in_place + compare > 1 or (compare and minimise):
+        raise typer.BadParameter("one of --out, --diff, --in-place and --compare.", param_hint="--out")
+    if other is not None:
+        status = compare_files(file, other, format, blocks=_blocks(blocks), **options)
+        if status:
+            raise typer.Exit(status)
+        return
     options["minimise"] = minimise
     if not synchronise_file(file, out, diff=diff, in_place=in_place, blocks=_blocks(blocks), **options):
         raise typer.Exit(EXIT_UNCHECKED)

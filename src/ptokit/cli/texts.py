@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import logging
 import re
 import sys
@@ -17,6 +18,7 @@ import typer
 from ptokit.api.check import At, Rewritten, converted, formatted
 from ptokit.api.parts import find_target
 from ptokit.api.program import STDIN, expand, settings_for, split
+from ptokit.api.sanitize import compare_order
 from ptokit.api.synchronise import synchronise
 from ptokit.asm.text.rules import TypeFaultError
 from ptokit.asm.types.tile import tile_buf
@@ -29,6 +31,8 @@ from ptokit.targets import TARGETS
 from ptokit.types.tile import TileSpec
 
 from .console import (
+    EXIT_ERRORS,
+    EXIT_UNCHECKED,
     PIPE_WIDTH,
     Progress,
     emit,
@@ -40,6 +44,7 @@ from .console import (
     use_color,
     width_of,
 )
+from .options import ReportFormat
 from .outputs import (
     CONVERTED_FILE,
     FIXED_FILE,
@@ -126,6 +131,22 @@ def synchronise_file(file: str, out: str | None, *, diff: bool, in_place: bool, 
     else:
         emit(made.text)
     return made.proved
+
+
+def compare_files(a: str, b: str, format: ReportFormat, **options: Any) -> int:
+    """Print what only one of two versions orders; the exit status. ``options``: of `ptokit.compare_order`."""
+    project = settings_for(a)
+    usual = project.target[0] if len(project.target) == 1 else None
+    options["extended"] = options["extended"] or project.extended
+    with said_when_interrupted(lambda: "nothing was reported"), Progress(f"sync {a} {b}", waits=True) as bar:
+        sides = At(a, project.assume), At(b, settings_for(b).assume)
+        made = compare_order(*sides, default_target=usual, progress=bar.says, **options)
+    if format is ReportFormat.JSON:
+        say(json.dumps(made.as_json(), indent=2))
+    else:
+        for line in made.lines():
+            say(line)
+    return EXIT_ERRORS if made.less else 0 if made.whole else EXIT_UNCHECKED
 
 
 # ``ptokit fmt``.

@@ -98,10 +98,11 @@ class Pipes(Control):
 
     def broken_pipes(self) -> list[tuple[str, int]]:
         """What may not hold of flags and pipes, each with its line; empty if all of it does."""
-        found = [(s.text, 0 if s.step is None else s.step.op.location.line) for s in self._suspected()]
+        found = [(s.text, 0 if s.step is None else s.step.op.location.line) for s in self.suspected()]
         return found + [(gap.reason, gap.line) for gap in self.found.gaps if gap.claim in self.claims]
 
-    def _suspected(self) -> Iterator[Suspect]:
+    def suspected(self) -> Iterator[Suspect]:
+        """What may not hold of what is looked at."""
         return (s for s in self.found.suspects.values() if s.claim in self.claims)
 
 

@@ -106,6 +106,7 @@ class Action(StrEnum):
     SANITIZE = "sanitize"  # races, uninitialised data, flags, deadlocks
     COMPARE = "compare"  # run, and what it leaves in its arguments judged
     TIME = "time"  # how long a launch would take on a part, by the model of docs/timing.md
+    COMPARE_ORDER = "compare-order"  # with another version of it: what does it not order any more
     PROVE = "prove"  # for all arguments; a claim that is open passes, and says so
 
 

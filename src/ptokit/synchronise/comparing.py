@@ -1,0 +1,497 @@
+"""Two versions of a program: which instruction of one is which of the other, and what only one of them orders.
+
+Instructions are told by their name, their operands, and what else touches their tiles. Names of values, addresses,
+flags and the order of lines do not count. Those that are still alike are told by their order in the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import field
+from difflib import SequenceMatcher
+from typing import Any
+
+from ptokit.ir.core import Function, Module, Op, Value
+from ptokit.ir.facts import constant_of, instr_of
+from ptokit.isa.order.sync_rules import flag_pipes, held_pipe
+from ptokit.isa.table import Sync
+from ptokit.prove.claims import line_of
+from ptokit.prove.report import Claim, counted
+from ptokit.prove.state import Ages
+from ptokit.records import dataclass
+from ptokit.types.enums import Pipe
+from ptokit.types.tile import TileSpec
+from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView
+
+from .dependences import Dependence, Dependences, Path
+
+_ARRAYS = (Ptr, MemRef, TensorView, PartitionView)
+_DEEP = 64
+_ROUNDS = 2
+"""How often tiles are told apart by the instructions that touch them, and these by their tiles."""
+
+_ORDERING = (Sync.SET, Sync.WAIT, Sync.BARRIER, Sync.TAKE, Sync.RELEASE)
+
+NEAREST = 12
+"""What orders two instructions is looked for among so many waits and barriers, the closest before the second first."""
+
+MOST_NAMED = 8
+
+Walk = Callable[[type[Dependences], frozenset[Op]], Dependences]
+
+Between = tuple[str, Path, Path]
+"""Two instructions of a kind of core, "" where there is one, the earlier one first."""
+
+
+class Relations(Dependences):
+    """Which instructions are ordered, needed or not: what they touch is not asked."""
+
+    def races(self) -> None:
+        """Whether they meet is not asked."""
+
+
+def relation(walk: Dependences) -> dict[Between, Ages]:
+    """Of two instructions, which instances of the first may not be over when the second begins: as in `State`."""
+    found: dict[Between, Ages] = {}
+    for (access, _, other), ages in walk.found.unordered.items():
+        core = next(iter(walk.found.instances[access].values())).core
+        key = core if walk.program.cores.mixed else "", walk.paths[other], walk.paths[access]
+        old = found.get(key)
+        found[key] = ages if old is None else tuple(map(max, old, ages))
+    return found
+
+
+# Which instruction is which.
+
+
+class Labels:
+    """What tells the instructions of a program apart: numbers, the same ones for programs with one `known`."""
+
+    def __init__(
+        self, module: Module, entry: Function, accesses: Mapping[str, Mapping[Path, tuple[Pipe, ...]]], known: Any
+    ) -> None:
+        self.accesses, self.known = accesses, known
+        self.arguments = {param: k for k, param in enumerate(entry.params)}
+        self.params = {param: k for function in module.functions for k, param in enumerate(function.params)}
+        self._keys: dict[Any, int] = {}
+        self.colours: dict[Any, int] = {}  # of tiles, by how exactly they are told
+
+    def levels(self, core: str) -> Iterator[dict[Path, int]]:
+        """Labels of a core's instructions, the most exact ones first."""
+        for exact in (True, False):
+            self.colours, rounds = {}, []
+            for _ in range(_ROUNDS + 1):
+                self._keys = {}
+                made = {path: self._instruction(path, exact) for path in self.accesses.get(core, ())}
+                rounds.append(made)
+                touched: dict[Any, list[tuple[int, str]]] = {}
+                for path, label in made.items():
+                    for name, value in _operands(path[-1]):
+                        if isinstance(value.type, TileSpec):
+                            touched.setdefault(self._tile(value, path[:-1]), []).append((label, name))
+                self.colours = {tile: self._number(("touched", *sorted(by))) for tile, by in touched.items()}
+            yield from reversed(rounds)
+        yield {path: self._number(path[-1].name) for path in self.accesses.get(core, ())}
+
+    def _number(self, key: Hashable) -> int:
+        return self.known.setdefault(key, len(self.known))
+
+    def _instruction(self, path: Path, exact: bool) -> int:
+        op, calls = path[-1], path[:-1]
+        keys = [(name, self._key(value, calls, exact)) for name, value in _operands(op)]
+        return self._number((op.name, *keys, *(_attributes(op) if exact else ())))
+
+    def _outside(self, value: Value, calls: Path) -> tuple[Value, Path]:
+        """The argument of a call for a parameter of what is called."""
+        while calls and value in self.params and value not in self.arguments:
+            given = calls[-1].group("args")
+            value, calls = given[self.params[value]], calls[:-1]
+        return value, calls
+
+    def _tile(self, value: Value, calls: Path) -> tuple[Value, Path]:
+        """Where a tile is made that a value is, or is a part of."""
+        for _ in range(_DEEP):
+            value, calls = self._outside(value, calls)
+            inside = [each for _, each in _operands(value.owner)] if isinstance(value.owner, Op) else []
+            tiles = [each for each in inside if isinstance(each.type, TileSpec)]
+            if not tiles:
+                break
+            value = tiles[0]
+        return value, calls
+
+    def _key(self, value: Value, calls: Path, exact: bool, depth: int = 0) -> int:
+        value, calls = self._outside(value, calls)
+        key = value, calls
+        if key not in self._keys:
+            self._keys[key] = self._number(self._described(value, calls, exact, depth))
+        return self._keys[key]
+
+    def _described(self, value: Value, calls: Path, exact: bool, depth: int) -> Hashable:
+        kind = value.type
+        if isinstance(kind, TileSpec):
+            shape = (kind.loc, kind.dtype.name, kind.rows, kind.cols)
+            return "tile", *shape, self.colours.get(self._tile(value, calls), -1)
+        if value in self.arguments:
+            return "argument", self.arguments[value]
+        if not isinstance(value.owner, Op) or depth == _DEEP:
+            return ("carried", str(kind)) if exact else "carried"
+        number = constant_of(value)
+        if number is not None:
+            return "number", number
+        inside = list(_operands(value.owner))
+        if exact:
+            keys = [(name, self._key(each, calls, exact, depth + 1)) for name, each in inside]
+            return value.owner.name, value.owner.results.index(value), *_attributes(value.owner), *keys
+        if isinstance(kind, _ARRAYS):
+            arrays = [each for _, each in inside if isinstance(each.type, _ARRAYS)]
+            return ("view", self._key(arrays[0], calls, exact, depth + 1)) if arrays else "view"
+        return "value"
+
+
+def _operands(op: Op) -> Iterator[tuple[str, Value]]:
+    """The operands of an operation, but for where a tile lies."""
+    for name, given in op.operands.items():
+        for value in given if isinstance(given, list | tuple) else (given,):
+            if isinstance(value, Value) and not (name == "addr" and instr_of(op) is None):
+                yield name, value
+
+
+def _attributes(op: Op) -> list[tuple[str, str]]:
+    return sorted((name, str(value)) for name, value in op.attrs.items() if name != "callee")
+
+
+def matched(a: Labels, b: Labels, core: str) -> dict[Path, Path]:
+    """Of instructions of a core, those of `b` that those of `a` are."""
+    found: dict[Path, Path] = {}
+    taken: set[Path] = set()
+    for mine, theirs in zip(a.levels(core), b.levels(core)):
+        groups: dict[int, tuple[list[Path], list[Path]]] = {}
+        for path, label in mine.items():
+            if path not in found:
+                groups.setdefault(label, ([], []))[0].append(path)
+        for path, label in theirs.items():
+            if path not in taken:
+                groups.setdefault(label, ([], []))[1].append(path)
+        for ours, others in groups.values():
+            if len(ours) == len(others):
+                found.update(zip(ours, others))
+                taken.update(others)
+    left, right = [p for p in mine if p not in found], [p for p in theirs if p not in taken]
+    alike = SequenceMatcher(None, [mine[p] for p in left], [theirs[p] for p in right], autojunk=False)
+    for i, j, size in alike.get_matching_blocks():
+        found.update(zip(left[i : i + size], right[j : j + size]))
+    return found
+
+
+# What only one of two versions orders.
+
+
+Key = tuple[str, Path, Path, int | None]
+"""What tells a dependence from others of its program: `Between`, and which loop carries it."""
+
+
+class Version:
+    """One of two versions: all that has to be ordered in it, what is not, and which instructions are ordered.
+
+    ``walk``: makes a walk of some kind without some operations. ``known``: as for `Labels`. ``gaps``: what is not
+    followed. ``broken``: what may not hold of flags, with lines.
+    """
+
+    def __init__(self, module: Module, entry: Function, ops: Iterable[Op], walk: Walk, known: Any) -> None:
+        self.walk = walk
+        self.ordering = [op for op in ops if orders(op) is not None]
+        every, left = walk(Dependences, frozenset(self.ordering)), walk(Dependences, frozenset())
+        self.mixed = every.program.cores.mixed
+        self.accesses = {core if self.mixed else "": paths for core, paths in every.accesses.items()}
+        self.labels = Labels(module, entry, self.accesses, known)
+        self.needed, self.open = (
+            {(self._core(each), each.first, each.second, each.level): each for each in one.dependences}
+            for one in (every, left)
+        )
+        self.relation = relation(left)
+        self.broken = {each.text: line_of(each.step) for each in left.suspected()}
+        gaps = [gap for one in (every, left) for gap in one.found.gaps if gap.claim is Claim.PIPES]
+        self.gaps = list(dict.fromkeys(f"line {gap.line}: {gap.reason}" if gap.line else gap.reason for gap in gaps))
+        self._without: dict[frozenset[Op], dict[Between, Ages]] = {}
+
+    def _core(self, each: Dependence) -> str:
+        return each.core if self.mixed else ""
+
+    def cause(self, each: Dependence) -> tuple[str, str]:
+        """What orders two instructions: its kind, and what it is with its line; "" if nothing alone does."""
+        last = each.second[-1].location.line
+        found: list[tuple[bool, bool, bool, int, Op]] = []
+        for op in self.ordering:
+            does, line = orders(op), op.location.line
+            if does in (Sync.WAIT, Sync.BARRIER, Sync.TAKE):
+                pipes = flag_pipes(op.attrs, each.core) if does is Sync.WAIT else each.pipes
+                found.append((pipes != each.pipes, pipes[1] is not each.pipes[1], line > last, abs(last - line), op))
+        nearest = [op for *_, op in sorted(found, key=lambda entry: entry[:4])[:NEAREST]]
+        for op in nearest:
+            if self._opens({op}, each):
+                return _said(op, each.core)
+        for op in nearest:  # where several order it, the first one that does so alone
+            if not self._opens({*self.ordering} - {op, *self._sets(op, each.core)}, each):
+                return _said(op, each.core)
+        return "wait", ""
+
+    def _sets(self, op: Op, core: str) -> set[Op]:
+        """What sets the flag that an operation waits for, or another one between the same pipes."""
+        sets = {other for other in self.ordering if orders(other) is Sync.SET} if orders(op) is Sync.WAIT else set()
+        return {other for other in sets if flag_pipes(other.attrs, core) == flag_pipes(op.attrs, core)}
+
+    def _opens(self, dropped: AbstractSet[Op], each: Dependence) -> bool:
+        """True if nothing orders a dependence without some operations."""
+        key = frozenset(dropped)
+        if key not in self._without:
+            self._without[key] = relation(self.walk(Relations, key))
+        ages = self._without[key].get((self._core(each), each.first, each.second))
+        return ages is not None and (each.level is None or ages[each.level + 1] > each.distance)
+
+
+def orders(op: Op) -> Sync | None:
+    """What an operation does to the pipes of its core, if that is all that it does."""
+    instr = instr_of(op)
+    only = instr is not None and instr.order.only and not instr.order.between_cores
+    return instr.order.does if instr is not None and only and instr.order.does in _ORDERING else None
+
+
+def _said(op: Op, core: str) -> tuple[str, str]:
+    does, line = orders(op), op.location.line
+    src, dst = flag_pipes(op.attrs, core) if does is Sync.WAIT else (None, None)
+    if does is Sync.BARRIER:
+        held = held_pipe(op.attrs, core)
+        what, text = "barrier", f"a barrier of {'all pipes' if held is None or held is Pipe.ALL else held.text}"
+    elif src is None or dst is None:
+        what, text = "buffer token", "a buffer token that is taken"
+    else:
+        what, text = "wait", f"a wait for the flag {src.text} to {dst.text}"
+    return what, f"{text} in line {line}"
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Dependences that the version ``without`` does not order: the one whose lines are closest, and ``more``.
+
+    ``lines``: of both instructions there; ``other``: in the other version, None if they share no memory in it.
+    ``by``: ``what`` orders them in that one, with its line; "" if nothing alone does.
+    """
+
+    without: str
+    names: tuple[str, str]
+    pipes: tuple[str, str]
+    lines: tuple[int, int]
+    other: tuple[int, int] | None
+    carried: bool
+    what: str = "wait"
+    by: str = ""
+    more: int = 0
+
+    def __str__(self) -> str:
+        one = "B" if self.without == "A" else "A"
+        first, second = (f"{name} in line {line}" for name, line in zip(self.names, self.lines))
+        where = ""
+        if self.other is not None and self.other != self.lines:
+            where = f" (lines {self.other[0]} and {self.other[1]} of {one})"
+        before = " of an earlier iteration" if self.carried else ""
+        may = f"{self.names[1]} on {self.pipes[1]} may overtake {self.names[0]} on {self.pipes[0]}{before}"
+        if self.other is None:
+            text = f"{self.without} does not order {first} and {second}: {may}; in {one} they share no memory"
+        else:
+            verb = "dropped" if self.without == "B" else "lacks"
+            text = f"{self.without} {verb} the {self.what} between {first} and {second}{where}: {may}"
+            text += f"; {one} has {self.by}" if self.by else ""
+        return text + (f"; likewise {counted(self.more, 'further dependence')}" if self.more else "")
+
+    def as_json(self) -> dict[str, Any]:
+        """As in docs/formats.md."""
+        made: dict[str, Any] = {"without": self.without, "first": self.names[0], "second": self.names[1]}
+        made |= {"pipes": self.pipes, "lines": self.lines, "lines_of_other": self.other, "carried": self.carried}
+        return made | {"what": self.what, "by": self.by, "more": self.more, "text": str(self)}
+
+
+@dataclass(frozen=True)
+class Stronger:
+    """How many pairs of instructions of two pipes only one version orders, though they share no memory; the closest."""
+
+    version: str
+    pipes: tuple[str, str]
+    pairs: int
+    names: tuple[str, str]
+    lines: tuple[int, int]
+
+    def __str__(self) -> str:
+        first, second = (f"{name} in line {line}" for name, line in zip(self.names, self.lines))
+        of = f"{counted(self.pairs, 'such pair')} of {self.pipes[0]} and {self.pipes[1]}"
+        return f"only {self.version} orders {first} before {second}, which share no memory ({of})"
+
+    def as_json(self) -> dict[str, Any]:
+        """As in docs/formats.md."""
+        made: dict[str, Any] = {"version": self.version, "pipes": self.pipes, "pairs": self.pairs}
+        return made | {"first": self.names[0], "second": self.names[1], "lines": self.lines}
+
+
+@dataclass
+class OrderComparison:
+    """What two versions of a program order, A and B.
+
+    ``lost``: what B leaves open that A orders, or does not have; ``gained``: the other way round. ``both``,
+    ``neither``: how many dependences both order, or none. ``broken``: flags that do not balance in B, and do in A.
+    ``stronger``: orders of what shares no memory. ``unmatched``: instructions of one without a counterpart. ``open``:
+    why they were not compared. ``cycles``: predicted for A and B, from the first start of a core on; ``launch``: for
+    which launch, or why there are none.
+    """
+
+    name: str
+    target: str
+    files: tuple[str, str]
+    lost: list[Lost] = field(default_factory=list)
+    gained: list[Lost] = field(default_factory=list)
+    both: int = 0
+    neither: int = 0
+    broken: list[str] = field(default_factory=list)
+    stronger: list[Stronger] = field(default_factory=list)
+    unmatched: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
+    open: list[str] = field(default_factory=list)
+    cycles: tuple[float, float] | None = None
+    launch: str = ""
+
+    @property
+    def less(self) -> bool:
+        """True if B orders less than A, or its flags do not balance."""
+        return bool(self.lost or self.broken)
+
+    @property
+    def whole(self) -> bool:
+        """True if everything was compared."""
+        return not (self.open or any(self.unmatched))
+
+    @property
+    def change(self) -> float | None:
+        """Share by which B takes longer than A; None without a prediction."""
+        return None if self.cycles is None else self.cycles[1] / (self.cycles[0] or 1.0) - 1
+
+    def lines(self) -> list[str]:
+        """What the terminal shows."""
+        out = [f"{self.name} on {self.target}: A is {self.files[0]}, B is {self.files[1]}"]
+        out += [f"  {each}" for each in (*self.lost, *(f"only in B: {each}" for each in self.broken), *self.gained)]
+        neither = f", in neither: {self.neither}" if self.neither else ""
+        out.append(f"  ordered in both: {counted(self.both, 'dependence')}{neither}")
+        out += [f"  {each}" for each in self.stronger]
+        for which, names in zip("AB", self.unmatched):
+            if names:
+                shown = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
+                out.append(f"  only in {which}: {shown}")
+        out += [f"  not compared: {why}" for why in self.open]
+        if self.cycles is None:
+            out.append(f"  no time is predicted: {self.launch}")
+        else:
+            a, b = self.cycles
+            out.append(f"  predicted: A {a:.0f} cycles, B {b:.0f} ({self.change:+.1%}), {self.launch}")
+        return out
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON object of docs/formats.md."""
+        cycles = None if self.cycles is None else [round(each, 1) for each in self.cycles]
+        return {
+            "schema_version": 1,
+            "kernel": self.name,
+            "target": self.target,
+            "files": list(self.files),
+            "less": self.less,
+            "whole": self.whole,
+            "lost": [each.as_json() for each in self.lost],
+            "gained": [each.as_json() for each in self.gained],
+            "broken": self.broken,
+            "ordered_in_both": self.both,
+            "ordered_in_neither": self.neither,
+            "stronger": [each.as_json() for each in self.stronger],
+            "unmatched": {"A": self.unmatched[0], "B": self.unmatched[1]},
+            "not_compared": self.open,
+            "cycles": cycles,
+            "launch": self.launch,
+        }
+
+
+def compared(made: OrderComparison, a: Version, b: Version) -> None:
+    """Fill in a comparison."""
+    there: dict[tuple[str, Path], Path] = {}
+    for core in dict.fromkeys((*a.accesses, *b.accesses)):
+        pairs = matched(a.labels, b.labels, core)
+        there.update(((core, mine), theirs) for mine, theirs in pairs.items())
+        known = set(pairs.values())
+        for side, all_, has in ((0, a.accesses, set(pairs)), (1, b.accesses, known)):
+            made.unmatched[side].extend("{} in line {}".format(*_named(p)) for p in all_.get(core, ()) if p not in has)
+    back = {(core, theirs): mine for (core, mine), theirs in there.items()}
+    needed, opened = (a.needed, b.needed), (a.open, b.open)
+    ways = there, back
+    for side, which, found in ((1, "B", made.lost), (0, "A", made.gained)):
+        groups: dict[Hashable, list[tuple[Dependence, Dependence | None, str, str]]] = {}
+        for key in sorted(opened[side], key=_where):
+            each, other = opened[side][key], _over(key, ways[side])
+            if other is None:
+                continue  # an instruction has no counterpart, which is said
+            before = needed[1 - side].get(other)
+            if before is not None and other in opened[1 - side]:
+                made.neither += side
+            elif before is None:
+                groups.setdefault((each.pipes, None), []).append((each, None, "wait", ""))
+            else:
+                what, by = (b, a)[side].cause(before)
+                groups.setdefault((each.pipes, by), []).append((each, before, what, by))
+        found += [_lost(which, group) for group in groups.values()]
+    over = {to for key in needed[0] if key not in opened[0] and (to := _over(key, there)) is not None}
+    made.both = sum(to in needed[1] and to not in opened[1] for to in over)
+    made.broken = [f"line {line}: {text}" if line else text for text, line in b.broken.items() if text not in a.broken]
+    _stronger(made, (a, b), there, needed)
+
+
+def _named(path: Path) -> tuple[str, int]:
+    instr = instr_of(path[-1])
+    return path[-1].name if instr is None else instr.name, path[-1].location.line
+
+
+def _over(key: Key, way: Mapping[tuple[str, Path], Path]) -> Key | None:
+    core, first, second, level = key
+    one, other = way.get((core, first)), way.get((core, second))
+    return None if one is None or other is None else (core, one, other, level)
+
+
+def _where(key: Key) -> tuple[Any, ...]:
+    core, first, second, level = key
+    (_, here), (_, there) = _named(first), _named(second)
+    return abs(there - here), here, there, core, -1 if level is None else level
+
+
+def _lost(which: str, group: Sequence[tuple[Dependence, Dependence | None, str, str]]) -> Lost:
+    each, before, what, by = group[0]
+    lines, other = ((_named(x.first)[1], _named(x.second)[1]) if x else None for x in (each, before))
+    assert lines is not None
+    pipes = each.pipes[0].text, each.pipes[1].text
+    return Lost(which, each.names, pipes, lines, other, each.level is not None, what, by, len(group) - 1)
+
+
+def _stronger(made: OrderComparison, versions: Sequence[Version], there: Any, needed: Any) -> None:
+    """Pairs that only one version orders, of those that no dependence is about."""
+    about = [{key[:3] for key in each} for each in needed]
+    back = {(core, theirs): mine for (core, mine), theirs in there.items()}
+    for side, way in ((0, back), (1, there)):
+        mine, weak = versions[side].relation, versions[1 - side]
+        groups: dict[tuple[Pipe, Pipe], list[Between]] = {}
+        for key, ages in weak.relation.items():
+            core, first, second = key
+            pipes = weak.accesses[core][first][-1], weak.accesses[core][second][0]
+            to = _over((*key, None), way)
+            if to is None or pipes[0] is pipes[1] or key in about[1 - side] or to[:3] in about[side]:
+                continue
+            known = mine.get(to[:3])
+            if known is None or (len(known) == len(ages) and any(x < y for x, y in zip(known, ages))):
+                groups.setdefault(pipes, []).append(to[:3])
+        for (p, q), pairs in groups.items():
+            _, first, second = min(pairs, key=lambda pair: _where((*pair, None)))
+            (one, here), (other, there_) = _named(first), _named(second)
+            made.stronger.append(Stronger("AB"[side], (p.text, q.text), len(pairs), (one, other), (here, there_)))
