@@ -6,6 +6,7 @@ headers of ptokit's own for the runtime and for tests. Nothing else in ptokit do
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -21,6 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from ptokit.backends.native.compiler import folder as cache_folder
+from ptokit.backends.native.compiler import read as read_entry
+from ptokit.backends.native.compiler import write as write_entry
 from ptokit.backends.numpy.launch import OnNumPy
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location
 from ptokit.machine.chunk import ASKED, Workspace
@@ -287,21 +291,18 @@ class _Suite:
 
     def _built(self, command: list[str], common: list[str]) -> Path:
         """The host program; a file that cannot be built refuses the tests that call what is in it."""
-        objects, self.unbuilt = [str(_main(self.suite)), str(HEADERS / "ptokit" / "host.cpp")], []
+        objects = [self._object(command, common, file) for file in (_main(self.suite), HEADERS / "ptokit" / "host.cpp")]
+        self.unbuilt = []
         for kernel in self.sources:
-            text, made = self.work / f"{kernel.stem}.cpp", self.work / f"{kernel.stem}.o"
             own = dict.fromkeys(f"-D{macro}" for _, macro in self.macros[kernel])
             try:
-                done = self._compiled([*command, "-E", *common, *own, str(kernel)])
-                text.write_text(_ASSEMBLY.sub(";", rewritten(done.stdout)))
-                self._compiled([*command, "-std=c++17", "-w", "-O0", "-c", str(text), "-o", str(made)])
-                objects.append(str(made))
+                objects.append(self._object(command, [*common, *own], kernel))
             except DiagnosticError as error:
                 self.unbuilt.append(error)
         if len(self.unbuilt) == len(self.sources):
             raise self.unbuilt[0]
         host = self.work / "host"
-        link = [*command, *common, *objects, "-rdynamic", "-ldl", "-Wl,--no-demangle", "-o", str(host)]
+        link = [*command, *objects, "-rdynamic", "-ldl", "-Wl,--no-demangle", "-o", str(host)]
         absent = dict.fromkeys(_UNDEFINED.findall(_finished(link, self.work).stderr))
         if absent or not host.exists():
             stubs = self.work / "absent.cpp"
@@ -309,6 +310,26 @@ class _Suite:
             stubs.write_text('extern "C" {\nvoid ptokit_absent(const char*);\n' + "\n".join(lines) + "\n}\n")
             self._compiled([*link, str(stubs)])
         return host
+
+    def _object(self, command: list[str], flags: list[str], source: Path) -> str:
+        """A file compiled; what the same text was compiled to before is kept, as machine code is."""
+        text, made = self.work / f"{source.stem}.cpp", self.work / f"{source.stem}.o"
+        code = self._compiled([*command, "-E", *flags, str(source)]).stdout
+        if source in self.sources:
+            code = _ASSEMBLY.sub(";", rewritten(code))
+        how = [*command, "-std=c++17", "-w", "-O0", "-c"]
+        version = self._compiled([*command, "--version"]).stdout
+        key = hashlib.sha256("\0".join([*how, version, code]).encode()).hexdigest()
+        folder = cache_folder()
+        kept = None if folder is None else read_entry(folder / f"{key}.o", key)
+        if kept is None:
+            text.write_text(code)
+            self._compiled([*how, str(text), "-o", str(made)])
+            if folder is not None:
+                write_entry(folder / f"{key}.o", key, made.read_bytes())
+        else:
+            made.write_bytes(kept)
+        return str(made)
 
     def _compiled(self, command: list[str]) -> Finished:
         done = _finished(command, self.work)
