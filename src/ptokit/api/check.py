@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -40,7 +40,8 @@ def read(program: Program, *, name: str | None = None, target: str | Target | No
     `UsageError` for an unknown target, or where a file has several kernels in Python and none is named, `TypeError`
     for what is no program.
     """
-    return origin(program, name).read(find_target(target))
+    wanted = find_target(target)
+    return replace(origin(program, name).read(wanted), read_for=wanted)
 
 
 def origin(program: Program, name: str | None = None, entry: str | None = None) -> Origin:

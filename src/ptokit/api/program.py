@@ -26,6 +26,8 @@ from ptokit.targets import TARGETS
 if TYPE_CHECKING:
     from ptokit.targets import Target
 
+    from .entries import Entry
+
 
 # Programs as the functions of the library take them, and where they are read from.
 
@@ -71,11 +73,21 @@ class Source:
     origin: Origin | None = field(default=None, repr=False, compare=False)
     own_target: Target | None = None
     lines: range | None = None  # of a kernel in Python
+    read_for: Target | None = None  # what `read` was told, where the program states none
 
     @property
     def kernels(self) -> list[str]:
-        """Names of the functions that can be run."""
-        return [function.name for function in self.module.entries()]
+        """Names of what can be run; a cube and a vector function that exchange tiles are one kernel."""
+        return [entry.name for entry in self.entries]
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The kernels as objects: parameters, cores and pipes, and functions that launch them."""
+        from ptokit.run.program import kernels_of
+
+        from .entries import Entry
+
+        return [Entry(self, function) for function in kernels_of(self.module)]
 
     @property
     def target(self) -> Target | None:

@@ -9,7 +9,7 @@ lengths more often than not; others are random. The same text gives the same arg
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ptokit.diagnostics import DiagnosticError, UsageError
 from ptokit.ir.control import callee, control_of, edges
@@ -51,18 +51,17 @@ def derive(module: Module, entry: Function, blocks: int = 1, seed: int = 0, numb
     scalars that decide no size.
     """
     module = with_function(module, entry)
-    numbers = _numbers(module, entry, blocks, number)
-    reach = _Reach(module, entry, numbers, blocks)
-    reach.walk()
+    numbers = likely(module, entry, blocks, number)
+    elements_of = extents(module, entry, numbers, blocks)
     written = analyse(module, entry).written
     texts = []
     for position, param in enumerate(entry.params):
         if isinstance(param.type, Scalar):
-            query = _asked(param)
+            query = asked(param)
             texts.append(_number(param.type, numbers[param]) if query is None else query.value)
         elif isinstance(param.type, _ARRAYS):
             element = param.type.dtype
-            elements = min(_LARGEST, max(1, reach.elements.get(param, ELEMENTS)))
+            elements = min(_LARGEST, max(1, elements_of.get(param, ELEMENTS)))
             shape = str(elements) if isinstance(param.type, Ptr) else _shape(param.type, elements)
             data = element.is_float or element.bits <= 8
             random = param not in written and data and element not in SINGLES and elements <= _RANDOM
@@ -75,7 +74,14 @@ def derive(module: Module, entry: Function, blocks: int = 1, seed: int = 0, numb
     return texts
 
 
-def _asked(param: Value) -> Query | None:
+def extents(module: Module, entry: Function, numbers: Mapping[Value, int], blocks: int = 1) -> dict[Value, int]:
+    """How many elements views reach into each array of `entry`, for the numbers that its other parameters have."""
+    reach = _Reach(with_function(module, entry), entry, dict(numbers), blocks)
+    reach.walk()
+    return reach.elements
+
+
+def asked(param: Value) -> Query | None:
     """What a core itself supplies for a parameter, told by the names that compilers give where they pass it."""
     if not isinstance(param.type, Scalar) or param.type.name not in ("i32", "i64", "index"):
         return None
@@ -95,13 +101,13 @@ def _number(type: Scalar, value: int) -> str:
     return f"{float(value or 1)}" if type.is_float else str(value)
 
 
-def _numbers(module: Module, entry: Function, blocks: int, otherwise: int) -> dict[Value, int]:
+def likely(module: Module, entry: Function, blocks: int, otherwise: int) -> dict[Value, int]:
     """A number for each scalar parameter; ``otherwise``: of those that decide no size."""
     numbers = {p: 0 for p in entry.params if isinstance(p.type, Scalar)}
     greatest = {Query.BLOCK_IDX: blocks - 1, Query.BLOCK_NUM: blocks, Query.SUBBLOCK_IDX: 1, Query.SUBBLOCK_NUM: 2}
     uses = _Uses(module, entry, set(numbers))
     for param in numbers:
-        query = _asked(param)
+        query = asked(param)
         if query is not None:
             numbers[param] = greatest[query]
         else:

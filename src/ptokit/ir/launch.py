@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from enum import StrEnum
+from itertools import takewhile
 from typing import Any
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Severity
@@ -200,11 +201,19 @@ def pair(cube: Function, vector: Function) -> Function:
             name = param.name or f"arg{position}"
             params.setdefault((name, param.type), Value(param.type, name, location=param.location))
     calls = [call_of(f, [params[p.name or f"arg{i}", p.type] for i, p in enumerate(f.params)]) for f in functions]
-    common = stem(functions[0]) if stem(functions[0]) == stem(functions[1]) else None
-    made = _kernel(common or "+".join(f.name for f in functions), functions[0], list(params.values()), calls)
+    made = _kernel(pair_name(*functions), functions[0], list(params.values()), calls)
     if ASSUMED in functions[1].attrs:
         assume(made, assumptions(functions[1]))
     return made
+
+
+def pair_name(cube: Function, vector: Function) -> str:
+    """What a kernel of two functions is called: what their names have in common, up to a word; else both names."""
+    if stem(cube) == stem(vector) is not None:
+        return stem(cube) or ""
+    words = zip(cube.name.split("_"), vector.name.split("_"))
+    common = "_".join(one for one, _ in takewhile(lambda both: both[0] == both[1], words)).rstrip("_")
+    return common or f"{cube.name}+{vector.name}"
 
 
 def supplied(kernel: Function, given: Mapping[int, Query]) -> Function:

@@ -335,12 +335,17 @@ def _whole(body: Block) -> bool:
 
 def slot_memories(module: Module, entry: Function) -> set[Value]:
     """The parameters of a kernel that hold the slots of pipes."""
-    found: set[Value] = set()
+    return set(slot_origins(module, entry).values())
+
+
+def slot_origins(module: Module, entry: Function) -> dict[Op, Value]:
+    """The operations that make pipes in global memory, each with the parameter of a kernel that holds its slots."""
+    found: dict[Op, Value] = {}
     _trace(module, entry, {p: p for p in entry.params}, found, 0)
     return found
 
 
-def _trace(module: Module, function: Function, origin: dict[Value, Value], found: set[Value], depth: int) -> None:
+def _trace(module: Module, function: Function, origin: dict[Value, Value], found: dict[Op, Value], depth: int) -> None:
     """``origin``: the kernel's parameters by what is made of them."""
     for op in function.body.walk() if function.body is not None else ():
         if depth < _DEEP and (called := callee(op, module)) is not None:
@@ -353,7 +358,7 @@ def _trace(module: Module, function: Function, origin: dict[Value, Value], found
         for name in ("gm_slot_buffer", "gm_slot_tensor", "gm"):
             memory = op.get(name)
             if memory is not None and memory in origin:
-                found.add(origin[memory])
+                found[op] = origin[memory]
 
 
 _DERIVED = ("pto.addptr", "pto.castptr", "pto.make_tensor_view")

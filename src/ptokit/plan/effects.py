@@ -34,7 +34,18 @@ from ptokit.isa.table import Instr, Kind, Operand, Role
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 from ptokit.types.tile import TileSpec
-from ptokit.types.values import EventIdArray, LocalArray, Ptr, Scalar, Struct, Type, VReg
+from ptokit.types.values import (
+    EventIdArray,
+    LocalArray,
+    MemRef,
+    PartitionView,
+    Ptr,
+    Scalar,
+    Struct,
+    TensorView,
+    Type,
+    VReg,
+)
 
 from .steps import Step
 
@@ -82,10 +93,13 @@ def loaded(of: Op | Step) -> list[Value]:
     if of.name in ("pto.load_scalar", "load_scalar"):
         return _element(of["ptr"])
     instr = _instr(of)
-    if instr is None:
-        return []
+    if instr is None or (isinstance(of, Op) and of.results and all(isinstance(r.type, _NAMES) for r in of.results)):
+        return []  # a view or an address that is made of another one
     updates = bool(of.attrs.get("atomic"))
     return [value for o in _touching(instr, None if updates else Role.OUT) for value in _through(of, o)]
+
+
+_NAMES = (TensorView, PartitionView, MemRef, Ptr)
 
 
 def stores_last(entry: Function) -> bool:

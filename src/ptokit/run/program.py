@@ -342,7 +342,7 @@ def choose_entry(module: Module, name: str | None) -> Function:
     A cube function and the vector function at the other ends of its pipes are one kernel: either name chooses both, and
     so does what ``NAME_aic`` and ``NAME_aiv`` have in common.
     """
-    kernels = module.entries()
+    kernels = kernels_of(module)
     at = Location(module.file)
     if name is not None:
         wanted = name.removeprefix("@")
@@ -352,12 +352,12 @@ def choose_entry(module: Module, name: str | None) -> Function:
         halves = [f for f in module.functions if f.body is not None and stem(f) == wanted]
         if len(halves) == 2:
             return pair(*halves)
+        joined = [f for f in _pairs(module, module.functions) if f.name == wanted]
+        if len(joined) == 1:
+            return joined[0]
         known = ", ".join(f.name for f in kernels) or "none"
         message = f"there is no kernel {name!r}; kernels in this file: {known}"
         raise DiagnosticError(Diagnostic("RUN-ENTRY", Severity.ERROR, message, at))
-    if not kernels:
-        pairs = {f.name: f for f in (_whole(module, f) for f in module.functions) if f not in module.functions}
-        kernels = list(pairs.values()) or kernels
     if len(kernels) != 1:
         names = ", ".join(f.name for f in kernels) or ", ".join(f.name for f in module.functions if f.body) or "none"
         message = f"which kernel? The file has {len(kernels) or 'no'} marked entries (functions: {names})"
@@ -365,6 +365,25 @@ def choose_entry(module: Module, name: str | None) -> Function:
             Diagnostic("RUN-ENTRY", Severity.ERROR, message, at, "name one with --entry, or mark one with pto.entry")
         )
     return _kernel(kernels[0])
+
+
+def kernels_of(module: Module) -> list[Function]:
+    """The kernels of a file: those marked, or the only function, or the pairs of a cube and a vector function."""
+    marked = module.entries()
+    if not marked:
+        return _pairs(module, module.functions)
+    halves = [f for f in marked if any(partner(module, f) is other for other in marked)]
+    return [*(f for f in marked if f not in halves), *_pairs(module, halves)]
+
+
+def _pairs(module: Module, functions: Sequence[Function]) -> list[Function]:
+    """The kernels that some functions are halves of."""
+    found: dict[frozenset[int], Function] = {}
+    for function in functions:
+        other = partner(module, function)
+        if other is not None:
+            found.setdefault(frozenset((id(function), id(other))), pair(function, other))
+    return list(found.values())
 
 
 def _kernel(function: Function) -> Function:
