@@ -12,7 +12,6 @@ from typing import Any
 from ptokit import lang
 from ptokit.diagnostics import DiagnosticError
 from ptokit.ir import Block, Op, Value
-from ptokit.ir.core import RawAttr
 from ptokit.isa.table import TABLE, Instr, Kind, Role
 from ptokit.lang.functions import ConvTile
 from ptokit.lang.intrinsics import castptr, handle, intrinsic, record_call
@@ -429,7 +428,7 @@ class Told:
 
     def filled(self, args: list[Any], options: Options) -> None:
         """What the fix-pipe does to what is pushed into a pipe."""
-        opened, words = args[0].value.owner, RawAttr(options[0][0])
+        opened, words = args[0].value.owner, options[0][0].strip("<>")
         if opened.attrs.setdefault("acc_push_epilogue", words) != words:
             raise Unliftable(OPTION, "the fix-pipe does two things to what is pushed into one pipe", "open two pipes")
 
