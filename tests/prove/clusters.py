@@ -136,6 +136,16 @@ def cluster(seed: int) -> str:
     )
 
 
+def alone(seed: int) -> str:
+    """A random program whose pipe is not halved: vector core 0 takes whole entries, and the other one runs nothing."""
+    text = cluster(seed).replace("split = 1", "split = 0").replace("16x64xf32", "32x64xf32")
+    text = text.replace("%core = pto.get_subblock_idx\n", "").replace(
+        "%lane = arith.index_cast %core : i64 to index\n", ""
+    )
+    text = text.replace("%row = arith.muli %lane, %height : index", "%row = arith.constant 0 : index")
+    return text.replace("%height = arith.constant 16 : index", "%height = arith.constant 32 : index")
+
+
 RING = (
     "next_box is box[rank + 1]",
     "next_full is full[rank + 1]",

@@ -28,7 +28,7 @@ from ptokit.prove.control import Control
 from ptokit.prove.report import Claim, claim_of
 from ptokit.targets import target as target_named
 
-from .clusters import cluster, ring, signalled
+from .clusters import alone, cluster, ring, signalled
 from .kernels import SLICE, TILE, VIEW, add, flag, kernel, load, store
 
 GRID = ((0, 0), (0, 1), (1, 0), (1, 1), (2, 1), (1, 3), (2, 3), (4, 3))
@@ -524,6 +524,7 @@ KINDS: dict[str, tuple[Callable[[int], str], str]] = {
     "graphs": (graph, "a2a3"),
     "rings": (ring, "a2a3"),
     "clusters": (cluster, "a5"),
+    "alone": (alone, "a5"),
     "signals": (signalled, "a5"),
     "core signals": (partial(signalled, target="a2a3"), "a2a3"),
 }

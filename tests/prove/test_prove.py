@@ -23,7 +23,7 @@ from ptokit.prove.state import growth
 from ptokit.testing import assert_proved
 from tests.each import each
 
-from .clusters import cluster, ring, signalled
+from .clusters import alone, cluster, ring, signalled
 from .kernels import BACK, BODY, COPY, DRAINED, HANDED, PRIMED, SLICE, TILE, VIEW, add, flag, kernel, load, loop, store
 from .nests import ALL, GRID, QUICK, Nest, ahead, asked, begun, graph, judged, program, turned
 
@@ -1049,6 +1049,13 @@ def test_random_clusters(seed: int) -> None:
     assert bool(broken) is (seed > 0)
     assert any(said.values()) is (seed > 0)
     assert (Claim.BLOCKS in broken) is (seed > 0)
+
+
+@each("seed", [2, 4, 6, 8])
+def test_random_clusters_of_which_one_vector_core_runs(seed: int) -> None:
+    """A pipe that is not halved goes to vector core 0; the other one runs nothing. What is clean is proved."""
+    said, broken = judged(alone(seed), GRID[5:6], "a5")
+    assert bool(broken) is any(said.values()) is (seed > 4)
 
 
 @each("seed", range(2, 8))

@@ -161,3 +161,23 @@ def test_a_transfer_to_a_rank_is_ordered_on_both_of_its_pipes() -> None:
     )
     assert (made.proved, made.minimal) == (True, True)
     assert [(f.source, f.destination) for f in made.flags] == [("V", "MTE3"), ("MTE3", "MTE2"), ("MTE2", "V")]
+
+
+def test_what_other_ranks_send_is_granted() -> None:
+    """No flag makes it come; what this core loads after it has been told is ordered with the pipes that use it."""
+    cell = "%cell = pto.partition_view %sv, offsets = [%c0], sizes = [%c1] : !pto.tensor_view<?xi32>"
+    made = synchronise(
+        kernel(
+            "%told = arith.constant 1 : i32",
+            "%sv = pto.make_tensor_view %s, shape = [%c1], strides = [%c1] : !pto.tensor_view<?xi32>",
+            f"{cell} -> !pto.partition_tensor_view<1xi32>",
+            "pto.comm.twait(%cell, %told : !pto.partition_tensor_view<1xi32>, i32) {cmp = #pto<wait_cmp ge>}",
+            load("%t0", "%c0"),
+            add("%t1", "%t0"),
+            params="%s: !pto.ptr<i32>, %n: index",
+        ),
+        target="a5",
+    )
+    assert made.proved
+    assert "what this rank waits for comes from other ranks" in made.assumptions
+    assert [(f.source, f.destination) for f in made.flags] == [("MTE2", "V")]

@@ -240,7 +240,8 @@ class Synchronising:
         from ptokit.prove.ranges import in_types
 
         made = Synchronised(self.checked.name, self.how.target.name, self.source.file, self.text, self.text)
-        made.assumptions = (*self.checked.assume, *walk.asserted.values(), GRANTED, *in_types(walk.found.wide))
+        granted = GRANTED, *walk.granted, *in_types(walk.found.wide)
+        made.assumptions = (*self.checked.assume, *walk.asserted.values(), *granted)
         return made
 
     def made(self) -> Synchronised:

@@ -225,6 +225,19 @@ class Plan:
     footprint: int
     threads: dict[str, FunctionPlan] = field(default_factory=dict)
 
+    @property
+    def on_one_core(self) -> bool:
+        """True if vector core 0 of a cluster alone runs whatever is for vector cores."""
+        every = (f.body for f in self.functions.values() if not f.alone and f.function.core != "cube")
+        return bool(self.launch.whole) and not any(map(_for_all_vectors, every))
+
+
+def _for_all_vectors(region: Region) -> bool:
+    """True if a region has an instruction that each vector core executes."""
+    steps = (step for block in region for step in block.steps)
+    every = (step for step in steps if step.core != "cube" and not step.core.startswith("first_"))
+    return any(step.word == "instruction" or any(map(_for_all_vectors, step.regions)) for step in every)
+
 
 def walk(region: Region) -> Iterator[Step]:
     """Every step of a region, those inside a step after it."""

@@ -205,7 +205,7 @@ class Cluster(Footprints):
         ring = given["pipe"] if "pipe" in given else self._ids.get((self.core, step.attrs.get("id") or 0))
         if not isinstance(ring, Ring) or given.get("aiv_subblockid") is not None:
             raise Fragment(f"the pipe of {step.name} is not followed", step)
-        if step.attrs["split"] == Split.TILE_NO_SPLIT and self.target.pipes_are_local:
+        if step.attrs["split"] == Split.TILE_NO_SPLIT and self.target.pipes_are_local and self.vectors > 1:
             raise Fragment("a pipe to one of two vector cores is not followed", step)
         if (self.core == ring.consumer) is (does == "push"):
             raise Fragment(f"{step.name} uses the wrong end of a pipe", step)

@@ -83,7 +83,7 @@ class Control(Instructions):
         if self.program.cores.mixed and self.by_compiler:
             raise Fragment("cube and vector cores of a cluster without flags are not followed")
         self.keeps_registers = any(keeps(step) for function in plan.functions.values() for step in function.walk())
-        if self.program.cores.mixed and self.program.cores.whole:
+        if self.program.cores.mixed and self.program.cores.whole and self.vectors > 1:
             raise Fragment("what vector core 0 of a cluster runs alone is not followed")
         for core in dict.fromkeys(role.kind for role in self.program.cores.roles):
             self.core = core

@@ -102,9 +102,7 @@ class Signals(Cluster):
         does = step.instr.order.does
         if does in (Sync.TELL, Sync.HEAR):
             if not self.windows:
-                why = "and it is not said whose arrays these are, as in next is mine[rank + 1]"
-                self.leave_open(Claim.FLAGS, f"{step.name} is for other ranks, {why}", step)
-                self.leave_open(Claim.BLOCKS, f"{step.name} orders ranks, {why}", step)
+                self.unpaired(step)
             self.notified(step, state, given, does is Sync.TELL)
         elif does is Sync.SEEN and step.attrs.get("scope", "local_memory") != "local_memory":
             if self.core == "vector":  # of others it drains some pipes, which is not followed
@@ -114,6 +112,12 @@ class Signals(Cluster):
                 raise Fragment(f"what {step.name} touches is not followed", step)
             self._signalled(step, state, given, does)
         return [state]
+
+    def unpaired(self, step: Step) -> None:
+        """A notification of ranks, or a wait for one, by whom or for whom is not known."""
+        why = "and it is not said whose arrays these are, as in next is mine[rank + 1]"
+        self.leave_open(Claim.FLAGS, f"{step.name} is for other ranks, {why}", step)
+        self.leave_open(Claim.BLOCKS, f"{step.name} orders ranks, {why}", step)
 
     def _signalled(self, step: Step, state: State, given: Mapping[str, Any], does: Sync) -> None:
         event = given.get("event")
@@ -244,7 +248,7 @@ class Signals(Cluster):
         if self._lost or not self.signals:
             return
         try:
-            for sub in range(self.program.cores.vectors if self.program.cores.mixed and self._names_cores else 1):
+            for sub in range(self.vectors if self.program.cores.mixed and self._names_cores else 1):
                 self._come(sub)
         except Fragment as fragment:
             self.leave_open(Claim.FLAGS, fragment.reason, fragment.step)
@@ -260,7 +264,7 @@ class Signals(Cluster):
         elif core == "cube":
             yield other, number % SECOND_CORE, number // SECOND_CORE
         else:
-            for sub in range(self.program.cores.vectors):
+            for sub in range(self.vectors):
                 yield other, number + SECOND_CORE * sub, sub
 
     def _orders(self) -> Iterator[Stream]:
@@ -299,7 +303,7 @@ class Signals(Cluster):
                 ways = [way[:2] for way in self._ways(core, number, mode) if way[2] in (None, sub)]
                 tokens[key] = "give", tuple(ways)
                 counts |= {way: [0, 0] for way in ways}
-                if self._names_cores and core == "cube" and number // SECOND_CORE >= self.program.cores.vectors:
+                if self._names_cores and core == "cube" and number // SECOND_CORE >= self.vectors:
                     raise Fragment("a signal to a vector core that does not run")
             elif core == "cube" and self._names_cores and number // SECOND_CORE != sub:
                 tokens[key] = "give", ()

@@ -50,7 +50,8 @@ class Walk(Claims):
         self.total: Number = z3.Int("blocks#") if blocks is None else blocks
         self.block: Number = z3.Int("block#")
         self.spans |= {n.get_id(): (0, 65535) for n in (self.block, self.total) if not isinstance(n, int)}
-        self.sub: Number = z3.Int("sub#") if program.cores.mixed and program.cores.vectors > 1 else 0
+        self.vectors = 1 if program.plan.on_one_core else program.cores.vectors
+        self.sub: Number = z3.Int("sub#") if program.cores.mixed and self.vectors > 1 else 0
         self.frames: list[Loop | Step] = []  # loops and calls around what is gone through
         self.homes: dict[int, tuple[Any, ...]] = {}  # by unknown: the loops in whose iterations it has one value
         self.params: dict[str, Any] = {}
@@ -59,8 +60,7 @@ class Walk(Claims):
         self._names: dict[Any, Any] = {}
         self.loops_known: dict[Any, Any] = {}  # by core, what is around and step: how a loop goes on
         self._aheads: dict[int, Step] = {}  # by step of a loop, what it does before its first iteration
-        self._steps = 0
-        self.partly = False  # True once a register has lanes that nothing has written
+        self._steps, self.partly = 0, False  # partly: a register has lanes that nothing has written
         self.stated: tuple[Any, ...] = ()
         self.shared: dict[str, str] = {}  # by array, the one that it is
         self.windows: dict[str, tuple[str, int]] = {}  # by array, the one that it is of the rank so much further on
@@ -161,7 +161,7 @@ class Walk(Claims):
         facts: list[Any] = [] if isinstance(self.total, int) else [self.total >= 1, self.total <= 65535]
         facts += [self.block >= 0, self.block < self.total]
         if isinstance(self.sub, z3.ExprRef) and self.core == "vector":
-            facts += [self.sub >= 0, self.sub < self.program.cores.vectors]
+            facts += [self.sub >= 0, self.sub < self.vectors]
         for k, param in enumerate(self.program.entry.params):
             name, kind = param.name or f"argument {k}", param.type
             if isinstance(kind, Scalar):

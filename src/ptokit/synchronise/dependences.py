@@ -58,7 +58,7 @@ class Pipes(Control):
     """Goes through a kernel, and looks only at its flags and at the order of its pipes.
 
     ``dropped``: operations that are taken to do nothing; ``claims``: what is looked at; ``visited``: instructions that
-    some launch comes to.
+    some launch comes to; ``granted``: what is assumed, since no flag changes it.
     """
 
     dropped: frozenset[Op] = frozenset()
@@ -67,6 +67,7 @@ class Pipes(Control):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self.visited: set[Op] = set()
+        self.granted: dict[str, None] = {}
 
     def on_instruction(self, step: Step, state: State) -> Any:
         self.visited.add(step.op)
@@ -90,6 +91,11 @@ class Pipes(Control):
 
     def _loaded(self, step: Step, state: State, site: Any, touches: Sequence[Touch]) -> None:
         """What has been written is not followed."""
+
+    def unpaired(self, step: Step) -> None:
+        if Claim.BLOCKS in self.claims:
+            super().unpaired(step)
+        self.granted["what this rank waits for comes from other ranks"] = None
 
     def block_races(self) -> None:
         """No flag of a core orders two blocks, but one may order what a signal tells."""
