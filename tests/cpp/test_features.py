@@ -43,6 +43,15 @@ def test_control_flow(kernels: Path, x: np.ndarray, name: str, target: str, back
     assert y.tobytes() == expected(name, x).tobytes()
 
 
+def test_a_kernel_is_a_program_for_all_tools(kernels: Path) -> None:
+    """It is timed and proved as a kernel in Python is, also for another target."""
+    kernel = ptokit.cpp(kernels / "features.cpp", target="a2a3")["ring"]
+    x = np.zeros((4, 8, 64), np.float32)
+    assert kernel.time(x, x, 4).work > kernel.time(x, x, 1).work > 0
+    assert kernel.prove(assume=["n <= 2"]).proved
+    assert not ptokit.check(kernel, target="a5")
+
+
 def test_what_control_flow_makes_is_of_cpp() -> None:
     """Findings and fixes are written in the language of the program, which an operation's class does not know."""
     place = Location("k.cpp", 3, 1)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import ptokit
 from ptokit.asm.text.lexer import read_text
 from ptokit.cpp.compiler import CORES, Options
 from ptokit.cpp.kernels import CppFile, CppKernel
@@ -36,8 +37,10 @@ from .program import Origin, Source, Text, split
 
 if TYPE_CHECKING:
     from ptokit.cpp.replay import SuiteReport
+    from ptokit.prove.report import Proof
     from ptokit.run import Program as Compiled
     from ptokit.sanitize import Report
+    from ptokit.timing.report import Timing
 
 
 # Kernels in Python files: ``kernels.py:name``.
@@ -360,8 +363,8 @@ Pieces = list[tuple[np.ndarray, np.ndarray]]
 """Arrays of a list of words, each with its bytes in the memory that was made of the list."""
 
 
-class CppLaunchable:
-    """A kernel of a C++ file: ``k[blocks](x, y, n)`` launches it; None is a null pointer.
+class CppLaunchable(Origin):
+    """A kernel of a C++ file: ``k[blocks](x, y, n)`` launches it; None is a null pointer. It is a program, too.
 
     Arrays are used in place, those of NumPy and what others share by ``__array_interface__`` or DLPack.
 
@@ -371,14 +374,25 @@ class CppLaunchable:
     """
 
     def __init__(self, file: CppFile, kernel: CppKernel) -> None:
-        self.file, self.kernel = file, kernel
+        self.file, self.compiled, self.kernel = file.file, file, kernel
         self.name, self.target = kernel.name, file.target
         self._programs: dict[frozenset[int], Compiled] = {}  # by the parameters that are null pointers
 
     @cached_property
     def module(self) -> Module:
         """The kernel as operations. Raises `DiagnosticError` for what cannot be lifted."""
-        return self.file.module(self.kernel)
+        return self.compiled.module(self.kernel)
+
+    def read(self, target: Target | None, args: Sequence[Any] = ()) -> Source:
+        """The kernel as a program; for another target it is compiled anew."""
+        if target not in (None, self.target):
+            return CppProgram(self.file, self.name, self.compiled.options, self.compiled.core).read(target)
+        found, module = Diagnostics(self.compiled.warnings), Module(file=self.file, text=False)
+        try:
+            module = self.compiled.module(self.kernel)
+        except DiagnosticError as error:
+            found.extend(error.diagnostics)
+        return Source(self.file, None, module, found, self, self.target)
 
     @cached_property
     def program(self) -> Compiled:
@@ -390,7 +404,7 @@ class CppLaunchable:
 
         found = self._programs.get(null)
         if found is None:
-            module = self.file.module(self.kernel, null) if null else self.module
+            module = self.compiled.module(self.kernel, null) if null else self.module
             found = self._programs[null] = compile_program(module, self.target)
         return found
 
@@ -440,7 +454,7 @@ class CppLaunchable:
         """What the rules find in the kernel."""
         from ptokit.ir.verify import verify
 
-        found = Diagnostics(self.file.warnings)
+        found = Diagnostics(self.compiled.warnings)
         found.extend(verify(self.module, self.target))
         return found
 
@@ -450,6 +464,14 @@ class CppLaunchable:
 
         program, given, _ = self._bound(args, not options.get("ranks"))
         return sanitize(program.module, self.target, given, blocks, **options)
+
+    def prove(self, *, assume: Sequence[str] = (), blocks: int | None = None, limit: int | None = None) -> Proof:
+        """What holds for all arguments; `ptokit.prove` says what may be assumed."""
+        return ptokit.prove(self, assume=assume, blocks=blocks, limit=limit)
+
+    def time(self, *args: Any, blocks: int = 1, **options: Any) -> Timing:
+        """Time a launch; ``options``: as for `ptokit.time`. Arrays are not written."""
+        return ptokit.time(self, args, blocks=blocks, **options)
 
     def to_pto(self) -> str:
         """The kernel as `.pto` text."""
@@ -464,4 +486,4 @@ class CppLaunchable:
         return cpp_text(self.module, self.target)
 
     def __repr__(self) -> str:
-        return f"<kernel {self.name} of {self.file.file} for {self.target.name}>"
+        return f"<kernel {self.name} of {self.file} for {self.target.name}>"
