@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from ptokit.arguments.grammar import read_arguments
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Scope, UsageError, define
 from ptokit.diagnostics.finding import Edit, edited
+from ptokit.ir.control import is_loop
 from ptokit.ir.core import Op
 from ptokit.ir.facts import constant_of, instr_of
 from ptokit.ir.launch import with_reached
 from ptokit.isa.order.sync_rules import flag_pipes, held_pipe
 from ptokit.isa.table import Sync
-from ptokit.prove.report import counted
 from ptokit.records import dataclass
 from ptokit.run import choose_entry
-from ptokit.sanitize.findings.source_text import Statement, Structure, first_line, last_line
+from ptokit.sanitize.findings.source_text import Statement, Structure, as_written, first_line, issues, last_line
+from ptokit.synchronise.report import Inserted, Superfluous, Synchronised
 from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 
 from .check import origin
+from .files import CppProgram
 from .launch import read_for, read_without_arguments
 from .parts import find_target
 from .program import Program, Source, Text, beside, text_of
@@ -43,96 +46,6 @@ PLACE = define(
     source="docs/synchronisation.md",
     unrun="it is about how a text is laid out",
 )
-
-
-@dataclass(frozen=True)
-class Inserted:
-    """A flag that was inserted.
-
-    ``set_after``, ``wait_before``: lines of the text before; ``carried``: by the loop in this line, 0 for none;
-    ``ids``: how many it rotates through, from ``first_id`` on; ``at_once``: for want of ids it is set where it is
-    waited for; ``because``: what races without it.
-    """
-
-    source: str
-    destination: str
-    set_after: int
-    wait_before: int
-    carried: int
-    first_id: int
-    ids: int
-    because: str
-    at_once: bool = False
-
-    def __str__(self) -> str:
-        number = f"id {self.first_id}" if self.ids == 1 else f"ids {self.first_id}..{self.first_id + self.ids - 1}"
-        loop = f", carried by the loop in line {self.carried}" if self.carried else ""
-        place = f"set after line {self.set_after}, waited for before line {self.wait_before}"
-        if self.at_once:
-            place = f"set and waited for before line {self.wait_before}, since event ids run out"
-        return f"{self.source} to {self.destination}, {number}: {place}{loop}: {self.because}"
-
-
-@dataclass(frozen=True)
-class Superfluous:
-    """Flags, waits, barriers or tokens that were taken out together: their ``lines``, what they are, and why."""
-
-    lines: tuple[int, ...]
-    what: str
-    because: str
-
-    def __str__(self) -> str:
-        where = f"line{'s' * (len(self.lines) > 1)} {' and '.join(map(str, self.lines))}"
-        return f"{self.what} in {where}: {self.because}"
-
-
-@dataclass
-class Synchronised:
-    """A program with flags.
-
-    ``text``: all of it; ``edits``: what was inserted. ``proved``: that its flags balance and that no two pipes race,
-    for all arguments; else ``open`` says why not, with lines of the new text, 0 for none. ``barriers``: lines before
-    which one of all pipes stands, with the reason. ``minimal``: each flag that was inserted is needed.
-    ``superfluous``: what was taken out; None where that was not asked for.
-    """
-
-    name: str
-    target: str
-    file: str
-    old: str
-    text: str
-    edits: tuple[Edit, ...] = ()
-    flags: tuple[Inserted, ...] = ()
-    barriers: tuple[tuple[int, str], ...] = ()
-    superfluous: tuple[Superfluous, ...] | None = None
-    proved: bool = False
-    minimal: bool = True
-    open: tuple[tuple[str, int], ...] = ()
-    assumptions: tuple[str, ...] = ()
-    seconds: float = 0.0
-
-    def lines(self) -> list[str]:
-        """What the terminal shows."""
-        carried, rotating = sum(f.carried > 0 for f in self.flags), sum(f.ids > 1 for f in self.flags)
-        kinds = [f"{n} {what}" for n, what in ((carried, "carried by loops"), (rotating, "in rotation")) if n]
-        what = counted(len(self.flags), "flag") + (f" ({', '.join(kinds)})" if kinds else "")
-        what += f", {counted(len(self.barriers), 'barrier')}" if self.barriers else ""
-        what = what if self.superfluous is None else f"{len(self.superfluous) or 'nothing'} superfluous"
-        done = "proved for all arguments" if self.proved else "not proved"
-        out = [f"{self.name} on {self.target}: {what}; {done}"]
-        out += [f"  {flag}" for flag in self.flags]
-        out += [f"  a barrier of all pipes before line {line}: {why}" for line, why in self.barriers]
-        out += [f"  superfluous: {each}" for each in self.superfluous or ()]
-        out += [f"  open: {f'line {line}: ' if line else ''}{why}" for why, line in self.open]
-        if not self.minimal:
-            out.append("  some may be superfluous: none was left out")
-        out.append(f"  assumed: {'; '.join(self.assumptions)}")
-        return out
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
-
-    __repr__ = __str__
 
 
 def synchronise(
@@ -193,6 +106,23 @@ def opened(
     return Synchronising(source, options, progress)
 
 
+@contextmanager
+def _placed() -> Iterator[None]:
+    """What has no place in the text is a finding."""
+    from ptokit.synchronise.placing import NoPlace
+
+    try:
+        yield
+    except NoPlace as error:
+        raise DiagnosticError(Diagnostic(PLACE.id, PLACE.severity, error.why, error.at)) from None
+
+
+def _places(op: Op) -> Iterator[Location]:
+    """The place of an operation, and those of the calls around it."""
+    yield op.location
+    yield from (place for _, place in getattr(op.location, "calls", ()))
+
+
 @dataclass(frozen=True)
 class _Options:
     target: Target
@@ -217,11 +147,14 @@ class Synchronising:
         self.checked = self._checked(source)
         self.checked.errors = []
         self.entry = choose_entry(source.module, how.entry)
-        self.structure = Structure(with_reached(source.module, self.entry).functions)
+        self.functions = with_reached(source.module, self.entry).functions
+        self.structure = Structure(self.functions)
+        self.compiled: dict[str, set[int]] = {}  # of C++, the lines that each kind of cores has
 
-    def _checked(self, source: Source) -> Proving:
+    def _checked(self, source: Source, assume: tuple[str, ...] | None = None) -> Proving:
         how = self.how
-        return Proving(source.module, how.target, how.entry, how.assume, how.blocks, "manual", how.extended)
+        assume = how.assume if assume is None else assume
+        return Proving(source.module, how.target, how.entry, assume, how.blocks, "manual", how.extended)
 
     def gone(self, kind: Any, checked: Proving, **fields: Any) -> Any:
         """A walk of some kind through a program; ``fields``: what it gets before."""
@@ -257,18 +190,19 @@ class Synchronising:
             made.proved = not made.open
             return made
         self.progress("which flags are needed")
+        dependences = self._in_text()
         for least in (True, False):  # if the least that suffices is not proved, all
-            placed = Placing(self.structure, self.walk.dependences, rotatable).placed
-            placed = self._reduced(placed) if least else placed
+            placed = Placing(self.structure, dependences, rotatable).placed
+            placed = self._reduced(placed, dependences) if least else placed
             self._numbered(placed)
             if least and any(flag.at_once for flag in placed.flags):  # they order more
-                placed = self._reduced(placed)
+                placed = self._reduced(placed, dependences)
                 self._numbered(placed)
             made.edits, made.text = self._text(placed)
             self.progress("a proof of the new text")
             made.open = self._open(made.text)
             made.proved = not made.open
-            made.minimal = not placed.barriers and all(flag.needed is not None for flag in placed.flags)
+            made.minimal = not placed.barriers and not self._doubted(placed)
             if made.proved:
                 break
         if made.proved and not made.minimal and len(placed.flags) + len(placed.barriers) <= MOST_TRIED:
@@ -276,27 +210,60 @@ class Synchronising:
         self._told(made, placed)
         return made
 
+    def _doubted(self, placed: Any) -> list[Any]:
+        """Flags that only a proof finds needed or not: ages alone tell that where no loop of C++ is
+        between, which may certainly run."""
+        from ptokit.synchronise.placing import of_text
+
+        def loops(op: Op) -> set[Op]:
+            return {around for around, _ in self.structure.chain(op)[1:] if is_loop(around) and around.in_cpp}
+
+        return [
+            flag
+            for flag in of_text(placed.flags)
+            if (need := flag.needed) is None
+            or any(loops(path[-1]) - loops(flag.after) for path in (need.first, need.second))
+        ]
+
     def _tried(self, made: Synchronised, placed: Any) -> Any:
         """Leave out what a proof finds superfluous, where ages alone do not tell."""
-        from ptokit.synchronise.dependences import Placed
+        from ptokit.synchronise.dependences import Barrier, Placed
+        from ptokit.synchronise.placing import place_of
 
-        open_flags = [flag for flag in placed.flags if flag.needed is None]
-        for one in (*placed.barriers, *sorted(open_flags, key=lambda flag: flag.around is None)):
+        for one in (*placed.barriers, *sorted(self._doubted(placed), key=lambda flag: flag.around is None)):
             self.progress("a proof without one of them")
-            less = Placed([f for f in placed.flags if f is not one], [b for b in placed.barriers if b is not one])
+            rest = [f for f in placed.flags if isinstance(one, Barrier) or place_of(f) != place_of(one)]
+            less = Placed(rest, [b for b in placed.barriers if b is not one])
             edits, text = self._text(less)
             if not self._open(text):
                 placed, made.edits, made.text = less, edits, text
         made.minimal = True
         return placed
 
-    def _reduced(self, whole: Any) -> Any:
+    def _in_text(self) -> list[Any]:
+        """The dependences, by the loops and branches of the text."""
+        from ptokit.synchronise.placing import in_text
+
+        if not any(op.in_cpp for op in self.structure.ops):
+            return self.walk.dependences
+        parts = {f.core: f.body for f in self.functions if f.core and f.body is not None}
+        for core, body in parts.items() if len(parts) > 1 else ():
+            places = (place for op in body.walk() for place in _places(op) if place.file == self.source.file)
+            self.compiled[core] = {place.line for place in places}
+        accesses = (path[-1] for paths in self.walk.accesses.values() for path in paths)
+        self.functions = as_written(self.functions, accesses)
+        self.structure = Structure(self.functions)
+        self.entry = next(function for function in self.functions if function.name == self.entry.name)
+        with _placed():
+            return list(in_text(self.walk.dependences, self.structure))
+
+    def _reduced(self, whole: Any, dependences: list[Any]) -> Any:
         from ptokit.synchronise.dependences import Order, Placed, reduced
 
-        functions = {function.name: function for function in self.source.module.functions}
+        functions = {function.name: function for function in self.functions}
         found = Placed([], list(whole.barriers))
         for core, accesses in self.walk.accesses.items():
-            mine = [d for d in self.walk.dependences if d.core == core]
+            mine = [d for d in dependences if d.core == core]
             order = Order(functions, self.entry, accesses, mine, self.walk.certain)
             flags = [flag for flag in whole.flags if flag.core == core]
             found.flags += reduced(order, Placed(flags, whole.barriers)).flags
@@ -313,16 +280,10 @@ class Synchronising:
             placed.barriers.append(Barrier(lacking.before, f"all event ids from {p} to {q} are taken"))
 
     def _text(self, placed: Any) -> tuple[tuple[Edit, ...], str]:
-        from ptokit.synchronise.placing import NoPlace, Writing
+        from ptokit.synchronise.placing import Writing
 
-        try:
-            edits = Writing(self.structure, placed).edits
-        except NoPlace as error:
-            raise DiagnosticError(Diagnostic(PLACE.id, PLACE.severity, error.why, error.at)) from None
-        for edit in edits:
-            if edit.file and os.path.abspath(edit.file) != os.path.abspath(self.source.file):
-                why = "a flag belongs here, which is not in the file that is synchronised"
-                raise DiagnosticError(Diagnostic(PLACE.id, PLACE.severity, why, Location(edit.file, edit.line, 1)))
+        with _placed():
+            edits = Writing(self.structure, placed, self.source.file, self.compiled).edits
         return edits, edited(self.text, edits)
 
     def _open(self, text: str) -> tuple[tuple[str, int], ...]:
@@ -331,7 +292,7 @@ class Synchronising:
 
         source = self._read(text)
         source.diagnostics.raise_if_errors()
-        checked = self._checked(source)
+        checked = self._checked(source, self.checked.assume)
         if checked.errors:
             return tuple((d.message, d.location.line) for d in checked.errors)
         return tuple(dict.fromkeys(self.gone(Pipes, checked).broken_pipes()))
@@ -341,6 +302,9 @@ class Synchronising:
         source, target = self.source, self.how.target
         if source.text is not None:
             return Text(source.file, text).read(target)
+        if isinstance(source.origin, CppProgram):
+            with beside(source.file, text, "sync") as other:
+                return replace(source.origin, file=other).read(target)
         kernel = getattr(source.origin, "kernel", None)
         name = getattr(source.origin, "name", "") if kernel is None else kernel.function.__name__
         with beside(source.file, text, "sync") as other:
@@ -350,8 +314,11 @@ class Synchronising:
             return read_without_arguments(found, target, None)
 
     def _told(self, made: Synchronised, placed: Any) -> None:
+        from ptokit.synchronise.placing import of_text
+
+        made.others = self._others(op for flag in placed.flags for op in (flag.after, flag.before))
         flags = []
-        for flag in placed.flags:
+        for flag in of_text(placed.flags):
             because, need = "not proved without it" if made.minimal else "it was not left out", flag.needed
             if need is not None:
                 paths = need.first, need.second
@@ -364,6 +331,14 @@ class Synchronising:
         made.flags = tuple(flags)
         made.barriers = tuple((first_line(barrier.before), barrier.why) for barrier in placed.barriers)
 
+    def _others(self, ops: Iterable[Op]) -> tuple[str, ...]:
+        """Other kernels of a C++ file that have the lines of some operations."""
+        origin = self.source.origin
+        if not isinstance(origin, CppProgram):
+            return ()
+        lines = {op.location.line for op in ops}
+        return tuple(origin.compiled(self.how.target).others_with(origin.name, lines))
+
     # --- what is superfluous -------------------------------------------------------------------------------------
 
     def minimised(self) -> Synchronised:
@@ -372,9 +347,8 @@ class Synchronising:
 
         first = self._without(frozenset())
         made, base, found = self._begun(first), _against(first), list[Superfluous]()
-        known = (
-            [] if base else _groups(self.structure, first.core)
-        )  # what is not followed is needed for all that is known
+        # What is not followed is needed for all that is known.
+        known = [] if base else _groups(self.structure, first.core, self.source.file)
         groups = [group for group in known if all(first.visited & set(s.ops) for s in group.statements)]
         gone: list[Statement] = []
         for group in groups:
@@ -388,6 +362,7 @@ class Synchronising:
         made.superfluous = tuple(found)
         made.edits = tuple(without(statement) for statement in gone)
         made.text = edited(self.text, made.edits)
+        made.others = self._others(op for statement in gone for op in statement.ops)
         self.progress("a proof of the new text")
         made.open = self._open(made.text)
         made.proved = not made.open
@@ -451,13 +426,21 @@ def _against(walk: Any) -> set[Any]:
     return {*walk.found.suspects, *((gap.claim, gap.reason, gap.line) for gap in gaps)}
 
 
-def _groups(structure: Structure, core: str) -> Iterator[_Group]:
+def _orders(op: Op) -> bool:
+    instr = instr_of(op)
+    return instr is not None and instr.order.only
+
+
+def _groups(structure: Structure, core: str, file: str) -> Iterator[_Group]:
     """What may be superfluous: barriers, all of a flag or token, a flag that is waited for in its own block."""
     keyed: dict[tuple[Any, ...], list[Statement]] = {}
     for statement in structure.statements:
         for op in statement.ops:
             instr = instr_of(op)
-            if instr is None or not statement.alone or not instr.order.only or instr.order.between_cores:
+            whole = statement.alone and (statement.file == file or not op.in_cpp)
+            if instr is None or not whole or not instr.order.only or instr.order.between_cores:
+                continue
+            if any(issues(other) and not _orders(other) for other in statement.ops):  # events of an instruction
                 continue
             does = instr.order.does
             if does is Sync.BARRIER:

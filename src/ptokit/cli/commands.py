@@ -419,6 +419,7 @@ SYNC_EPILOG = """Examples:
   ptokit sync add.pto -t a5 --in-place            only if it is proved
   ptokit sync gemm.pto -t a2a3 --assume "k > 0" -o gemm_flags.pto
   ptokit sync kernels.py:scale --diff
+  ptokit sync add.cpp -t a2a3 --entry 'add<float>' --diff
   ptokit sync add.pto -t a5 --minimise --diff     what is superfluous, and why
   ptokit sync --compare old.pto new.pto -t a5     what new.pto does not order any more
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -179,6 +179,17 @@ class CppFile:
                 made[symbol, types] = self._lifted(module, symbol, name, handed=types)
             op.attrs["callee"] = made[symbol, types].name
         return list(made.values())
+
+    def others_with(self, name: str, lines: Collection[int]) -> list[str]:
+        """The other kernels that come to some lines of the file."""
+        mine, path, found = self.kernel(name).symbol, os.path.abspath(self.file), list[str]()
+        for kernel in self.kernels if lines else ():
+            parts = [(m, m.functions[kernel.symbol]) for m in self.parts.values() if kernel.symbol in m.functions]
+            debug = {(k, i.debug) for k, (_, f) in enumerate(parts) for block in f.blocks.values() for i in block}
+            frames = (frame for k, number in debug for frame in parts[k][0].place(number))
+            if kernel.symbol != mine and any(frame.line in lines and frame.file == path for frame in frames):
+                found.append(kernel.name)
+        return found
 
     def modules(self) -> Iterator[tuple[CppKernel, IrModule | DiagnosticError]]:
         """All kernels, each with its module or with what it is refused for."""

@@ -379,9 +379,14 @@ def conditional(init: Sequence[Value], location: Location) -> Op:
     return Op("scf.while", {"init": list(init)}, location=location)
 
 
-def choice(condition: Value, location: Location) -> Op:
-    """One region or the other."""
+def choice(condition: Value | None, location: Location) -> Op:
+    """One region or the other. ``condition``: None where it only matters that there is one."""
     return Op("scf.if", {"condition": condition}, location=location)
+
+
+def executed(location: Location) -> Op:
+    """One region, which is executed once."""
+    return Op("scf.execute_region", location=location)
 
 
 def scope(location: Location) -> Op:
@@ -436,9 +441,7 @@ def return_of(location: Location, values: Sequence[Value] = ()) -> Op:
 
 def callee(op: Op, module: Module) -> Function | None:
     """The function with a body that an operation calls."""
-    if not is_call(op):
-        return None
-    function = module.function(op.attrs["callee"])
+    function = module.function(op.attrs["callee"]) if is_call(op) else None
     return function if function is not None and function.body is not None else None
 
 

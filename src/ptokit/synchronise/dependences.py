@@ -12,7 +12,7 @@ from dataclasses import field
 from itertools import product
 from typing import Any
 
-from ptokit.ir.control import is_call, is_loop
+from ptokit.ir.control import decides, is_call, is_loop
 from ptokit.ir.core import Block, Function, Op
 from ptokit.plan.steps import Step
 from ptokit.prove.claims import Instance, Loop, Suspect
@@ -396,7 +396,7 @@ class Order:
                     state = state.join(way)
             elif node.regions:
                 left = self._go(node.regions[0], state.copy())
-                state = left if is_call(node.op) else state.join(left)
+                state = state.join(left) if decides(node.op) else left
             for verb, k in self.after.get(node.op, ()):
                 self._do(verb, k, state)
         return state

@@ -8,26 +8,31 @@ several iterations may be under way.
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from ptokit.diagnostics import Location
 from ptokit.diagnostics.finding import Edit, file_lines
-from ptokit.ir.control import control_of
+from ptokit.ir.control import control_of, is_loop
 from ptokit.ir.core import Block, Function, Op
 from ptokit.ir.facts import constant_of
 from ptokit.records import dataclass
 from ptokit.sanitize.findings.insertion import EventIds, carried, stabbed, statements
 from ptokit.sanitize.findings.source_text import (
+    Statement,
     Structure,
     as_statement,
     barrier_code,
+    compiled_for,
+    cpp_statement,
     first_line,
     flag_code,
     indent,
     last_line,
+    loop_head,
+    ordinal_code,
 )
 from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
@@ -125,6 +130,21 @@ class Placing:
             self.placed.flags.append(Flag(pipes, core, block, after, before, loop, loop, depth))
 
 
+def in_text(dependences: Iterable[Dependence], structure: Structure) -> Iterator[Dependence]:
+    """Dependences by the loops of a C++ text, in which blocks that lead back are loops. Raises `NoPlace`."""
+    for each in dependences:
+        a, b = ([x for x, _ in structure.chain(path[-1]) if is_loop(x)][::-1] for path in (each.first, each.second))
+        loops = tuple(x for x, y in zip(a, b) if x is y)
+        level, loop = each.level, each.loop
+        if loop is not None and len(loops) != len(each.loops):
+            place = loop.location[1:3]
+            around = [k for k, x in enumerate(loops) if (s := cpp_statement(x)) and s.start <= place <= s.end]
+            if not around:
+                raise NoPlace("the loop that this belongs to is not one of the text", loop.location)
+            level = around[-1]
+        yield replace(each, loops=loops, level=level)
+
+
 def rotate(flags: Sequence[Flag]) -> None:
     """Flags rotate with those that come back: else one is set again before it was waited for."""
     back = {(x.core, x.pipes, x.home): x.depth for x in flags if x.around is not None}
@@ -134,6 +154,23 @@ def rotate(flags: Sequence[Flag]) -> None:
 
 
 # Event ids.
+
+
+def place_of(flag: Flag) -> Any:
+    """What is equal for the flags of one place in a text: of a function of C++ that is called several times."""
+    ops = (flag.after, flag.before, flag.around)
+    if not flag.before.in_cpp:
+        return flag
+    return flag.core, flag.pipes, *(None if op is None else op.location[:3] for op in ops)
+
+
+def of_text(flags: Iterable[Flag]) -> list[Flag]:
+    """Flags, one for each place in the text: one that is needed, if one of those that have it is."""
+    found: dict[Any, Flag] = {}
+    for flag in flags:
+        if found.setdefault(place_of(flag), flag).needed is None:
+            found[place_of(flag)] = flag
+    return list(found.values())
 
 
 def number(
@@ -149,6 +186,10 @@ def number(
     through one less, or is set where it is waited for.
     """
     numbering = _Numbering(structure, entry, used, target)
+    alike: dict[Any, list[Flag]] = {}
+    for flag in flags:
+        alike.setdefault(place_of(flag), []).append(flag)
+    flags = [same[0] for same in alike.values()]
     while (group := numbering.lacking(flags)) is not None:
         longest = max((span for span in group if not span[-1].at_once), key=lambda s: (s[1] - s[0], s[2]), default=None)
         if longest is None:
@@ -159,6 +200,10 @@ def number(
             rotate(flags)
         else:
             flag.at_once, flag.around, flag.depth = True, None, 1
+    for flag, *others in alike.values():
+        for other in others:
+            other.number, other.depth, other.at_once = flag.number, flag.depth, flag.at_once
+            other.around = None if flag.at_once else other.around
     return None
 
 
@@ -204,7 +249,9 @@ class _Numbering:
         return None
 
     def _span(self, flag: Flag) -> tuple[float, float]:
-        if self.structure.function(flag.before) is not self.entry:
+        statement = self.structure.statement(flag.before)
+        ordered = self.structure.function(flag.before) is self.entry  # in C++ all other functions are put in line
+        if not ordered and not (flag.before.in_cpp and statement is not None and statement.once):
             return -1.0, float(len(self.at))
         before, around = self.at[flag.before], flag.reaches
         if flag.at_once:
@@ -234,64 +281,47 @@ class NoPlace(Exception):
         self.why, self.at = why, at
 
 
-@dataclass(frozen=True)
-class _Line:
+class _Line(NamedTuple):
+    """``only``: the macro of the kind of cores that has it, where a place in C++ is compiled for several."""
+
     file: str
     before: int
     rank: int
     text: str
+    only: str = ""
 
 
 def rotatable(loop: Op) -> bool:
     """True if the iterations of a loop can be told by number in the text of its program."""
+    if loop.in_cpp:
+        return loop_head(loop) is not None
     counted = control_of(loop).inductions(loop)
     if len(counted) != 1 or counted[0].arg is not loop.regions[0].args[0] or not counted[0].arg.name:
         return False
-    return not (loop.in_python or loop.in_cpp) or _head(loop) is not None
+    return not loop.in_python or loop_head(loop) is not None
 
 
-_COUNTS = re.compile(
-    r"for\s*\(\s*[\w:]+\s+(\w+)\s*=\s*([^;]+?)\s*;[^;]*;\s*(?:\+\+\s*\1|\1\s*\+\+|\1\s*\+=\s*([^;]+?))\s*\)\s*\{?\s*(?://.*)?$"
-)
-"""The head of a loop in C++ that counts upwards: the variable, where it begins, and by what it grows."""
+def _why_not(op: Op, statement: Statement | None, file: str) -> str:
+    """Why no line can be inserted around an operation."""
+    if statement is not None and statement.file != file:
+        return "a flag belongs here, which is not in the file that is synchronised"
+    if op.in_cpp:
+        return "a flag belongs beside this, which shares its line, or is no statement in braces"
+    return "several operations come from this line, so that no flag can be written beside one"
 
 
-def _head(loop: Op) -> tuple[str, str, str] | None:
-    """The variable of a loop in Python or C++, where it begins and by what it grows, as its text says them."""
-    lines = file_lines(loop.location.file) if loop.location.file is not None else []
-    line = first_line(loop)
-    text = lines[line - 1] if 0 < line <= len(lines) else ""
-    if loop.in_cpp:
-        found = _COUNTS.search(text)
-        return None if found is None else (found[1], found[2], found[3] or "1")
-    try:
-        (node,) = ast.parse(f"{text.strip()} pass").body
-    except (SyntaxError, ValueError):
-        return None
-    if not (isinstance(node, ast.For) and isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call)):
-        return None
-    if not (isinstance(node.iter.func, ast.Name) and node.iter.func.id == "range") or node.iter.keywords:
-        return None
-    args = [ast.unparse(arg) for arg in node.iter.args]
-    return node.target.id, args[0] if len(args) > 1 else "0", args[2] if len(args) > 2 else "1"
-
-
-def _ordinal(head: tuple[str, str, str], divided: str) -> str:
-    """The number of an iteration, as Python or C++ says it."""
-    name, lower, step = head
-    made = name if lower == "0" else f"({name} - {_closed(lower)})"
-    return made if step == "1" else f"{made} {divided} {_closed(step)}"
-
-
-def _closed(text: str) -> str:
-    return text if re.fullmatch(r"[\w.]+(\([\w., ]*\))?", text) else f"({text})"
+_MACROS = {"cube": "__DAV_CUBE__", "vector": "__DAV_VEC__"}
+"""What C++ is compiled with for a kind of cores."""
 
 
 class Writing:
-    """Makes the edits for flags and barriers."""
+    """Makes the edits for flags and barriers, in a file."""
 
-    def __init__(self, structure: Structure, placed: Placed) -> None:
-        self.structure = structure
+    def __init__(
+        self, structure: Structure, placed: Placed, file: str, compiled: Mapping[str, Collection[int]] | None = None
+    ) -> None:
+        """``compiled``: of C++, the lines that each kind of cores has."""
+        self.structure, self.file, self.compiled = structure, file, compiled or {}
         self.lines: list[_Line] = []
         self._names = 0
         self._taken: set[str] | None = None
@@ -304,12 +334,23 @@ class Writing:
     @property
     def edits(self) -> tuple[Edit, ...]:
         """The lines to insert."""
-        ordered = sorted(self.lines, key=lambda line: (line.file, line.before, line.rank))
-        return tuple(Edit(line.file, line.before, line.text) for line in ordered)
+        found: list[tuple[_Line, list[str]]] = []
+        for line in sorted(dict.fromkeys(self.lines), key=lambda line: (line.file, line.before, line.rank)):
+            if found and line.only and (*found[-1][0][:2], found[-1][0].only) == (*line[:2], line.only):
+                found[-1][1].append(line.text)
+            else:
+                found.append((line, [line.text]))
+        for line, texts in found:
+            if line.only:
+                texts[:] = [f"#ifdef {line.only}", *texts, "#endif"]
+        return tuple(Edit(line.file, line.before, "\n".join(texts)) for line, texts in found)
 
     def _flag(self, flag: Flag) -> None:
         p, q = flag.pipes
         event: int | str = flag.number if flag.depth == 1 else self._rotating(flag)
+        ahead = flag.around is None and last_line(flag.after, None) >= first_line(flag.before)
+        if flag.before.in_cpp and ahead:
+            raise NoPlace(_why_not(flag.before, None, ""), flag.before.location)
         if flag.at_once:
             self._insert(flag.before, False, _STOP, flag_code("set", (p, q, event), flag.before))
             self._insert(flag.before, False, _WAIT, flag_code("wait", (p, q, event), flag.before))
@@ -321,17 +362,19 @@ class Writing:
                 self._insert(op, after, rank, flag_code(verb, (p, q, one), op))
 
     def _insert(self, op: Op, after: bool, rank: int, code: str) -> None:
-        statement = self.structure.statement(op)
-        if statement is None or not statement.alone or not statement.once:
-            raise NoPlace(
-                "several operations come from this line, so that no flag can be written beside one", op.location
-            )
+        statement = self.structure.statement(op)  # all of a flag is in one function of C++, which may be called twice
+        apart = statement is not None and statement.alone and (op.in_cpp or statement.once)
+        if statement is None or not apart or statement.file != self.file:
+            raise NoPlace(_why_not(op, statement, self.file), op.location)
         line = last_line(op, self.structure.following(op)) + 1 if after else first_line(op)
         self._line(op, line, rank, as_statement(code, op))
 
     def _line(self, like: Op, line: int, rank: int, code: str) -> None:
-        file = like.location.file or ""
-        self.lines.append(_Line(file, line, rank, indent(file, first_line(like)) + code))
+        file, function = like.location.file or "", self.structure.function(like)
+        core = "" if function is None or not like.in_cpp else function.core
+        others = [lines for other, lines in self.compiled.items() if other != core]
+        only = _MACROS.get(core, "") if others and compiled_for(like, self.structure, others) else ""
+        self.lines.append(_Line(file, line, rank, indent(file, first_line(like)) + code, only))
 
     # --- ids in rotation -----------------------------------------------------------------------------------------
 
@@ -339,16 +382,15 @@ class Writing:
         """The id of an iteration, as the text says it."""
         loop = flag.home
         assert loop is not None
-        key = loop, flag.depth, flag.number
+        key = loop.location if loop.in_cpp else loop, flag.depth, flag.number
         if key not in self._known:
             if loop.in_python or loop.in_cpp:
-                head = _head(loop)
+                head = loop_head(loop)
                 assert head is not None
-                said = f"{_ordinal(head, '/' if loop.in_cpp else '//')} % {flag.depth}"
+                said = f"{ordinal_code(head, loop)} % {flag.depth}"
                 said += f" + {flag.number}" if flag.number else ""
-                if head[1:] != ("0", "1"):
-                    said = self._variable(loop, said)
-                self._known[key] = f"(event_t)({said})" if loop.in_cpp else said
+                said = f"(event_t)({said})" if loop.in_cpp else said
+                self._known[key] = said if head[1:] == ("0", "1") else self._variable(loop, said)
             else:
                 self._known[key] = self._computed(loop, flag.depth, flag.number)
         return self._known[key]
@@ -358,7 +400,9 @@ class Writing:
         first = loop.regions[0].ops[0]
         at = next((op for op in loop.regions[0].ops if first_line(op) > first_line(loop)), first)
         name = self._fresh().removeprefix("%")
-        self._line(at, first_line(loop) + 1, _NUMBERED, as_statement(f"{'int ' * loop.in_cpp}{name} = {said}", at))
+        begin = cpp_statement(loop)
+        line = first_line(loop) if begin is None else begin.opens
+        self._line(at, line + 1, _NUMBERED, as_statement(f"{'event_t ' * loop.in_cpp}{name} = {said}", at))
         return name
 
     def _computed(self, loop: Op, depth: int, first: int) -> str:

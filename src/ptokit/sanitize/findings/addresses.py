@@ -24,7 +24,8 @@ from ..memory.shadow import Group
 from ..simulation.core import Item, Work
 from .candidates import Candidate
 from .race import ProgramChange
-from .source_text import Structure, indent, python_text
+from .source_text import Structure, indent
+from .texts import python_text
 
 PLACES = ("UB-OVERLAP", "PIPE-RING")
 """Rules whose findings another address mends. Their keys name the operations that make the tiles."""

@@ -16,7 +16,8 @@ from ptokit.types.enums import Pipe
 
 from ..simulation.core import FlagKey, Item, Loops, SetFlag, WaitFlag
 from .race import Fix, ProgramChange, Step, barrier, flag
-from .source_text import Statement, Structure, as_statement, barrier_code, flag_code, indent, python_text
+from .source_text import Statement, Structure, as_statement, barrier_code, flag_code, indent
+from .texts import python_text
 
 Number = Callable[[int, int, Loops], int | None]
 """The event id of a flag: of the copy of a statement with a number, on a core, inside of loops."""

@@ -3,203 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, cached_property, lru_cache
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 
 from ptokit.diagnostics import Location
-from ptokit.diagnostics.finding import file_lines
-from ptokit.ir.control import is_loop, is_scope
+from ptokit.diagnostics.finding import Called, file_lines
+from ptokit.ir.control import choice, executed, is_call, is_loop, is_scope, scope
 from ptokit.ir.core import Block, Function, Op, Value
 from ptokit.ir.facts import instr_of
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 
 from ..simulation.core import FlagKey
-
-# A Python text as far as its flags go: where statements begin and end, calls of flags, names in scope.
-
-
-_Around = list[ast.FunctionDef | ast.For]
-
-
-class PythonText:
-    """A text; nothing is in one that Python refuses."""
-
-    def __init__(self, file: str, text: str) -> None:
-        self._file = file
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError):
-            tree = ast.Module([], [])
-        self._nodes = list(ast.walk(tree))
-        self._body = tree.body
-        self._statements = [node for node in self._nodes if isinstance(node, ast.stmt)]
-        self.in_scope = cache(self._in_scope)
-
-    # --- statements ----------------------------------------------------------------------------------------------
-
-    @cached_property
-    def _spans(self) -> dict[int, tuple[int, int]]:
-        """The innermost statement of every line."""
-        spans = [(node.lineno, node.end_lineno or node.lineno) for node in self._statements]
-        found: dict[int, tuple[int, int]] = {}
-        for first, last in sorted(spans, key=lambda span: span[0] - span[1]):
-            found.update((line, (first, last)) for line in range(first, last + 1))
-        return found
-
-    def span(self, line: int) -> tuple[int, int]:
-        """The first and the last line of the innermost statement that covers a line."""
-        return self._spans.get(line, (line, line))
-
-    @cached_property
-    def _beginning(self) -> dict[int, int]:
-        found: dict[int, int] = {}
-        for node in self._statements:
-            simple = not any(isinstance(inner, ast.stmt) for inner in ast.iter_child_nodes(node))
-            for line in range(node.lineno, (node.end_lineno or node.lineno) + 1) if simple else (node.lineno,):
-                found[line] = found.get(line, 0) + 1
-        return found
-
-    def sharing(self, line: int) -> int:
-        """How many statements share a line."""
-        return self._beginning.get(line, 0)
-
-    @cached_property
-    def _lonely(self) -> set[int]:
-        bodies = [getattr(node, name, None) for node in self._nodes for name in ("body", "orelse", "finalbody")]
-        return {body[0].lineno for body in bodies if isinstance(body, list) and len(body) == 1}
-
-    def only_one(self, line: int) -> bool:
-        """True if the statement that begins in a line is the only one of its block."""
-        return line in self._lonely
-
-    # --- flags ---------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def _calls(self) -> list[ast.Call]:
-        """The calls of set_flag and wait_flag."""
-        found = []
-        for node in self._nodes:
-            if isinstance(node, ast.Call):
-                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                found += [node] if name in ("set_flag", "wait_flag") else []
-        return found
-
-    def flag_call(self, first: int, last: int) -> ast.Call | None:
-        """The call of a flag in some lines; None if its arguments cannot be told apart."""
-        calls = [call for call in self._calls if first <= call.lineno <= last]
-        if len(calls) != 1 or len(calls[0].args) != 3 or any(isinstance(arg, ast.Starred) for arg in calls[0].args):
-            return None
-        return calls[0]
-
-    def assignments(self, tile: str) -> list[Location]:
-        """The calls of TASSIGN that give a tile, which is called so, an address."""
-        return [
-            Location(self._file, node.lineno, node.col_offset + 1)
-            for node in self._nodes
-            if isinstance(node, ast.Call) and node.args and ast.unparse(node.args[0]) == tile
-            if (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) == "TASSIGN"
-        ]
-
-    @cached_property
-    def package(self) -> str:
-        """The name by which the text has imported the package."""
-        imports = (alias for node in self._nodes if isinstance(node, ast.Import) for alias in node.names)
-        names = (alias.asname for alias in imports if alias.name in ("ptokit", "ptokit.lang"))
-        return next((name for name in names if name), "pto")
-
-    @cached_property
-    def pipes(self) -> dict[Pipe, str]:
-        """Short names that the text has given to pipes, and uses for flags."""
-        names: dict[str, Pipe] = {}
-        for node in self._body:
-            if isinstance(node, ast.Assign) and len(node.targets) == 1:
-                for target, value in _pairs(node.targets[0], node.value):
-                    known = value.attr.removeprefix("PIPE_") if isinstance(value, ast.Attribute) else ""
-                    if isinstance(target, ast.Name) and known in Pipe.__members__:
-                        names[target.id] = Pipe.__members__[known]
-        used = {arg.id for call in self._calls for arg in call.args if isinstance(arg, ast.Name)}
-        return {pipe: name for name, pipe in reversed(names.items()) if name in used}
-
-    # --- names ---------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def _blocks(self) -> list[ast.FunctionDef | ast.For]:
-        return [node for node in self._nodes if isinstance(node, ast.FunctionDef | ast.For)]
-
-    def _around(self, line: int) -> _Around:
-        """The functions and loops around a line, from the outside in."""
-        found = [node for node in self._blocks if node.lineno < line <= (node.end_lineno or node.lineno)]
-        return sorted(found, key=lambda node: node.lineno)
-
-    def _in_scope(self, expression: ast.expr, line: int) -> bool:
-        """True if the names of an expression are known in another line and mean the same there as where it is."""
-        names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
-        if not names:
-            return True
-        here, there = self._around(line), self._around(expression.lineno)
-        functions = [[node for node in nodes if isinstance(node, ast.FunctionDef)][-1:] for nodes in (here, there)]
-        if functions[0] != functions[1] or not functions[0]:
-            return False
-        return all(self._same(name, functions[0][0], here, there, (line, expression.lineno)) for name in names)
-
-    def _same(
-        self, name: str, function: ast.FunctionDef, here: _Around, there: _Around, lines: tuple[int, int]
-    ) -> bool:
-        """True if a name of the second line, which is `there`, is known and means the same in the first, `here`."""
-        loops = [
-            [node for node in nodes if isinstance(node, ast.For) and name in _names([node.target])][-1:]
-            for nodes in (here, there)
-        ]
-        if [_head(loop) for loop in loops[0]] != [_head(loop) for loop in loops[1]]:
-            return False
-        scopes: list[ast.FunctionDef | ast.For] = [*loops[0], *loops[1]] or [function]
-        for node in self._bindings(function):
-            if isinstance(node, ast.For) or not any(s.lineno < node.lineno <= (s.end_lineno or 0) for s in scopes):
-                continue
-            if name not in _names(node.targets if isinstance(node, ast.Assign) else [node.target]):
-                continue
-            loop = next((outer for outer in reversed(self._around(node.lineno)) if isinstance(outer, ast.For)), None)
-            if (loop is not None and loop not in here) or min(lines) <= node.lineno < max(lines):
-                return False
-        return True
-
-    @cached_property
-    def _bound(self) -> dict[ast.FunctionDef, list[ast.For | ast.Assign | ast.AugAssign]]:
-        return {}
-
-    def _bindings(self, function: ast.FunctionDef) -> list[ast.For | ast.Assign | ast.AugAssign]:
-        found = self._bound.get(function)
-        if found is None:
-            kinds = ast.For | ast.Assign | ast.AugAssign
-            found = self._bound[function] = [node for node in ast.walk(function) if isinstance(node, kinds)]
-        return found
-
-
-def _head(loop: ast.For) -> str:
-    """What a loop counts: loops with one head give a name the same values."""
-    return f"{ast.unparse(loop.target)} in {ast.unparse(loop.iter)}"
-
-
-def _names(targets: Iterable[ast.expr]) -> list[str]:
-    return [node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        return list(zip(target.elts, value.elts))
-    return [(target, value)]
-
-
-@lru_cache(maxsize=8)
-def _made(file: str, text: str) -> PythonText:
-    return PythonText(file, text)
-
-
-def python_text(file: str) -> PythonText:
-    """A Python file as it is now."""
-    return _made(file, "\n".join(file_lines(file)))
-
+from .texts import CppStatement, PythonText, cpp_text, python_text
 
 # Where operations begin and end in a source text, so that something can be inserted before or after them.
 
@@ -212,7 +29,15 @@ def first_line(op: Op) -> int:
     at = op.location
     if at.file is not None and at.file.endswith(".py"):
         return python_text(at.file).span(at.line)[0]
-    return at.line
+    statement = cpp_statement(op)
+    return at.line if statement is None else statement.start[0]
+
+
+def cpp_statement(op: Op) -> CppStatement | None:
+    """The innermost statement of C++ that an operation comes from."""
+    at = op.location
+    found = cpp_text(at.file or "").around(at.line, at.column) if op.in_cpp else []
+    return found[-1][0] if found else None
 
 
 def last_line(op: Op, following: Op | None) -> int:
@@ -224,6 +49,9 @@ def last_line(op: Op, following: Op | None) -> int:
     nested = [inner for region in op.regions for block in region.blocks for inner in block.ops]
     if at.file is not None and at.file.endswith(".py"):
         return max([python_text(at.file).span(at.line)[1], *(last_line(inner, None) for inner in nested)])
+    statement = cpp_statement(op)
+    if statement is not None:
+        return statement.end[0]
     lines = file_lines(at.file) if at.file is not None else []
     if at.line > len(lines):  # or is another text by now
         return max([at.line, *(last_line(inner, None) + 1 for inner in nested)])
@@ -296,7 +124,9 @@ class Statement:
 
     @property
     def once(self) -> bool:
-        """True if it has been looked at once: no loop around it is unrolled."""
+        """True if it has been looked at once: no loop around it is unrolled, and its function is called once."""
+        if self.ops[0].in_cpp:
+            return len({getattr(op.location, "calls", ()) for op in self.ops}) == 1
         return sum(issues(op) or bool(op.regions) for op in self.ops) <= 1
 
     @property
@@ -340,6 +170,9 @@ class Structure:
             places = {(op.location.line, op.location.column) for op in ops if issues(op) or op.regions}
             return len(places) <= 1 and python_text(file).sharing(first) == 1
         op = ops[0]
+        statement = cpp_statement(op)
+        if statement is not None:
+            return statement.alone and len({op.location[:3] for op in ops if issues(op)}) <= 1
         if len(ops) > 1:
             return False
         following, place = self.following(op), self._place[op]
@@ -438,6 +271,96 @@ class Structure:
         )
 
 
+# C++ is a graph of blocks by the time it is IR; flags go into the loops and branches of its text.
+
+
+_KINDS: dict[str, Callable[[Location], Op]] = {
+    "loop": partial(Op, "ptokit.loop", {}, {}, [], []),
+    "choice": partial(choice, None),
+    "scope": scope,
+}
+"""What makes the operations that have a statement's parts for regions; nothing is known of a loop."""
+
+
+def as_written(functions: Sequence[Function], accesses: Iterable[Op]) -> list[Function]:
+    """Functions whose operations are nested and ordered as the text of a C++ program has them.
+
+    What is called in place is an operation with a region; only what a pipe or the scalar unit has to do, calls, and
+    ``accesses`` are left. Functions that are not in C++ stay.
+    """
+    kept = set(accesses)
+    made = []
+    for function in functions:
+        ops = [] if function.body is None else list(function.body.walk())
+        written = [op for op in ops if op in kept or issues(op) or is_call(op)]
+        inside = [op for op in written if op.in_cpp and cpp_statement(op) is not None]
+        made.append(_Written(function, written).made if inside else function)
+    return made
+
+
+def compiled_for(op: Op, structure: Structure, others: Iterable[Collection[int]]) -> bool:
+    """True if what is around a statement of C++ is compiled for other kinds of cores, too, which have these lines."""
+    statement = structure.statement(op)
+    mine = structure.function(op)
+    if not op.regions and statement is not None and all(structure.function(x) is mine for x in statement.ops):
+        return False  # else the others had the instruction, too
+    around = cpp_text(op.location.file or "").around(op.location.line, op.location.column, whole=True)
+    if len(around) < 2:
+        return True
+    part = around[-2][0].parts[around[-2][1]]
+    return any(part[0].start[0] <= line <= part[-1].end[0] for lines in others for line in lines)
+
+
+class _Written:
+    """The body of a function as its text has it."""
+
+    def __init__(self, function: Function, ops: Sequence[Op]) -> None:
+        self._known: dict[tuple[int, int], Op] = {}
+        self._at: dict[Op, tuple[int, int]] = {}
+        self._made: set[Op] = set()
+        root = Block()
+        for op in ops:
+            self._put(root, op)
+        self._sort(root)
+        self.made = Function(function.name, function.params, attrs=function.attrs, body=root)
+
+    def _put(self, block: Block, op: Op) -> None:
+        at = op.location
+        places = [place for _, place in getattr(at, "calls", ())[::-1]]
+        for k, place in enumerate((*places, at)):
+            like = Called.at(place, getattr(at, "calls", ())[len(places) - k :])
+            for statement, part in cpp_text(place.file or "").around(place.line, place.column):
+                if part >= 0 and statement.kind in _KINDS:
+                    block = self._region(block, statement, _KINDS[statement.kind], like, part)
+                elif part < 0 and k < len(places):
+                    block = self._region(block, statement, executed, like, 0)
+                elif part < 0 and statement.kind == "loop":  # in its head
+                    block = self._region(block, statement, _KINDS["loop"], like, 0)
+        self._at[op] = at.line, at.column
+        block.add(op)
+
+    def _region(
+        self, block: Block, statement: CppStatement, make: Callable[[Location], Op], like: Location, part: int
+    ) -> Block:
+        """A part of a statement, or what it calls."""
+        key = id(block), id(statement)
+        op = self._known.get(key)
+        if op is None:
+            op = make(Called.at(Location(like.file, *statement.start), getattr(like, "calls", ())))
+            op.regions = [Block() for _ in range(1 if make is executed else max(1, len(statement.parts)))]
+            self._known[key] = op
+            self._made.add(op)
+            self._at[op] = statement.start
+            block.add(op)
+        return op.regions[part]
+
+    def _sort(self, block: Block) -> None:
+        block.ops.sort(key=lambda op: self._at[op])
+        for op in block.ops:
+            for region in op.regions if op in self._made else ():
+                self._sort(region)
+
+
 def issues(op: Op) -> bool:
     """True for an operation that a pipe, or the scalar unit, has to do something for; others make tiles and views."""
     return instr_of(op) is not None and not op.results
@@ -493,3 +416,44 @@ def _text(op: Op) -> PythonText:
 def _pipes(text: PythonText, pipes: tuple[Pipe, Pipe]) -> str:
     """Pipes by the short names of a text, where it has some."""
     return ", ".join(text.pipes.get(pipe, f"{text.package}.{pipe.text}") for pipe in pipes)
+
+
+# How the iterations of a loop are numbered, in Python and in C++.
+
+
+_COUNTS = re.compile(
+    r"for\s*\(\s*[\w:]+\s+(\w+)\s*=\s*([^;]+?)\s*;[^;]*;\s*(?:\+\+\s*\1|\1\s*\+\+|\1\s*\+=\s*([^;]+?))\s*\)\s*\{?\s*(?://.*)?$"
+)
+"""The head of a loop in C++ that counts upwards: the variable, where it begins, and by what it grows."""
+
+
+def loop_head(loop: Op) -> tuple[str, str, str] | None:
+    """The variable of a loop in Python or C++, where it begins and by what it grows, as its text says them."""
+    lines = file_lines(loop.location.file) if loop.location.file is not None else []
+    line = first_line(loop)
+    text = lines[line - 1] if 0 < line <= len(lines) else ""
+    if loop.in_cpp:
+        found = _COUNTS.search(text)
+        return None if found is None else (found[1], found[2], found[3] or "1")
+    try:
+        (node,) = ast.parse(f"{text.strip()} pass").body
+    except (SyntaxError, ValueError):
+        return None
+    if not (isinstance(node, ast.For) and isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call)):
+        return None
+    if not (isinstance(node.iter.func, ast.Name) and node.iter.func.id == "range") or node.iter.keywords:
+        return None
+    args = [ast.unparse(arg) for arg in node.iter.args]
+    return node.target.id, args[0] if len(args) > 1 else "0", args[2] if len(args) > 2 else "1"
+
+
+def ordinal_code(head: tuple[str, str, str], loop: Op) -> str:
+    """The number of an iteration, as Python or C++ says it."""
+    name, lower, step = head
+    divided = "/" if loop.in_cpp else "//"
+    made = name if lower == "0" else f"({name} - {_closed(lower)})"
+    return made if step == "1" else f"{made} {divided} {_closed(step)}"
+
+
+def _closed(text: str) -> str:
+    return text if re.fullmatch(r"[\w.]+(\([\w., ]*\))?", text) else f"({text})"

@@ -1,0 +1,106 @@
+"""What `ptokit sync` has done to a program: flags and barriers with their reasons, and what is not proved."""
+
+from __future__ import annotations
+
+from ptokit.diagnostics.finding import Edit
+from ptokit.prove.report import counted
+from ptokit.records import dataclass
+
+SHOWN = 3
+"""So many other kernels of a file are named."""
+
+
+@dataclass(frozen=True)
+class Inserted:
+    """A flag that was inserted.
+
+    ``set_after``, ``wait_before``: lines of the text before; ``carried``: by the loop in this line, 0 for none;
+    ``ids``: how many it rotates through, from ``first_id`` on; ``at_once``: for want of ids it is set where it is
+    waited for; ``because``: what races without it.
+    """
+
+    source: str
+    destination: str
+    set_after: int
+    wait_before: int
+    carried: int
+    first_id: int
+    ids: int
+    because: str
+    at_once: bool = False
+
+    def __str__(self) -> str:
+        number = f"id {self.first_id}" if self.ids == 1 else f"ids {self.first_id}..{self.first_id + self.ids - 1}"
+        loop = f", carried by the loop in line {self.carried}" if self.carried else ""
+        place = f"set after line {self.set_after}, waited for before line {self.wait_before}"
+        if self.at_once:
+            place = f"set and waited for before line {self.wait_before}, since event ids run out"
+        return f"{self.source} to {self.destination}, {number}: {place}{loop}: {self.because}"
+
+
+@dataclass(frozen=True)
+class Superfluous:
+    """Flags, waits, barriers or tokens that were taken out together: their ``lines``, what they are, and why."""
+
+    lines: tuple[int, ...]
+    what: str
+    because: str
+
+    def __str__(self) -> str:
+        where = f"line{'s' * (len(self.lines) > 1)} {' and '.join(map(str, self.lines))}"
+        return f"{self.what} in {where}: {self.because}"
+
+
+@dataclass
+class Synchronised:
+    """A program with flags.
+
+    ``text``: all of it; ``edits``: what was inserted. ``proved``: that its flags balance and that no two pipes race,
+    for all arguments; else ``open`` says why not, with lines of the new text, 0 for none. ``barriers``: lines before
+    which one of all pipes stands, with the reason. ``minimal``: each flag that was inserted is needed.
+    ``superfluous``: what was taken out; None where that was not asked for. ``others``: kernels of a C++ file that have
+    some of the lines, too, and are not proved.
+    """
+
+    name: str
+    target: str
+    file: str
+    old: str
+    text: str
+    edits: tuple[Edit, ...] = ()
+    flags: tuple[Inserted, ...] = ()
+    barriers: tuple[tuple[int, str], ...] = ()
+    superfluous: tuple[Superfluous, ...] | None = None
+    proved: bool = False
+    minimal: bool = True
+    open: tuple[tuple[str, int], ...] = ()
+    others: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    def lines(self) -> list[str]:
+        """What the terminal shows."""
+        carried, rotating = sum(f.carried > 0 for f in self.flags), sum(f.ids > 1 for f in self.flags)
+        kinds = [f"{n} {what}" for n, what in ((carried, "carried by loops"), (rotating, "in rotation")) if n]
+        what = counted(len(self.flags), "flag") + (f" ({', '.join(kinds)})" if kinds else "")
+        what += f", {counted(len(self.barriers), 'barrier')}" if self.barriers else ""
+        what = what if self.superfluous is None else f"{len(self.superfluous) or 'nothing'} superfluous"
+        done = "proved for all arguments" if self.proved else "not proved"
+        out = [f"{self.name} on {self.target}: {what}; {done}"]
+        out += [f"  {flag}" for flag in self.flags]
+        out += [f"  a barrier of all pipes before line {line}: {why}" for line, why in self.barriers]
+        out += [f"  superfluous: {each}" for each in self.superfluous or ()]
+        out += [f"  open: {f'line {line}: ' if line else ''}{why}" for why, line in self.open]
+        if not self.minimal:
+            out.append("  some may be superfluous: none was left out")
+        if self.others:
+            listed = ", ".join(self.others[:SHOWN])
+            listed += f" and {len(self.others) - SHOWN} more" if len(self.others) > SHOWN else ""
+            out.append(f"  of these lines some are in other kernels, too, which are not proved: {listed}")
+        out.append(f"  assumed: {'; '.join(self.assumptions)}")
+        return out
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__

@@ -1,0 +1,241 @@
+"""Flags in C++ source: in the loops and branches of its text, which stays as it is; and where none can be written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ptokit.api.synchronise import Synchronised, synchronise
+from ptokit.cpp.compiler import find_compiler
+from ptokit.diagnostics import DiagnosticError
+from ptokit.sanitize.findings.texts import CppStatement, CppText
+from tests.each import each
+
+pytest.importorskip("z3")
+
+try:
+    find_compiler()
+except DiagnosticError:
+    pytest.skip("there is no clang", allow_module_level=True)
+
+HEAD = """#include <pto/pto-inst.hpp>
+using namespace pto;
+using Strip = Tile<TileType::Vec, float, 16, 64>;
+using Rows = GlobalTensor<float, Shape<1, 1, 1, 16, 64>, Stride<1, 1, 1, 64, 1>>;
+
+// Called twice.
+AICORE inline void load(Strip& t, __gm__ float* x) {
+    Rows rows(x);
+    TLOAD(t, rows);
+    TADDS(t, t, 1.0f);  // and one
+}
+"""
+LOOP = """
+__global__ AICORE void strips(__gm__ float* y, __gm__ float* x, int n) {
+    Strip t;
+    TASSIGN(t, 0);
+    // all of them
+    for (int i = 0; i < n; i++) {
+        load(t, x + i * 1024);
+        Rows out(y + i * 1024);
+        TSTORE(out,
+               t);  // back
+    }
+    load(t, x);
+}
+"""
+
+
+def at(folder: Path, text: str, **options: object) -> Synchronised:
+    file = folder / "kernel.cpp"
+    file.write_text(text)
+    return synchronise(str(file), target="a2a3", **options)  # type: ignore[arg-type]
+
+
+def added(made: Synchronised) -> list[str]:
+    """What is new, and before which line of the text, without its blanks; nothing else has changed."""
+    assert made.text.count("\n") == made.old.count("\n") + sum((e.text or "").count("\n") + 1 for e in made.edits)
+    old = made.old.splitlines()
+    return [f"{(e.text or '').strip()} < {old[e.line - 1].strip()}" for e in made.edits]
+
+
+STRAIGHT = """
+__global__ AICORE void strips(__gm__ float* y, __gm__ float* x) {
+    Strip t;
+    TASSIGN(t, 0);
+    load(t, x);
+    Rows out(y);
+    TSTORE(out,
+           t);  // back
+    pipe_barrier(PIPE_V);
+    load(t, x + 1024);
+}
+"""
+INSIDE = [
+    "set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0); < TADDS(t, t, 1.0f);  // and one",
+    "wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0); < TADDS(t, t, 1.0f);  // and one",
+]
+
+
+def test_flags_go_into_the_text_and_into_functions_that_are_called_twice(tmp_path: Path) -> None:
+    made = at(tmp_path, HEAD + STRAIGHT)
+    assert (made.proved, made.minimal, made.barriers) == (True, True, ())
+    assert added(made) == [
+        *INSIDE,
+        "set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0); < Rows out(y);",
+        "wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0); < TSTORE(out,",
+        "set_flag(PIPE_MTE3, PIPE_MTE2, EVENT_ID0); < pipe_barrier(PIPE_V);",
+        "wait_flag(PIPE_MTE3, PIPE_MTE2, EVENT_ID0); < load(t, x + 1024);",
+    ]
+    assert list(tmp_path.iterdir()) == [tmp_path / "kernel.cpp"]
+
+
+@pytest.mark.campaign
+def test_a_barrier_that_is_superfluous_is_taken_out(tmp_path: Path) -> None:
+    made = at(tmp_path, HEAD + STRAIGHT)
+    less = at(tmp_path, made.text, minimise=True)
+    assert (less.proved, [s.what for s in less.superfluous or ()]) == (True, ["the barrier of PIPE_V"])
+    assert less.text == made.text.replace("    pipe_barrier(PIPE_V);\n", "")
+
+
+@pytest.mark.campaign
+def test_loops_carry_flags_and_those_of_two_slots_rotate(tmp_path: Path) -> None:
+    made = at(tmp_path, HEAD + LOOP)
+    assert (made.proved, made.minimal, made.barriers) == (True, True, ())
+    assert added(made) == [
+        *INSIDE,
+        "set_flag(PIPE_MTE3, PIPE_MTE2, EVENT_ID0); < for (int i = 0; i < n; i++) {",
+        "wait_flag(PIPE_MTE3, PIPE_MTE2, EVENT_ID0); < load(t, x + i * 1024);",
+        "set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0); < Rows out(y + i * 1024);",
+        "wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0); < TSTORE(out,",
+        "set_flag(PIPE_MTE3, PIPE_MTE2, EVENT_ID0); < }",
+        "wait_flag(PIPE_MTE3, PIPE_MTE2, EVENT_ID0); < load(t, x);",
+    ]
+    two = LOOP.replace("Strip t;", "Strip s[2];").replace(
+        "TASSIGN(t, 0);", "TASSIGN(s[0], 0);\n    TASSIGN(s[1], 4096);"
+    )
+    two = two.replace("int i = 0; i < n; i++", "int i = 3; i < n; i += 2")
+    two = two.replace("(t, x + ", "(s[(i - 3) / 2 % 2], x + ").replace(" t);", " s[(i - 3) / 2 % 2]);")
+    made = at(tmp_path, HEAD + two.replace("load(t, x);", "load(s[0], x);"))
+    assert made.proved
+    assert [f.ids for f in made.flags] == [1, 2, 2]
+    assert "event_t sync0 = (event_t)((i - 3) / 2 % 2);" in made.text
+    assert "set_flag(PIPE_V, PIPE_MTE3, sync0);" in made.text
+
+
+CLUSTER = """
+__global__ AICORE void mix(__gm__ half* a, __gm__ float* y, __gm__ float* x, int n) {
+    Tile<TileType::Mat, half, 64, 64, BLayout::ColMajor, 64, 64, SLayout::RowMajor> l1;
+    TileLeft<half, 64, 64> left;
+    TASSIGN(l1, 0);
+    TASSIGN(left, 0);
+    Strip t;
+    TASSIGN(t, 0);
+    for (int i = 0; i < n; ++i) {
+#ifdef __DAV_CUBE__
+        GlobalTensor<half, Shape<1, 1, 1, 64, 64>, Stride<1, 1, 1, 64, 1>> in(a + i * 4096);
+        TLOAD(l1, in);
+        TMOV(left, l1);
+#else
+        Rows in(x), out(y);
+        TLOAD(t, in);
+        TSTORE(out, t);
+#endif
+    }
+}
+"""
+
+
+@pytest.mark.campaign
+def test_where_both_kinds_of_cores_have_a_loop_each_gets_its_own_flags(tmp_path: Path) -> None:
+    made = at(tmp_path, HEAD + CLUSTER)
+    assert made.proved
+    before = [e.text for e in made.edits if made.old.splitlines()[e.line - 1].strip().startswith("for")]
+    assert before == [
+        "#ifdef __DAV_CUBE__\n    set_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID0);\n#endif",
+        "#ifdef __DAV_VEC__\n    set_flag(PIPE_MTE3, PIPE_MTE2, EVENT_ID0);\n#endif",
+    ]
+
+
+REFUSED = {
+    "shares": ("{ load(t, x); Rows out(y); TSTORE(out, t); }", "shares its line"),
+    "single": ("load(t, x); Rows out(y);\n    if (n > 3)\n        TSTORE(out, t);", "shares its line"),
+    "macro": ("BOTH(t, x, y)", "shares its line"),
+}
+MORE = """
+#define BOTH(t, x, y) do { load(t, x); Rows out(y); TSTORE(out, t); } while (0);
+"""
+KERNEL = """
+__global__ AICORE void {name}(__gm__ float* y, __gm__ float* x, int n) {{
+    Strip t;
+    TASSIGN(t, 0);
+    {body}
+}}
+"""
+
+
+@each("name", REFUSED)
+def test_where_no_line_can_be_inserted_it_says_so(name: str, tmp_path: Path) -> None:
+    text = HEAD + MORE + "".join(KERNEL.format(name=each, body=body) for each, (body, _) in REFUSED.items())
+    with pytest.raises(DiagnosticError, match=f"{REFUSED[name][1]}.*SYNC-PLACE"):
+        at(tmp_path, text, entry=name)
+
+
+def shown(statements: list[CppStatement], text: str) -> list[object]:
+    """The kind and first word of statements, with what is in them; ``!`` for those that no line can go beside."""
+    lines = text.splitlines()
+    return [
+        (
+            f"{'' if s.alone else '!'}{s.kind} {lines[s.start[0] - 1][s.start[1] - 1 :].split()[0]}",
+            *(shown(p, text) for p in s.parts),
+        )
+        for s in statements
+    ]
+
+
+def test_statements_of_cpp_begin_and_end_where_they_do() -> None:
+    text = """#define X { ;
+namespace n {
+void f(int n) {  // { not this
+    for (int i = 0; i < n; i++) {
+        a("}", '{', 1'000);
+        b(); c();
+    }
+    if constexpr (n > 3) d();
+    else {
+        auto l = [&](int k) {
+            e(k);
+        };
+    }
+    switch (n) {
+    case 1:
+    case 2: {
+        g();
+        break;
+    }
+    default:
+        h();
+    }
+    do {
+        i();
+    } while (n);
+    __VEC_SCOPE__ {
+        j();
+    }
+}
+}
+"""
+    found = CppText(text)
+    function = found.around(5, 9, whole=True)[1][0]
+    assert shown(function.parts[0], text) == [
+        ("loop for", [("simple a(\"}\",",), ("!simple b();",), ("!simple c();",)]),
+        ("choice if", [("!simple d();",)], [("simple auto", [("simple e(k);",)])]),
+        ("choice switch", [], [("label case",), ("!label case",), ("!block {", [("simple g();",), ("simple break;",)])],
+         [("label default:",), ("simple h();",)]),
+        ("loop do", [("simple i();",)]),
+        ("scope __VEC_SCOPE__", [("simple j();",)]),
+    ]  # fmt: skip
+    assert [s.kind for s, _ in found.around(11, 13)] == ["simple"]
+    assert [s.kind for s, _ in found.around(17, 9)] == ["choice", "block", "simple"]
+    assert CppText("void f() { a();").around(1, 12) == []
