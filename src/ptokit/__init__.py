@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from ptokit.api.sanitize import diff as diff
     from ptokit.api.sanitize import sanitize as sanitize
     from ptokit.api.synchronise import synchronise as synchronise
+    from ptokit.api.tune import Tuned as Tuned
+    from ptokit.api.tune import tune as tune
     from ptokit.diagnostics import UsageError as UsageError
     from ptokit.ir import Module
     from ptokit.targets import Target
@@ -64,6 +66,8 @@ _TOOLS = {
     "sanitize": "api.sanitize",
     "synchronise": "api.synchronise",
     "time": "api.launch",
+    "tune": "api.tune",
+    "Tuned": "api.tune",
 }
 """Functions for tools and what they return, with the module of the package that has them."""
 
@@ -94,12 +98,18 @@ def _prove(module: Module, target: Target, **options: Any) -> Any:
     return prove_module(module, target, **options)
 
 
+def _tune(*args: Any, **options: Any) -> Any:
+    from ptokit.api.tune import tune
+
+    return tune(*args, **options)
+
+
 @cache
 def _front_end() -> ModuleType:
     """The Python front end, connected with what it does not know by itself: texts, other processes, proofs."""
     kernels: Any = import_module("ptokit.lang.kernels")
     kernels.printer, kernels.writer, kernels.distribute = _print, _write, _distribute
-    kernels.prover = _prove
+    kernels.prover, kernels.tuner = _prove, _tune
     return import_module("ptokit.lang")
 
 

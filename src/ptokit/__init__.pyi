@@ -132,6 +132,7 @@ from ptokit.api.instruction import InstructionPage as InstructionPage
 from ptokit.api.rule import RulePage as RulePage
 from ptokit.api.launch import RunResult as RunResult
 from ptokit.api.program import Source as Source
+from ptokit.api.tune import Tuned as Tuned
 from ptokit.diagnostics import UsageError as UsageError
 from ptokit.api.check import check as check
 from ptokit.api.sanitize import compare_order as compare_order
@@ -147,6 +148,7 @@ from ptokit.api.launch import run as run
 from ptokit.api.sanitize import sanitize as sanitize
 from ptokit.api.synchronise import synchronise as synchronise
 from ptokit.api.launch import time as time
+from ptokit.api.tune import tune as tune
 
 __version__: str
 

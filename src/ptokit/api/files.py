@@ -64,7 +64,7 @@ class PythonKernel(Origin):
             module = kernel.trace(*args)
         except DiagnosticError as error:
             module = Module(file=self.file)
-            found.extend(_at_the_kernel(kernel, d) for d in error.diagnostics)
+            found.extend(at_the_kernel(kernel, d) for d in error.diagnostics)
         except Exception as error:  # of a raise in the kernel
             raised = as_finding(error, f"compiling kernel {kernel.name}")
             if raised is None:
@@ -85,7 +85,7 @@ class PythonKernel(Origin):
         try:
             bound = self.kernel.parameters.bind(tuple(args), {})
         except DiagnosticError as error:
-            raise DiagnosticError(_at_the_kernel(self.kernel, d) for d in error.diagnostics) from None
+            raise DiagnosticError(at_the_kernel(self.kernel, d) for d in error.diagnostics) from None
         return [bound[name] for name in bound if not self.kernel.parameters.is_static(name)]
 
 
@@ -134,7 +134,7 @@ def _undetermined(kernel: Kernel) -> Diagnostic:
     return Diagnostic(rules.PARAMETER.id, Severity.ERROR, message, kernel.location, hint)
 
 
-def _at_the_kernel(kernel: Kernel, finding: Diagnostic) -> Diagnostic:
+def at_the_kernel(kernel: Kernel, finding: Diagnostic) -> Diagnostic:
     """A finding about a launch, which has no place in the file, at the kernel."""
     launch = finding.rule in (rules.ARGUMENT.id, rules.PARAMETER.id)
     return replace(finding, location=kernel.location) if launch else finding

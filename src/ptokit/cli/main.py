@@ -41,11 +41,13 @@ from .more_commands import (
     DOCS_EPILOG,
     LSP_EPILOG,
     TIME_EPILOG,
+    TUNE_EPILOG,
     campaign,
     conformance,
     docs,
     lsp,
     time,
+    tune,
 )
 from .page_commands import (
     CONVERT_EPILOG,
@@ -231,7 +233,7 @@ def _global(
 
 for command, epilog in (
     *((run, RUN_EPILOG), (diff, DIFF_EPILOG), (sanitize, SANITIZE_EPILOG), (check, CHECK_EPILOG), (time, TIME_EPILOG)),
-    *((prove, PROVE_EPILOG), (sync, SYNC_EPILOG), (fmt, FMT_EPILOG), (convert, CONVERT_EPILOG)),
+    *((tune, TUNE_EPILOG), (prove, PROVE_EPILOG), (sync, SYNC_EPILOG), (fmt, FMT_EPILOG), (convert, CONVERT_EPILOG)),
     *((isa, ISA_EPILOG), (explain, EXPLAIN_EPILOG), (targets, TARGETS_EPILOG)),
     *((layout, LAYOUT_EPILOG), (docs, DOCS_EPILOG)),
     *((kernels, KERNELS_EPILOG), (replay, REPLAY_EPILOG)),

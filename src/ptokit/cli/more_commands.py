@@ -1,4 +1,4 @@
-"""The options and help of ``time``, ``campaign``, ``conformance``, ``docs`` and ``lsp``."""
+"""The options and help of ``time``, ``tune``, ``campaign``, ``conformance``, ``docs`` and ``lsp``."""
 
 from __future__ import annotations
 
@@ -92,6 +92,60 @@ def time(
         files = {"trace": trace, "html": html, "svg": svg}
         ended = time_file(file, other, arg or [], launch, how, target=target, format=format, **files)
     if not ended:
+        raise typer.Exit(EXIT_ERRORS)
+
+
+# The options and help of ``ptokit tune``.
+
+
+TUNE_EPILOG = """Examples:
+
+\b
+  ptokit tune kernels.py:gemm --space BLOCK=64,128 -a zeros:f16:1536x1536 -a ...
+  ptokit tune kernels.py:gemm --space BLOCK=64,128 --space blocks=8,24 -a ...
+  ptokit tune kernels.py:gemm --space BLOCK=64,128 --executor processes -j 4 -a ...
+
+\b
+Parameters of a space are pto.Static; blocks in it are numbers of blocks. There is
+an argument for each other parameter, in order, as for ptokit run.
+Exit status: 0, 1 if no candidate is right, 2 for wrong usage."""
+
+
+def tune(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="A kernel in Python: kernels.py:name.", show_default=False, autocompletion=programs
+        ),
+    ],
+    space: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=V,V", help="A parameter and its values; repeat for others.", show_default=False),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            *("--target", "-t"), metavar="T", help="a2a3 or a5; by default the kernel's own.", autocompletion=targets
+        ),
+    ] = None,
+    arg: Arguments = None,
+    blocks: Annotated[int, typer.Option("--blocks", "-b", metavar="N", help="Blocks to launch.")] = 1,
+    part: Annotated[str | None, typer.Option(metavar="PART", help="The device whose time counts: 910B2.")] = None,
+    measure: Annotated[str, typer.Option(metavar="M", help="time, or warm: just after the same launch.")] = "time",
+    sanitize: Annotated[bool, typer.Option(help="Leave out what the sanitizer faults.")] = True,
+    executor: Annotated[
+        str | None, typer.Option(metavar="WHERE", help="Who tries them: processes, dask://HOST:PORT or ray.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="How many workers.")] = None,
+    seconds: Annotated[float, typer.Option(metavar="S", help="The longest a candidate may take on a worker.")] = 0,
+    format: Annotated[ReportFormat, typer.Option(help="How to print the report.")] = ReportFormat.TEXT,
+) -> None:
+    """Try values of a kernel's compiled-in parameters, and rank those that are right by their time."""
+    from .run import tune_file
+
+    how = {"measure": measure, "target": target, "blocks": blocks, "part": part, "sanitize": sanitize}
+    more = {"executor": executor, "jobs": jobs, "seconds": seconds}
+    if not tune_file(file, space or [], arg or [], format=format, **how, **more):
         raise typer.Exit(EXIT_ERRORS)
 
 

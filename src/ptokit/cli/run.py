@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
@@ -18,7 +18,8 @@ from ptokit.api.check import At, for_each, to_look_at
 from ptokit.api.findings import ByTarget, labels, merged
 from ptokit.api.launch import RunResult, prepare
 from ptokit.api.program import settings_for
-from ptokit.arguments.grammar import read_arguments
+from ptokit.arguments.grammar import parse_number, read_arguments
+from ptokit.diagnostics import UsageError
 from ptokit.diagnostics.render import visible_name
 from ptokit.records import dataclass
 from ptokit.targets import Target
@@ -236,6 +237,24 @@ def time_file(
             remark(f"{what} written to {visible_name(str(file_of))}")
     say(json.dumps(report.as_json(), indent=2) if format is ReportFormat.JSON else str(report))
     return not any(timing.run.stuck for timing in timings)
+
+
+def tune_file(file: str, space: Sequence[str], arg_texts: Sequence[str], *, format: ReportFormat, **how: Any) -> bool:
+    """Tune a kernel and print the report; True if a candidate is right. Raises `DiagnosticError` and `UsageError`."""
+    from ptokit.api.tune import tune
+
+    found = tune(file, arg_texts, space=dict(map(_values, space)), **how)
+    say(json.dumps(found.as_json(), indent=2) if format is ReportFormat.JSON else str(found))
+    return bool(found)
+
+
+def _values(text: str) -> tuple[str, list[Any]]:
+    """A parameter of a space and its values, ``BLOCK=64,128``."""
+    name, equals, values = text.partition("=")
+    if not name or not equals or not values:
+        raise UsageError(f"{text!r} names no values; write NAME=V,V, for example BLOCK=64,128.", "space")
+    found = [(each, parse_number(each)) for each in values.split(",")]
+    return name, [each if number is None else number for each, number in found]
 
 
 def validate_model() -> bool:

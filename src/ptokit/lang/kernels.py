@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, update_wrapper
 from importlib import import_module
 from pickle import PicklingError
@@ -265,6 +265,15 @@ class Kernel(Generic[P]):
         module = self.trace(*args, **named)
         return prover(module, self.target, entry=self.name, assume=assume, blocks=blocks, extended=self.extended)
 
+    @refuses
+    def tune(self, *args: Any, space: Mapping[str, Iterable[Any]], **options: Any) -> Any:
+        """Rank values of `Static` parameters that are right by the timing model: a `ptokit.api.tune.Tuned`.
+
+        ``space``: values of each, {"BLOCK": [64, 128]}. ``args``: of the other parameters, in order. Options: as of
+        `ptokit.tune`.
+        """
+        return tuner(self, args, space=space, **options)
+
     def on(self, target: str | Target) -> Kernel[P]:
         """The same kernel for another target. Raises `DiagnosticError` (LANG-TARGET)."""
         function: Callable[P, Any] = self.function
@@ -481,5 +490,6 @@ writer: Callable[..., str] = _unset
 """Print a module as `.pto` text, and write it as C++. The package sets them: this layer knows nothing of texts."""
 
 prover: Callable[..., Any] = _unset
+tuner: Callable[..., Any] = _unset
 distribute: Callable[..., None] = _unset
-"""Prove a module, and launch a program on the workers of an executor, for the same reason."""
+"""Prove a module, tune a kernel, launch a program on the workers of an executor, for the same reason."""
