@@ -104,12 +104,18 @@ def _tune(*args: Any, **options: Any) -> Any:
     return tune(*args, **options)
 
 
+def _synchronise(*given: Any, **options: Any) -> Any:
+    from ptokit.api.synchronise import synchronise
+
+    return synchronise(*given, **options)
+
+
 @cache
 def _front_end() -> ModuleType:
     """The Python front end, connected with what it does not know by itself: texts, other processes, proofs."""
     kernels: Any = import_module("ptokit.lang.kernels")
     kernels.printer, kernels.writer, kernels.distribute = _print, _write, _distribute
-    kernels.prover, kernels.tuner = _prove, _tune
+    kernels.prover, kernels.tuner, kernels.synchroniser = _prove, _tune, _synchronise
     return import_module("ptokit.lang")
 
 

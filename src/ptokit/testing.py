@@ -7,7 +7,7 @@ import warnings as _warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ptokit.api.prove import prove
 from ptokit.diagnostics import Diagnostics
@@ -52,7 +52,8 @@ def assert_clean(
     """
     __tracebackhide__ = True
     if isinstance(kernel, Launcher):
-        blocks, kernel = kernel.blocks if blocks is None else blocks, kernel.kernel
+        blocks, of = kernel.blocks if blocks is None else blocks, kernel.kernel
+        kernel = cast(Kernel, of)
     if isinstance(kernel, Kernel):
         if target is not None:
             kernel = kernel.on(target)

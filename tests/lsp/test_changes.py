@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from lsprotocol import types as lsp
 from pygls.workspace import TextDocument
 
 from ptokit.diagnostics.finding import proposed
-from ptokit.lsp.changes import RenameError, complete, new_name, proposals, renamable
+from ptokit.lsp.changes import RenameError, complete, new_name, proposals, renamable, synchronise, synchronising
 from ptokit.lsp.hover import hover
 from ptokit.lsp.index import EditorPositions, Index, build
 
@@ -183,3 +185,51 @@ def test_pages_of_types_attributes_and_functions(mark: str, inside: int, page: s
 def test_what_has_no_page(mark: str) -> None:
     index = build(TEXT, URI)
     assert hover(index, token(index, mark, 1)) is None
+
+
+TILE = "!pto.tile_buf<vec, 16x64xf32>"
+LOAD = f"""\
+module attributes {{pto.target_arch = "a5"}} {{
+  func.func @k(%x: !pto.ptr<f32>) {{
+    %c0 = arith.constant 0 : i64
+    %z = arith.constant 0 : index
+    %o = arith.constant 1 : index
+    %h = arith.constant 16 : index
+    %w = arith.constant 64 : index
+    %t = pto.alloc_tile addr = %c0 : {TILE}
+    %v = pto.make_tensor_view %x, shape = [%h, %w], strides = [%w, %o] : !pto.tensor_view<?x?xf32>
+    %p = pto.partition_view %v, offsets = [%z, %z], sizes = [%h, %w] :
+      !pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<16x64xf32>
+    pto.tload ins(%p : !pto.partition_tensor_view<16x64xf32>) outs(%t : {TILE})
+    pto.tadd ins(%t, %t : {TILE}, {TILE}) outs(%t : {TILE})
+    return
+  }}
+}}
+"""
+
+
+def test_a_kernel_can_be_synchronised_unless_the_editor_asks_for_other_actions() -> None:
+    places = EditorPositions(TextDocument(URI, LOAD))
+    at = lsp.Range(lsp.Position(8, 0), lsp.Position(8, 0))
+
+    def offered(*only: str) -> list[lsp.Command | None]:
+        asked = lsp.CodeActionContext([], list(only) if only else None)
+        params = lsp.CodeActionParams(lsp.TextDocumentIdentifier(URI), at, asked)
+        return [action.command for action in synchronising(build(LOAD, URI), places, params)]
+
+    (command,) = offered()
+    assert command == lsp.Command("Insert the flags that k lacks", "ptokit.synchronise", arguments=[URI, "k"])
+    assert (offered("source"), offered("quickfix")) == ([command], [])
+
+
+@pytest.mark.campaign
+def test_a_text_gets_its_flags_if_they_are_proved() -> None:
+    pytest.importorskip("z3")
+    made, said = asyncio.run(synchronise(LOAD, "k", ""))
+    assert made is not None
+    assert made.count("_flag[<PIPE_MTE2>, <PIPE_V>") == 2
+    assert said.startswith("k on a5: 1 flag; proved")
+    assert asyncio.run(synchronise(made, "k", ""))[0] is None
+    wrong, why = asyncio.run(synchronise(LOAD.replace("%c0 :", "%c7 :"), "k", ""))
+    assert wrong is None
+    assert "error" in why

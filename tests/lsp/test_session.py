@@ -307,7 +307,8 @@ def test_changes_through_the_protocol(shared: Shared) -> None:
             lsp.CodeActionParams(it.document, found.range, context)
         )
         assert actions is not None
-        (action,) = actions
+        action, other = actions
+        assert other.title == "Insert the flags that double lacks"
         assert isinstance(action, lsp.CodeAction)
         assert action.edit is not None
         start = found.range.start

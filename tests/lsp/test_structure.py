@@ -204,7 +204,7 @@ def renamed(it: Editor, file: Path) -> None:
 
 async def actions(it: Editor, line: int) -> list[lsp.CodeAction]:
     wanted = lsp.Range(lsp.Position(line, 0), lsp.Position(line, 99))
-    params = lsp.CodeActionParams(it.document, wanted, lsp.CodeActionContext([]))
+    params = lsp.CodeActionParams(it.document, wanted, lsp.CodeActionContext([], [lsp.CodeActionKind.QuickFix]))
     found = await it.client.text_document_code_action_async(params)
     assert found is not None
     return [action for action in found if isinstance(action, lsp.CodeAction)]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import ptokit
+import ptokit as pto
 from ptokit.api.launch import as_parameters
 from ptokit.api.synchronise import Synchronised, synchronise
 from ptokit.arguments.grammar import make, read_arguments
@@ -443,3 +444,32 @@ def test_a_kernel_in_python_keeps_its_lines(tmp_path: Path) -> None:
     report = ptokit.sanitize(str(file), [x, np.zeros_like(x), 64])
     assert not report.errors
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_synchronised_kernel_is_launched_as_it_was() -> None:
+    """Made in a function: its text is that of the whole file, and what it refers to stays."""
+
+    def made(by: float) -> pto.Kernel[...]:
+        @pto.kernel(target="a2a3")
+        def scale(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32]) -> None:
+            t = pto.Tile(pto.TileType.Vec, pto.f32, 16, 64, addr=0)
+            pto.TLOAD(t, pto.GlobalTensor(x, (16, 64)))
+            pto.TMULS(t, t, by)
+            # and back
+            pto.TSTORE(pto.GlobalTensor(y, (16, 64)), t)
+
+        return scale
+
+    x = np.arange(1024, dtype=np.float32).reshape(16, 64)
+    y = np.zeros_like(x)
+    assert made(3.0).sanitize(x, y).errors
+    kernel = made(3.0).synchronised()
+    assert (kernel.proved, len(kernel.edits), str(kernel.report).count(" to ")) == (True, 4, 2)
+    lines = kernel.text.splitlines()
+    before = Path(__file__).read_text().splitlines()
+    assert [line for k, line in enumerate(lines) if "_flag(pto." not in line or line in before] == before
+    kernel[1](x, y)
+    assert (y == 3 * x).all()
+    assert not kernel.sanitize(x, y).errors
+    assert kernel.synchronised().edits == ()
+    assert kernel.on("a5").location.file == kernel.location.file

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +13,7 @@ from typing import Any
 
 from ptokit.arguments.grammar import read_arguments
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Scope, UsageError, define
-from ptokit.diagnostics.finding import Edit, edited
+from ptokit.diagnostics.finding import Edit, edited, keep_text
 from ptokit.ir.control import is_loop
 from ptokit.ir.core import Op
 from ptokit.ir.facts import constant_of, instr_of
@@ -26,7 +28,7 @@ from ptokit.targets import Target
 from ptokit.types.enums import Pipe
 
 from .check import origin
-from .files import CppProgram
+from .files import CppProgram, PythonKernel
 from .launch import read_for, read_without_arguments
 from .parts import find_target
 from .program import Program, Source, Text, beside, text_of
@@ -117,6 +119,15 @@ def _placed() -> Iterator[None]:
         raise DiagnosticError(Diagnostic(PLACE.id, PLACE.severity, error.why, error.at)) from None
 
 
+def _text(file: str) -> str:
+    """The text of a file, or of what else Python has executed: a cell, or a kernel that was synchronised."""
+    if os.path.isfile(file):
+        return text_of(file)
+    text = "".join(linecache.getlines(file))
+    keep_text(file, text)
+    return text
+
+
 def _places(op: Op) -> Iterator[Location]:
     """The place of an operation, and those of the calls around it."""
     yield op.location
@@ -143,7 +154,7 @@ class Synchronising:
         except ImportError:
             raise UsageError("this needs the solver: pip install 'ptokit[prove]'", "program") from None
         self.source, self.how, self.progress = source, how, progress
-        self.text = source.text if source.text is not None else text_of(source.file)
+        self.text = source.text if source.text is not None else _text(source.file)
         self.checked = self._checked(source)
         self.checked.errors = []
         self.entry = choose_entry(source.module, how.entry)
@@ -305,13 +316,11 @@ class Synchronising:
         if isinstance(source.origin, CppProgram):
             with beside(source.file, text, "sync") as other:
                 return replace(source.origin, file=other).read(target)
-        kernel = getattr(source.origin, "kernel", None)
-        name = getattr(source.origin, "name", "") if kernel is None else kernel.function.__name__
-        with beside(source.file, text, "sync") as other:
-            found = origin(f"{other}:{name}" if name else other, entry=self.how.entry)
-            if self.how.args:
-                return read_for(found, target, None, read_arguments(self.how.args), self.how.entry)[0]
-            return read_without_arguments(found, target, None)
+        assert isinstance(source.origin, PythonKernel)
+        found = PythonKernel(source.origin.kernel.with_text(text), source.file)
+        if self.how.args:
+            return read_for(found, target, None, read_arguments(self.how.args), self.how.entry)[0]
+        return read_without_arguments(found, target, None)
 
     def _told(self, made: Synchronised, placed: Any) -> None:
         from ptokit.synchronise.placing import of_text

@@ -10,7 +10,7 @@ from functools import partial, update_wrapper
 from importlib import import_module
 from pickle import PicklingError
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Generic, SupportsIndex
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, KernelWarning, Location
 from ptokit.diagnostics.diagnostic import ignores_of_python
@@ -33,12 +33,13 @@ from ptokit.types.values import Scalar as ScalarType
 
 from . import rules
 from .launching import Compiled, P, States, Timer, Watcher, given, interpret, selections, wanted
+from .launching import Launcher as Launcher
 from .mistakes import refuse_result
 from .outside import names_reached
-from .params import Constant, Parameters, Signature, checked, count_hint, is_count, refuses
+from .params import Constant, Parameters, Signature, checked, is_count, refuses
 from .rules import refusal, user_frame
 from .scalar import Scalar
-from .source import keep
+from .source import keep, with_text
 from .syntax import run
 from .tensors import Pointer
 from .trace import Trace, tracing
@@ -281,6 +282,23 @@ class Kernel(Generic[P]):
         other.location, other.parameters = self.location, self.parameters
         return other
 
+    @refuses
+    def synchronised(self, *args: Any, **options: Any) -> Synchronised[P]:
+        """The kernel with the flags that it lacks between the pipes of a core, proved; see `ptokit.synchronise`.
+
+        ``args``: as for `prove`. ``options``: of `ptokit.synchronise`. It is launched as this one; `text` is the file
+        with the flags, `edits` what changes, `report` the whole. Raises `DiagnosticError` where no flag can be written
+        (SYNC-PLACE).
+        """
+        return Synchronised(self, synchroniser(self, args, **options))
+
+    def with_text(self, text: str) -> Kernel[P]:
+        """The same kernel as another text of its file has it."""
+        function: Callable[P, Any] = with_text(self.function, text)
+        other = Kernel(function, self.target, matmul=self.matmul, extended=self.extended, name=self.name)
+        other.parameters = self.parameters
+        return other
+
     # --- copies --------------------------------------------------------------------------------------------------
 
     def __copy__(self) -> Kernel:
@@ -416,6 +434,14 @@ class Kernel(Generic[P]):
         return [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
 
 
+class Synchronised(Kernel[P]):
+    """A kernel with flags: the `text` of its file, the `edits` that made it, whether it is `proved`, and a `report`."""
+
+    def __init__(self, kernel: Kernel[P], report: Any) -> None:
+        self.__dict__ |= kernel.with_text(report.text).__dict__
+        self.report, self.text, self.edits, self.proved = report, report.text, report.edits, report.proved
+
+
 def _unpickled(module: str, path: str, target: str, matmul: str, extended: bool, name: str) -> Kernel:
     """The kernel with this name in a module; for another target, or with other options, if it is so there."""
     found: Any = import_module(module)
@@ -427,54 +453,6 @@ def _unpickled(module: str, path: str, target: str, matmul: str, extended: bool,
     other = Kernel(found.function, _target(target), matmul=matmul, extended=extended, name=name)
     other.location, other.parameters = found.location, found.parameters
     return other
-
-
-class Launcher(Generic[P]):
-    """A kernel with its number of blocks, and of devices (0: a launch on one); call it with the arguments.
-
-    ``interpreted``: run as Python code, see `Kernel.interpret`; None: as the environment says.
-    """
-
-    def __init__(self, kernel: Kernel, blocks: Any = 1, *, ranks: int = 0, interpreted: bool | None = None) -> None:
-        if not is_count(blocks):
-            raise refusal(
-                rules.BLOCKS, f"kernel {kernel.name} cannot be launched over {blocks!r} blocks", hint=count_hint(blocks)
-            )
-        self.kernel, self.blocks, self.count, self._interpreted = kernel, int(blocks), ranks, interpreted
-
-    def __getitem__(self, blocks: SupportsIndex) -> Launcher[P]:
-        """The same for a number of blocks, on each device."""
-        return Launcher(self.kernel, blocks, ranks=self.count, interpreted=self._interpreted)
-
-    @property
-    def interpret(self) -> Launcher[P]:
-        """The same, run as Python code: see `Kernel.interpret`."""
-        return Launcher(self.kernel, self.blocks, ranks=self.count, interpreted=True)
-
-    @overload
-    def __call__(self, *args: P.args, **named: P.kwargs) -> None: ...
-    @overload
-    def __call__(self, *args: Any, executor: Executor | str, **named: Any) -> None: ...
-    @refuses
-    def __call__(self, *args: Any, **named: Any) -> None:
-        """Launch; see `Kernel.launch`, and `Kernel.ranks` for the arguments on several devices.
-
-        ``executor=``, unless the kernel has a parameter of that name: "processes", "dask://HOST:PORT", or an executor
-        of `concurrent.futures`, whose workers run the blocks. The results are those of this process.
-        """
-        here_only = self.count or self._interpreted or "executor" in self.kernel.parameters.kinds
-        executor = None if here_only else named.pop("executor", None)
-        how: dict[str, Any] = {"ranks": self.count, "interpreted": self._interpreted, "executor": executor}
-        self.kernel.launch(self.blocks, args, named, **how)
-
-    @refuses
-    def sanitize(self, *args: Any, **named: Any) -> Report:
-        """Run under observation; see `Kernel.sanitize`."""
-        return self.kernel.sanitize(*args, blocks=self.blocks, ranks=self.count, **named)
-
-    def __repr__(self) -> str:
-        ranks = f".ranks({self.count})" if self.count else ""
-        return f"{self.kernel!r}{ranks}{'.interpret' if self._interpreted else ''}[{self.blocks}]"
 
 
 watchers: list[Callable[[Kernel, int, tuple[Any, ...], dict[str, Any]], None]] = []
@@ -491,5 +469,6 @@ writer: Callable[..., str] = _unset
 
 prover: Callable[..., Any] = _unset
 tuner: Callable[..., Any] = _unset
+synchroniser: Callable[..., Any] = _unset
 distribute: Callable[..., None] = _unset
-"""Prove a module, tune a kernel, launch a program on the workers of an executor, for the same reason."""
+"""Prove a module, tune a kernel, write flags into one, launch a program on other workers, for the same reason."""

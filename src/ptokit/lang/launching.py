@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, SupportsIndex
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, SupportsIndex, overload
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from ptokit.machine.global_memory import Pointer as Address
 from ptokit.machine.signals import Semaphores, deadlock
 from ptokit.run import Program
 from ptokit.run.tensors import constants, spans
+from ptokit.sanitize import Report
 from ptokit.types.values import Ptr
 from ptokit.types.values import Scalar as ScalarType
 from ptokit.watch import Recorder, Seen, Selection
@@ -37,7 +38,7 @@ from .core import Session
 from .eager import typed
 from .mistakes import refuse_result
 from .outside import Snapshot, names_reached
-from .params import Constant, Signature, as_array, refuses
+from .params import Constant, Signature, as_array, count_hint, is_count, refuses
 from .rules import refusal
 
 # Interpreted runs: the kernel's own Python code, block by block, with real values.
@@ -247,6 +248,8 @@ def _given(name: str, arg: Any, entry: Any, ranks: int) -> Any:
 
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from typing_extensions import ParamSpec as ParamSpecWithDefault
 
     from ptokit.timing.report import Timing
@@ -365,3 +368,54 @@ class Timer:
 
     def __repr__(self) -> str:
         return f"{self.kernel!r}.time[{self.blocks}]"
+
+
+# Kernels with what a launch needs beside the arguments.
+
+
+class Launcher(Generic[P]):
+    """A kernel with its number of blocks, and of devices (0: a launch on one); call it with the arguments.
+
+    ``interpreted``: run as Python code, see `Kernel.interpret`; None: as the environment says.
+    """
+
+    def __init__(self, kernel: Any, blocks: Any = 1, *, ranks: int = 0, interpreted: bool | None = None) -> None:
+        if not is_count(blocks):
+            raise refusal(
+                rules.BLOCKS, f"kernel {kernel.name} cannot be launched over {blocks!r} blocks", hint=count_hint(blocks)
+            )
+        self.kernel, self.blocks, self.count, self._interpreted = kernel, int(blocks), ranks, interpreted
+
+    def __getitem__(self, blocks: SupportsIndex) -> Launcher[P]:
+        """The same for a number of blocks, on each device."""
+        return Launcher(self.kernel, blocks, ranks=self.count, interpreted=self._interpreted)
+
+    @property
+    def interpret(self) -> Launcher[P]:
+        """The same, run as Python code: see `Kernel.interpret`."""
+        return Launcher(self.kernel, self.blocks, ranks=self.count, interpreted=True)
+
+    @overload
+    def __call__(self, *args: P.args, **named: P.kwargs) -> None: ...
+    @overload
+    def __call__(self, *args: Any, executor: Executor | str, **named: Any) -> None: ...
+    @refuses
+    def __call__(self, *args: Any, **named: Any) -> None:
+        """Launch; see `Kernel.launch`, and `Kernel.ranks` for the arguments on several devices.
+
+        ``executor=``, unless the kernel has a parameter of that name: "processes", "dask://HOST:PORT", or an executor
+        of `concurrent.futures`, whose workers run the blocks. The results are those of this process.
+        """
+        here_only = self.count or self._interpreted or "executor" in self.kernel.parameters.kinds
+        executor = None if here_only else named.pop("executor", None)
+        how: dict[str, Any] = {"ranks": self.count, "interpreted": self._interpreted, "executor": executor}
+        self.kernel.launch(self.blocks, args, named, **how)
+
+    @refuses
+    def sanitize(self, *args: Any, **named: Any) -> Report:
+        """Run under observation; see `Kernel.sanitize`."""
+        return self.kernel.sanitize(*args, blocks=self.blocks, ranks=self.count, **named)
+
+    def __repr__(self) -> str:
+        ranks = f".ranks({self.count})" if self.count else ""
+        return f"{self.kernel!r}{ranks}{'.interpret' if self._interpreted else ''}[{self.blocks}]"

@@ -13,13 +13,15 @@ import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from functools import lru_cache, reduce
+from functools import lru_cache, reduce, update_wrapper
 from inspect import Signature, signature
+from itertools import count
 from operator import or_
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ptokit.diagnostics import DiagnosticError, Location
+from ptokit.diagnostics.finding import keep_text
 
 from . import rules
 from .rules import refusal
@@ -195,6 +197,23 @@ def _definition_of(code: CodeType, file: str) -> Definition | None:  # codes of 
         location=Location(file, code.co_firstlineno),
         hint="import it again: a kernel is compiled from the source of what is imported",
     )
+
+
+def with_text(function: FunctionType, text: str) -> FunctionType:
+    """A function as another text of its file has it, which must have the same functions. The text gets a name."""
+    old = function.__code__
+    stem, dot, end = old.co_filename.rpartition(".")
+    file = next(
+        name for k in count() if (name := f"{stem or end}[{k}]{dot}{end if stem else '.py'}") not in linecache.cache
+    )
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    keep_text(file, text)
+    codes = _codes(compile(text, file, "exec", old.co_flags & _FUTURE, dont_inherit=True))
+    code = next(code for code in codes if code.co_qualname == old.co_qualname)
+    made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    update_wrapper(made, function)
+    return made
 
 
 def parameters_of(function: FunctionType) -> Signature:

@@ -86,10 +86,23 @@ async def sanitize(uri: str, text: str | None, kernel: str, target: str) -> Answ
     return Answer(_findings(report, path if text is None else "<stdin>"), ran + gaps)
 
 
-async def _asked(command: Iterable[str], folder: str | None, text: bytes) -> tuple[int | None, bytes, bytes]:
+async def synchronise(text: str, kernel: str, target: str) -> tuple[str | None, str]:
+    """A `.pto` text with the flags that a kernel lacks, and what was said; None for a text in which nothing changes,
+    and where not all of it is proved."""
+    command = ["sync", "-", "--entry", kernel, *(("--target", target) if target else ())]
+    status, out, err = await _asked(command, None, text.encode(errors="replace"), form="")
+    said = err.decode(errors="replace").strip().splitlines() or ["it took too long" if status is None else "no answer"]
+    made = out.decode(errors="replace")
+    reason = next((line.strip() for line in said if line.startswith("  open: ")), said[-1 if status == 2 else 0])
+    return (None if status or made == text else made), reason
+
+
+async def _asked(
+    command: Iterable[str], folder: str | None, text: bytes, form: str = "json"
+) -> tuple[int | None, bytes, bytes]:
     """Status, output and errors of a command of ptokit; None is the status of one that takes too long."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "ptokit", *command, "--format", "json"),
+        *(sys.executable, "-m", "ptokit", *command, *(("--format", form) if form else ())),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -198,8 +211,31 @@ def proposals(found: Iterable[Mended], places: EditorPositions, wanted: lsp.Rang
     return out
 
 
+SYNCHRONISE = "ptokit.synchronise"
+"""The command that inserts flags, and, after ``source.``, the kind of its action."""
+
+
+def synchronising(index: Index, places: EditorPositions, params: lsp.CodeActionParams) -> Iterator[lsp.CodeAction]:
+    """The action that inserts the flags which the kernel at a place lacks, unless the editor asks for other kinds."""
+    kind = f"source.{SYNCHRONISE}"
+    only = params.context.only
+    if only is not None and not any(kind == wanted or kind.startswith(f"{wanted}.") for wanted in only):
+        return
+    line, _ = places.ours(params.range.start)
+    before = [name for name, at in index.kernels.items() if at.line <= line]
+    for name in before[-1:] or list(index.kernels)[:1]:
+        title = f"Insert the flags that {name} lacks"
+        given = [params.text_document.uri, name]
+        yield lsp.CodeAction(title, kind, command=lsp.Command(title, SYNCHRONISE, arguments=given))
+
+
+def whole_text(places: EditorPositions, uri: str, text: str) -> lsp.WorkspaceEdit:
+    """The change that makes another text of this one."""
+    return lsp.WorkspaceEdit({uri: [_difference(places, text)]})
+
+
 def _action(text: str, edits: Iterable[Edit], places: EditorPositions, uri: str, *, preferred: bool) -> lsp.CodeAction:
-    change = lsp.WorkspaceEdit({uri: [_difference(places, edited(places.text, edits))]})
+    change = whole_text(places, uri, edited(places.text, edits))
     title = text[:1].upper() + text[1:]
     return lsp.CodeAction(title, lsp.CodeActionKind.QuickFix, is_preferred=preferred or None, edit=change)
 

@@ -25,6 +25,7 @@ from ptokit.targets import target as target_named
 
 from .changes import SIGNATURE_TRIGGERS as SIGNATURE_TRIGGERS
 from .changes import (
+    SYNCHRONISE,
     TRIGGERS,
     Answer,
     Mended,
@@ -36,6 +37,9 @@ from .changes import (
     renamable,
     sanitize,
     signature,
+    synchronise,
+    synchronising,
+    whole_text,
 )
 from .hover import KINDS, MODIFIERS, coloured, folds, hover, instruction_page
 from .index import EditorPositions, Index, build, is_compiled, is_cpp, is_python, kernels
@@ -175,6 +179,16 @@ class Server(LanguageServer):
         result = "" if answer.failed else f": {found} finding{'s' * (found != 1)}" if found else ": no findings"
         kind = lsp.MessageType.Warning if answer.failed or found else lsp.MessageType.Info
         self.window_show_message(lsp.ShowMessageParams(kind, f"ptokit sanitize, {answer.said}{result}"))
+
+    async def synchronise(self, uri: str, kernel: str) -> None:
+        """Insert the flags that a kernel lacks, if they are proved, and say what was done."""
+        source = self.document(uri).source
+        text, said = await synchronise(source, kernel, self.target.name if self.target is not None else "")
+        if text is not None and self.document(uri).source == source:
+            change = whole_text(EditorPositions(self.document(uri)), uri, text)
+            await self.workspace_apply_edit_async(lsp.ApplyWorkspaceEditParams(change, "ptokit sync"))
+        kind = lsp.MessageType.Warning if text is None else lsp.MessageType.Info
+        self.window_show_message(lsp.ShowMessageParams(kind, f"ptokit sync: {said}"))
 
     def publish_soon(self, uri: str) -> None:
         """Send the findings once the user stops typing; of a file in Python or C++ they come when it is saved."""
@@ -371,10 +385,17 @@ def _writing(server: Server) -> None:
         edits = [lsp.TextEdit(places.range(place), name) for place in found]
         return lsp.WorkspaceEdit({params.text_document.uri: edits})
 
-    @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix]))
+    @server.feature(
+        lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix, f"source.{SYNCHRONISE}"])
+    )
     def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         uri = params.text_document.uri
-        return proposals(server.found(uri), EditorPositions(server.document(uri)), params.range, uri)
+        found = proposals(server.found(uri), EditorPositions(server.document(uri)), params.range, uri)
+        return found if is_compiled(uri) else [*found, *synchronising(*server.index(uri), params)]
+
+    @server.command(SYNCHRONISE)
+    async def insert(uri: str, kernel: str) -> None:
+        await server.synchronise(uri, kernel)
 
 
 @contextmanager
