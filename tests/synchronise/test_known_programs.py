@@ -146,21 +146,36 @@ def test_the_prover_refutes_both_slots_primed() -> None:
 
 def test_a_transfer_to_a_rank_is_ordered_on_both_of_its_pipes() -> None:
     """It reads what was stored before; when it is over both pipes know, so that one flag is enough for its tile."""
-    part = "!pto.partition_tensor_view<16x32xf32>"
-    slice_of = "offsets = [%c0, %c0], sizes = [%c16, %c32] : !pto.tensor_view<?x?xf32>"
-    made = synchronise(
-        kernel(
-            f"%sent = pto.partition_view %xv, {slice_of} -> {part}",
-            f"%there = pto.partition_view %yv, {slice_of} -> {part}",
-            add("%t0", "%t0"),
-            f"pto.tstore ins(%t0 : {TILE}) outs(%sent : {part})",
-            f"pto.comm.tput(%there, %sent, buf(%t1) : {part}, {part}, {TILE})",
-            add("%t1", "%t0"),
-        ),
-        target="a2a3",
-    )
+    made = synchronise(sent("%t1"), target="a2a3")
     assert (made.proved, made.minimal) == (True, True)
     assert [(f.source, f.destination) for f in made.flags] == [("V", "MTE3"), ("MTE3", "MTE2"), ("MTE2", "V")]
+
+
+@each("tiles, number", [("%t1", 1), ("%t1, %t2", 2)])
+def test_ids_that_a_transfer_takes_are_left_to_it(tiles: str, number: int) -> None:
+    """One for each tile that it goes through, between MTE2 and MTE3 (PTOAS issue 706)."""
+    made = synchronise(sent(tiles), target="a2a3")
+    assert {(f.source, f.destination): f.first_id for f in made.flags} == {
+        ("V", "MTE3"): 0,
+        ("MTE3", "MTE2"): number,
+        ("MTE2", "V"): 0,
+    }
+
+
+def sent(tiles: str) -> str:
+    """A tile is stored and sent to another rank, through these."""
+    part = "!pto.partition_tensor_view<16x32xf32>"
+    slice_of = "offsets = [%c0, %c0], sizes = [%c16, %c32] : !pto.tensor_view<?x?xf32>"
+    kinds = ", ".join([part, part, *[TILE] * len(tiles.split())])
+    return kernel(
+        f"%sent = pto.partition_view %xv, {slice_of} -> {part}",
+        f"%there = pto.partition_view %yv, {slice_of} -> {part}",
+        add("%t0", "%t0"),
+        f"pto.tstore ins(%t0 : {TILE}) outs(%sent : {part})",
+        f"pto.comm.tput(%there, %sent, buf({tiles}) : {kinds})",
+        add("%t1", "%t0"),
+        tiles=3,
+    )
 
 
 def test_what_other_ranks_send_is_granted() -> None:

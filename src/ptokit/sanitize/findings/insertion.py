@@ -26,15 +26,27 @@ from .source_text import Structure, as_statement, barrier_code, first_line, flag
 COMPOSITE_PIPES = frozenset((Pipe.S, Pipe.V, Pipe.MTE2, Pipe.MTE3))
 """Pipes between which composite instructions hand over (memory-model-and-sync 2.1)."""
 
+TRANSFER_PIPES = frozenset((Pipe.MTE2, Pipe.MTE3))
+"""Pipes between which transfers to other ranks hand over; those that reduce, with V (pto-isa include/pto/comm/a2a3)."""
+
+STAGED = ("ping", "pong")
+"""Operands of a transfer: the tiles that it goes through, each of which takes an event id, from `EVENT_ID0` on."""
+
 
 class EventIds:
     """The event ids that new flags may not take: those of flags that are there, and of instructions that set flags."""
 
     def __init__(self, ops: Iterable[Op], target: Target) -> None:
         self._alone = target.one_flag_per_id
-        instrs = (instr for op in ops if (instr := instr_of(op)) is not None and instr.engines)
-        self._composite = any(target.of(instr.engines) is Engine.SEVERAL_PIPES for instr in instrs)
+        self._own: dict[frozenset[Pipe], int] = {}  # by pipes, so many ids that instructions use between them
         self._taken: dict[tuple[str, ...], set[int]] = {}
+        for op in ops:
+            instr = instr_of(op)
+            if instr is not None and instr.engines and target.of(instr.engines) is Engine.SEVERAL_PIPES:
+                self._own[COMPOSITE_PIPES] = 1
+            elif instr is not None and (tiles := sum(op.get(name) is not None for name in STAGED)):
+                pipes = COMPOSITE_PIPES - {Pipe.S} if op.get("acc") is not None else TRANSFER_PIPES
+                self._own[pipes] = max(tiles, self._own.get(pipes, 0))
 
     def place(self, core: str, p: Pipe, q: Pipe) -> tuple[str, ...]:
         """Among what the ids of a flag have to differ."""
@@ -46,8 +58,8 @@ class EventIds:
 
     def closed(self, core: str, p: Pipe, q: Pipe) -> set[int]:
         """What a flag of these pipes may not have."""
-        hidden = self._composite and COMPOSITE_PIPES.issuperset((p, q))
-        return self._taken.get(self.place(core, p, q), set()) | ({0} if hidden else set())
+        own = max((count for pipes, count in self._own.items() if pipes.issuperset((p, q))), default=0)
+        return self._taken.get(self.place(core, p, q), set()) | set(range(own))
 
 
 def stabbed(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
