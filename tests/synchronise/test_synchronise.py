@@ -279,6 +279,8 @@ def test_flags_that_are_there_stay_and_ids_differ() -> None:
     assert (made.proved, flags(made)) == (True, ["V MTE3 0"])
     more = synchronised(load("%t0", "%c0"), HANDED[0], load("%t1", "%c0"), HANDED[1], add("%t1", "%t0"))
     assert (more.proved, flags(more)) == (True, ["MTE2 V 1"])
+    along = synchronised(load("%t0", "%c0"), add("%t0", "%t0"), *BACK, store("%t0", "%c0"))
+    assert (along.proved, along.minimal, flags(along)) == (True, True, ["MTE2 V 0"])  # V tells MTE3 of the load
     enough = synchronised(load("%t0", "%c0"), *HANDED, add("%t1", "%t0"), *BACK, store("%t1", "%c0"))
     assert (enough.proved, enough.text, enough.edits) == (True, enough.old, ())
 

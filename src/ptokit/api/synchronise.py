@@ -222,8 +222,8 @@ class Synchronising:
         return made
 
     def _doubted(self, placed: Any) -> list[Any]:
-        """Flags that only a proof finds needed or not: ages alone tell that where no loop of C++ is
-        between, which may certainly run."""
+        """Flags that only a proof finds needed or not: ages alone tell that where the program has no flags of its own,
+        and no loop of C++ is between, which may certainly run."""
         from ptokit.synchronise.placing import of_text
 
         def loops(op: Op) -> set[Op]:
@@ -232,7 +232,8 @@ class Synchronising:
         return [
             flag
             for flag in of_text(placed.flags)
-            if (need := flag.needed) is None
+            if self.walk.used
+            or (need := flag.needed) is None
             or any(loops(path[-1]) - loops(flag.after) for path in (need.first, need.second))
         ]
 

@@ -30,7 +30,7 @@ TRANSFER_PIPES = frozenset((Pipe.MTE2, Pipe.MTE3))
 """Pipes between which transfers to other ranks hand over; those that reduce, with V (pto-isa include/pto/comm/a2a3)."""
 
 STAGED = ("ping", "pong")
-"""Operands of a transfer: the tiles that it goes through, each of which takes an event id, from `EVENT_ID0` on."""
+"""Operands of a transfer: the tiles that it goes through. It takes an event id for each, from `EVENT_ID0` on."""
 
 
 class EventIds:
