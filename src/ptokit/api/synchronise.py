@@ -6,26 +6,26 @@ import linecache
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from itertools import pairwise
+from functools import cached_property, partial
 from typing import Any
 
+from ptokit.arguments.derive import Launch
 from ptokit.arguments.grammar import read_arguments
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Scope, UsageError, define
 from ptokit.diagnostics.finding import Edit, edited, keep_text
 from ptokit.ir.control import is_loop
 from ptokit.ir.core import Op
-from ptokit.ir.facts import constant_of, instr_of
+from ptokit.ir.facts import instr_of
 from ptokit.ir.launch import with_reached
-from ptokit.isa.order.sync_rules import flag_pipes, held_pipe
-from ptokit.isa.table import Sync
 from ptokit.records import dataclass
 from ptokit.run import choose_entry
-from ptokit.sanitize.findings.source_text import Statement, Structure, as_written, first_line, issues, last_line
+from ptokit.sanitize.findings.source_text import Statement, Structure, as_written, first_line, last_line
 from ptokit.synchronise.report import Inserted, Superfluous, Synchronised
 from ptokit.targets import Target
-from ptokit.types.enums import Pipe
+from ptokit.timing.state import NotPredicted
+from ptokit.types.choices import Goal
 
 from .check import origin
 from .files import CppProgram, PythonKernel
@@ -62,40 +62,33 @@ def synchronise(
     default_target: str | Target | None = None,
     limit: int | None = None,
     minimise: bool = False,
+    goal: str = Goal.COUNT,
     progress: Progress = lambda what: None,
 ) -> Synchronised:
     """Add the flags that a program lacks between the pipes of a core, prove them, and leave out what is not needed.
 
     ``program``, ``args``, ``target``, ``entry``, ``assume``, ``blocks``, ``extended``, ``default_target``, ``limit``,
     ``progress``: as for `ptokit.prove`. Flags that it has stay, but with ``minimise`` those that the others make
-    superfluous are taken out, and none is added. Nothing is written: the text is in the result. Raises
+    superfluous are taken out, and none is added. ``goal``: "count" for as few flags as possible, "overlap" for as few
+    as a launch takes no longer with. Nothing is written: the text is in the result. Raises
     `DiagnosticError` for a program with errors, or beside whose instructions nothing can be written (SYNC-PLACE), and
     `UsageError` where the solver is missing (``pip install 'ptokit[prove]'``).
     """
     start = time.perf_counter()
     options: dict[str, Any] = {"target": target, "entry": entry, "assume": assume, "blocks": blocks}
     options |= {"extended": extended, "default_target": default_target, "limit": limit, "progress": progress}
+    if goal not in tuple(Goal):
+        raise UsageError(f"{goal!r} is no goal; there are {' and '.join(Goal)}.", "goal")
     work = opened(program, args, **options)
+    work.goal = Goal(goal)
     made = work.minimised() if minimise else work.made()
     made.seconds = time.perf_counter() - start
     return made
 
 
-def opened(
-    program: Program,
-    args: Sequence[Any] = (),
-    *,
-    target: str | Target | None,
-    entry: str | None,
-    assume: Iterable[str],
-    blocks: int | None,
-    extended: bool,
-    default_target: str | Target | None,
-    limit: int | None,
-    progress: Progress,
-) -> Synchronising:
-    """A program that has been read, and has no errors; options as for `synchronise`."""
-    wanted, usual = find_target(target), find_target(default_target)
+def opened(program: Program, args: Sequence[Any] = (), **given: Any) -> Synchronising:
+    """A program that has been read, and has no errors; ``given``: all options of `synchronise` but the last three."""
+    wanted, usual, entry = find_target(given["target"]), find_target(given["default_target"]), given["entry"]
     found = origin(program, entry=entry)
     if args:
         source, _ = read_for(found, wanted, usual, read_arguments(args), entry)
@@ -103,9 +96,10 @@ def opened(
         source = read_without_arguments(found, wanted, usual)
     chosen = source.target_or(wanted, usual)
     source.diagnostics.raise_if_errors()
-    named = None if source.own_target else entry
-    options = _Options(chosen, named, tuple(args), tuple(assume), blocks, extended, ENOUGH if limit is None else limit)
-    return Synchronising(source, options, progress)
+    named, limit = None if source.own_target else entry, given["limit"]
+    assume, blocks, extended = tuple(given["assume"]), given["blocks"], given["extended"]
+    options = _Options(chosen, named, tuple(args), assume, blocks, extended, ENOUGH if limit is None else limit)
+    return Synchronising(source, options, given["progress"])
 
 
 @contextmanager
@@ -160,6 +154,7 @@ class Synchronising:
         self.entry = choose_entry(source.module, how.entry)
         self.functions = with_reached(source.module, self.entry).functions
         self.structure = Structure(self.functions)
+        self.goal = Goal.COUNT
         self.compiled: dict[str, set[int]] = {}  # of C++, the lines that each kind of cores has
 
     def _checked(self, source: Source, assume: tuple[str, ...] | None = None) -> Proving:
@@ -191,7 +186,6 @@ class Synchronising:
     def made(self) -> Synchronised:
         """The program with flags."""
         from ptokit.synchronise.dependences import Dependences
-        from ptokit.synchronise.placing import Placing, rotatable
 
         self.progress("what has to be ordered")
         self.walk: Dependences = self.gone(Dependences, self.checked)
@@ -201,14 +195,7 @@ class Synchronising:
             made.proved = not made.open
             return made
         self.progress("which flags are needed")
-        dependences = self._in_text()
-        for least in (True, False):  # if the least that suffices is not proved, all
-            placed = Placing(self.structure, dependences, rotatable).placed
-            placed = self._reduced(placed, dependences) if least else placed
-            self._numbered(placed)
-            if least and any(flag.at_once for flag in placed.flags):  # they order more
-                placed = self._reduced(placed, dependences)
-                self._numbered(placed)
+        for placed in self._ways(made, self._in_text()):
             made.edits, made.text = self._text(placed)
             self.progress("a proof of the new text")
             made.open = self._open(made.text)
@@ -218,8 +205,48 @@ class Synchronising:
                 break
         if made.proved and not made.minimal and len(placed.flags) + len(placed.barriers) <= MOST_TRIED:
             placed = self._tried(made, placed)
+        if made.predicted is not None:
+            made.predicted = replace(made.predicted, cycles=self.timer.cycles(placed))
+        made.widened = tuple(placed.widened)
         self._told(made, placed)
         return made
+
+    def _ways(self, made: Synchronised, dependences: list[Any]) -> Iterator[Any]:
+        """Flags that order the program, those first that are wanted; the others if they are not proved."""
+        from ptokit.synchronise.choosing import faster
+        from ptokit.synchronise.placing import Placing, rotatable
+
+        placing = partial(Placing, self.structure, dependences, rotatable)
+        ready = partial(self._ready, dependences=dependences)
+        least = ready(placing().placed)
+        if self.goal is Goal.OVERLAP:
+            self.progress("how long a launch takes")
+            apart = self._reduced(placing(merged=False).placed, dependences)
+            try:
+                made.predicted, placed = faster(self.timer, least, apart, ready, self.walk.accesses.values())
+                yield placed
+            except NotPredicted as error:
+                made.untimed = str(error)
+        yield least
+        every = placing().placed
+        self._numbered(every)
+        yield every
+
+    def _ready(self, placed: Any, dependences: list[Any]) -> Any:
+        """Flags without superfluous ones, with ids."""
+        for again in (False, True):
+            if not again or any(flag.at_once for flag in placed.flags):  # they order more
+                placed = self._reduced(placed, dependences)
+                self._numbered(placed)
+        return placed
+
+    @cached_property
+    def timer(self) -> Any:
+        """Times a launch of the program with flags. Raises `NotPredicted`."""
+        from ptokit.synchronise.choosing import Timer
+
+        launch = Launch.derived(self.source.module, self.entry, self.how.target, self.how.blocks or 1)
+        return Timer(self.structure, self.source.module, self.entry, launch)
 
     def _doubted(self, placed: Any) -> list[Any]:
         """Flags that only a proof finds needed or not: ages alone tell that where the program has no flags of its own,
@@ -245,7 +272,7 @@ class Synchronising:
         for one in (*placed.barriers, *sorted(self._doubted(placed), key=lambda flag: flag.around is None)):
             self.progress("a proof without one of them")
             rest = [f for f in placed.flags if isinstance(one, Barrier) or place_of(f) != place_of(one)]
-            less = Placed(rest, [b for b in placed.barriers if b is not one])
+            less = Placed(rest, [b for b in placed.barriers if b is not one], placed.widened)
             edits, text = self._text(less)
             if not self._open(text):
                 placed, made.edits, made.text = less, edits, text
@@ -273,7 +300,7 @@ class Synchronising:
         from ptokit.synchronise.dependences import Order, Placed, reduced
 
         functions = {function.name: function for function in self.functions}
-        found = Placed([], list(whole.barriers))
+        found = Placed([], list(whole.barriers), list(whole.widened))
         for core, accesses in self.walk.accesses.items():
             mine = [d for d in dependences if d.core == core]
             order = Order(functions, self.entry, accesses, mine, self.walk.certain)
@@ -283,9 +310,13 @@ class Synchronising:
 
     def _numbered(self, placed: Any) -> None:
         """Give flags their ids; one that gets none becomes a barrier."""
+        from ptokit.synchronise.choosing import fitted
         from ptokit.synchronise.dependences import Barrier
-        from ptokit.synchronise.placing import number
+        from ptokit.synchronise.placing import Numbering, number
 
+        numbering = Numbering(self.structure, self.entry, self.walk.used, self.how.target)
+        with suppress(NotPredicted):  # then the flag that holds some for longest orders more
+            fitted(placed, lambda: self.timer, numbering)
         while lacking := number(placed.flags, self.structure, self.entry, self.walk.used, self.how.target):
             p, q = (pipe.text for pipe in lacking.pipes)
             placed.flags = [flag for flag in placed.flags if flag is not lacking]
@@ -354,25 +385,24 @@ class Synchronising:
     def minimised(self) -> Synchronised:
         """The program without what is superfluous."""
         from ptokit.sanitize.findings.candidates import without
+        from ptokit.synchronise.choosing import operations, removable
 
         first = self._without(frozenset())
         made, base, found = self._begun(first), _against(first), list[Superfluous]()
         # What is not followed is needed for all that is known.
-        known = [] if base else _groups(self.structure, first.core, self.source.file)
+        known = [] if base else removable(self.structure, first.core, self.source.file)
         groups = [group for group in known if all(first.visited & set(s.ops) for s in group.statements)]
         gone: list[Statement] = []
         for group in groups:
             if any(statement in gone for statement in group.statements):
                 continue
             self.progress(f"whether {group.what} in line {group.statements[0].first} is needed")
-            if not _against(self._without(_ops((*gone, *group.statements)))):
+            if not _against(self._without(operations((*gone, *group.statements)))):
                 because = self._because(group, [other for other in groups if not other.shares(gone)], gone)
                 gone += group.statements
-                lines, places = zip(*((s.first, s.ops[0].location) for s in group.statements))
-                cut = tuple(map(without, group.statements))
-                found.append(Superfluous(lines, group.what, because, places, cut))
+                found.append(Superfluous(tuple(s.first for s in group.statements), group.what, because))
         made.superfluous = tuple(found)
-        made.edits = tuple(edit for each in found for edit in each.edits)
+        made.edits = tuple(without(statement) for statement in gone)
         made.text = edited(self.text, made.edits)
         made.others = self._others(op for statement in gone for op in statement.ops)
         self.progress("a proof of the new text")
@@ -394,17 +424,19 @@ class Synchronising:
         instrs = (instr_of(op) for op in self.structure.ops)
         return any(instr is not None and instr.order.between_cores for instr in instrs)
 
-    def _because(self, group: _Group, others: list[_Group], gone: list[Statement]) -> str:
+    def _because(self, group: Any, others: list[Any], gone: list[Statement]) -> str:
         """Why a group is superfluous."""
+        from ptokit.synchronise.choosing import operations
+
         rest = [other for other in others if not other.shares(group.statements)]
-        every = _ops((*gone, *group.statements, *(s for other in rest for s in other.statements)))
-        alone = _ops((*gone, *(s for other in rest for s in other.statements)))
+        every = operations((*gone, *group.statements, *(s for other in rest for s in other.statements)))
+        alone = operations((*gone, *(s for other in rest for s in other.statements)))
         if _against(self._without(every)) == _against(self._without(alone)):
             return "nothing before it has to be over for what comes after it"
         line = group.statements[-1].first
         for other in sorted(rest, key=lambda each: min(abs(s.first - line) for s in each.statements))[:NEAR]:
-            both = _against(self._without(_ops((*gone, *group.statements, *other.statements))))
-            if not both <= _against(self._without(_ops((*gone, *other.statements)))):
+            both = _against(self._without(operations((*gone, *group.statements, *other.statements))))
+            if not both <= _against(self._without(operations((*gone, *other.statements)))):
                 return f"{other.what} in line {other.statements[-1].first} orders that already"
         return "others together order that already"
 
@@ -416,63 +448,7 @@ NEAR = 8
 """What may make something superfluous is looked for among so many others."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """Statements that order pipes, and are in a program together or not at all."""
-
-    what: str
-    statements: tuple[Statement, ...]
-
-    def shares(self, statements: Iterable[Statement]) -> bool:
-        """True if it has one of these."""
-        return any(statement in self.statements for statement in statements)
-
-
-def _ops(statements: Iterable[Statement]) -> frozenset[Op]:
-    return frozenset(op for statement in statements for op in statement.ops)
-
-
 def _against(walk: Any) -> set[Any]:
     """What a walk has found."""
     gaps = (gap for gap in walk.found.gaps if gap.claim in walk.claims)
     return {*walk.found.suspects, *((gap.claim, gap.reason, gap.line) for gap in gaps)}
-
-
-def _orders(op: Op) -> bool:
-    instr = instr_of(op)
-    return instr is not None and instr.order.only
-
-
-def _groups(structure: Structure, core: str, file: str) -> Iterator[_Group]:
-    """What may be superfluous: barriers, all of a flag or token, a flag that is waited for in its own block."""
-    keyed: dict[tuple[Any, ...], list[Statement]] = {}
-    for statement in structure.statements:
-        for op in statement.ops:
-            instr = instr_of(op)
-            whole = statement.alone and (statement.file == file or not op.in_cpp)
-            if instr is None or not whole or not instr.order.only or instr.order.between_cores:
-                continue
-            if any(issues(other) and not _orders(other) for other in statement.ops):  # events of an instruction
-                continue
-            does = instr.order.does
-            if does is Sync.BARRIER:
-                held = held_pipe(op.attrs, core)
-                yield _Group(f"the barrier of {'all pipes' if held in (None, Pipe.ALL) else held.text}", (statement,))
-            elif does in (Sync.SET, Sync.WAIT):
-                src, dst = flag_pipes(op.attrs, core)
-                event = op.get("event")
-                number = op.attrs.get("event_id", 0) if event is None else constant_of(event)
-                if src is not None and dst is not None:
-                    keyed.setdefault((f"the flag {src.text} to {dst.text}", number), []).append(statement)
-            elif does in (Sync.TAKE, Sync.RELEASE):
-                number = op.attrs.get("id") if op.get("buf") is None else None
-                keyed.setdefault(("the token", number), []).append(statement)
-            break
-    for (what, number), statements in keyed.items():
-        like = [s for (other, n), each in keyed.items() if other == what and None in (n, number) for s in each]
-        every = dict.fromkeys([*statements, *like])
-        yield _Group(what, tuple(sorted(every, key=lambda s: (s.file, s.first))))
-        for one, other in pairwise(statements):
-            alike = structure.block(one.ops[0]) is structure.block(other.ops[0])
-            if alike and (one.flag, other.flag) == ("set", "wait") and len(statements) > 2:
-                yield _Group(what, (one, other))

@@ -23,6 +23,7 @@ from ptokit.plan.effects import analyse
 from ptokit.records import dataclass
 from ptokit.targets import Target
 from ptokit.targets.base import Part, PartError, part_named
+from ptokit.timing.state import NotPredicted
 from ptokit.types.dtypes import SINGLES
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
@@ -304,10 +305,6 @@ class _Reach:
 
 
 # How long versions of a program are predicted to take, on arguments that are derived from one of them.
-
-
-class NotPredicted(Exception):
-    """Why no time is predicted."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import typer
 from ptokit.types.choices import (
     Backend,
     CheckOptions,
+    Goal,
     LaunchOptions,
     Matmul,
     Mode,
@@ -33,7 +34,6 @@ from .options import (
     Fix,
     Include,
     ProofFormat,
-    ProvedRule,
     ReportFormat,
     Targets,
     VectorCores,
@@ -262,7 +262,6 @@ CHECK_EPILOG = """Examples:
   ptokit check kernel.pto -t a5 --level 3       every tile has an address
   ptokit check kernels.py                       every kernel in it
   ptokit check kernels.py:gemm -a x.npy -a ...  types are those of arguments
-  ptokit check add.pto -t a5 --also SYNC-SUPERFLUOUS    what nothing needs
   ptokit check gemm.cpp -t a2a3 --entry 'Gemm<float, 64>' -I include
 
 Exit status: 0 without errors, 1 with errors, 2 for wrong usage."""
@@ -276,10 +275,6 @@ def check(
     *,
     how: CheckOptions,
     reporting: ReportOptions,
-    also: Annotated[
-        list[ProvedRule] | None,
-        typer.Option(help="Report what is superfluous, too, which takes the solver.", metavar="RULE-ID"),
-    ] = None,
     fix: Fix = False,
     diff: Diff = False,
     entry: CppEntry = None,
@@ -291,7 +286,7 @@ def check(
     from .check import check_files
 
     mending = None if not fix and not diff else not diff
-    if not check_files(files, arg or [], how, reporting, target=target or [], also=also or (), fix=mending):
+    if not check_files(files, arg or [], how, reporting, target=target or [], fix=mending):
         raise typer.Exit(EXIT_ERRORS)
 
 
@@ -427,6 +422,7 @@ SYNC_EPILOG = """Examples:
   ptokit sync kernels.py:scale --diff
   ptokit sync add.cpp -t a2a3 --entry 'add<float>' --diff
   ptokit sync add.pto -t a5 --minimise --diff     what is superfluous, and why
+  ptokit sync gemm.pto -t a2a3 --for overlap      no slower than with more flags
   ptokit sync --compare old.pto new.pto -t a5     what new.pto does not order any more
 
 \b
@@ -465,6 +461,9 @@ def sync(
     minimise: Annotated[
         bool, typer.Option("--minimise", help="Take out flags and barriers that others make superfluous, and add none.")
     ] = False,
+    goal: Annotated[
+        Goal, typer.Option("--for", help="As few flags as possible, or as few as cost no time.")
+    ] = Goal.COUNT,
     compare: Annotated[
         bool, typer.Option("--compare", help="Say what only one of two versions orders, and write nothing.")
     ] = False,
@@ -492,6 +491,6 @@ def sync(
         if status:
             raise typer.Exit(status)
         return
-    options["minimise"] = minimise
+    options |= {"minimise": minimise, "goal": goal}
     if not synchronise_file(file, out, diff=diff, in_place=in_place, blocks=_blocks(blocks), **options):
         raise typer.Exit(EXIT_UNCHECKED)

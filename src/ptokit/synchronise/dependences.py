@@ -254,10 +254,11 @@ class Barrier:
 
 @dataclass
 class Placed:
-    """The flags and barriers that order a program."""
+    """The flags and barriers that order a program; ``widened``: what orders more for want of ids, in words."""
 
     flags: list[Flag] = field(default_factory=list)
     barriers: list[Barrier] = field(default_factory=list)
+    widened: list[str] = field(default_factory=list)
 
 
 class Unordered(Exception):
@@ -356,7 +357,7 @@ class Order:
             if node.loops and len(op.regions) > 1:
                 node.regions = [[*node.regions[0], *node.regions[1]]]
         node.inside = [k for region in node.regions for inner in region for k in inner.inside]
-        node.inside += [number] if number >= 0 and number in self.sources else []
+        node.inside += [number] * (number in self.sources)
         yield node
 
     def check(self, flags: Sequence[Flag], barriers: Sequence[Barrier] = ()) -> None:
@@ -488,9 +489,8 @@ def reduced(order: Order, placed: Placed) -> Placed:
     for flag in sorted(flags, key=lambda f: (f.around is None, numbered[f.after] - numbered[f.before])):
         rest = [other for other in flags if other is not flag]
         flag.needed = suffices(order, rest, placed.barriers)
-        if flag.needed is None:
-            flags = rest
-    return Placed(flags, placed.barriers)
+        flags = rest if flag.needed is None else flags
+    return Placed(flags, placed.barriers, placed.widened)
 
 
 def _takes_along(outer: Flag, inner: Flag) -> bool:

@@ -19,7 +19,7 @@ from ptokit.ir.control import control_of, is_loop
 from ptokit.ir.core import Block, Function, Op
 from ptokit.ir.facts import constant_of
 from ptokit.records import dataclass
-from ptokit.sanitize.findings.insertion import EventIds, carried, stabbed, statements
+from ptokit.sanitize.findings.insertion import EventIds, carried, shortest, stabbed, statements
 from ptokit.sanitize.findings.source_text import (
     Statement,
     Structure,
@@ -55,12 +55,20 @@ class _Span:
 
 
 class Placing:
-    """Places flags in the text of a program. ``rotatable``: of a loop, whether its iterations can be told by number."""
+    """Places flags in the text of a program. ``rotatable``: of a loop, whether its iterations can be told by number.
+
+    ``merged``: as few flags as there can be; else one for each dependence, but where a shorter one orders it, too, so
+    that no pipe waits for more than it has to.
+    """
 
     def __init__(
-        self, structure: Structure, dependences: Sequence[Dependence], rotatable: Callable[[Op], bool]
+        self,
+        structure: Structure,
+        dependences: Sequence[Dependence],
+        rotatable: Callable[[Op], bool],
+        merged: bool = True,
     ) -> None:
-        self.structure, self.rotatable = structure, rotatable
+        self.structure, self.rotatable, self.merged = structure, rotatable, merged
         self.placed = Placed()
         groups: dict[tuple[str, Pipe, Pipe, int], tuple[Block, list[_Span]]] = {}
         for each in dependences:
@@ -114,17 +122,18 @@ class Placing:
             self.placed.barriers.append(Barrier(before, why))
 
     def _stab(self, pipes: tuple[Pipe, Pipe], core: str, block: Block, spans: Sequence[_Span]) -> None:
-        """As few flags as there are spans apart from each other."""
-        for start, end in stabbed((span.start, span.end) for span in spans):
+        """As few flags as there are spans apart from each other, or one for each of the shortest."""
+        for start, end in (stabbed if self.merged else shortest)((span.start, span.end) for span in spans):
             home = self.structure.loop(block)
             self.placed.flags.append(Flag(pipes, core, block, block.ops[start], block.ops[end], home))
 
     def _carry(self, pipes: tuple[Pipe, Pipe], core: str, block: Block, spans: Sequence[_Span]) -> None:
-        """One flag for all that a loop carries from one pipe to another."""
-        if spans:
-            start, end = carried((span.start, span.end) for span in spans)
-            loop = spans[0].dependence.loop
-            depth = min(span.dependence.distance for span in spans)
+        """One flag for all that a loop carries from one pipe to another, or one for each of the shortest."""
+        groups = [spans] if self.merged and spans else [[span] for span in _apart(spans)]
+        for some in groups:
+            start, end = carried((span.start, span.end) for span in some)
+            loop = some[0].dependence.loop
+            depth = min(span.dependence.distance for span in some)
             depth = depth if loop is not None and self.rotatable(loop) else 1
             after, before = block.ops[start], block.ops[end]
             self.placed.flags.append(Flag(pipes, core, block, after, before, loop, loop, depth))
@@ -143,6 +152,15 @@ def in_text(dependences: Iterable[Dependence], structure: Structure) -> Iterator
                 raise NoPlace("the loop that this belongs to is not one of the text", loop.location)
             level = around[-1]
         yield replace(each, loops=loops, level=level)
+
+
+def _apart(spans: Sequence[_Span]) -> list[_Span]:
+    """What a loop carries, without what others of no greater distance order, too."""
+    found: list[_Span] = []
+    for span in sorted(spans, key=lambda x: (x.dependence.distance, -x.start, x.end)):
+        if not any(other.start >= span.start and other.end <= span.end for other in found):
+            found.append(span)
+    return found
 
 
 def rotate(flags: Sequence[Flag]) -> None:
@@ -185,7 +203,7 @@ def number(
     ``used``: the flags that the program has, by core. Where ids run out, the flag that holds some for longest rotates
     through one less, or is set where it is waited for.
     """
-    numbering = _Numbering(structure, entry, used, target)
+    numbering = Numbering(structure, entry, used, target)
     alike: dict[Any, list[Flag]] = {}
     for flag in flags:
         alike.setdefault(place_of(flag), []).append(flag)
@@ -211,7 +229,9 @@ _Held = tuple[float, float, int, Flag]
 """A flag, with its place among all, from where to where it holds its ids."""
 
 
-class _Numbering:
+class Numbering:
+    """Gives flags ids. ``used``: those that the program has, by core."""
+
     def __init__(
         self, structure: Structure, entry: Function, used: Iterable[tuple[str, Pipe, Pipe, int]], target: Target
     ) -> None:

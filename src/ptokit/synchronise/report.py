@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ptokit.diagnostics import Location
 from ptokit.diagnostics.finding import Edit
 from ptokit.prove.report import counted
 from ptokit.records import dataclass
@@ -41,24 +40,30 @@ class Inserted:
 
 @dataclass(frozen=True)
 class Superfluous:
-    """Flags, waits, barriers or tokens that were taken out together: their ``lines``, what they are, and why.
-
-    ``places``: of their operations; ``edits``: what takes them out.
-    """
+    """Flags, waits, barriers or tokens that were taken out together: their ``lines``, what they are, and why."""
 
     lines: tuple[int, ...]
     what: str
     because: str
-    places: tuple[Location, ...] = ()
-    edits: tuple[Edit, ...] = ()
-
-    @property
-    def where(self) -> str:
-        """``line 3``; ``lines 3 and 5``."""
-        return f"line{'s' * (len(self.lines) > 1)} {' and '.join(map(str, self.lines))}"
 
     def __str__(self) -> str:
-        return f"{self.what} in {self.where}: {self.because}"
+        where = f"line{'s' * (len(self.lines) > 1)} {' and '.join(map(str, self.lines))}"
+        return f"{self.what} in {where}: {self.because}"
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Cycles of a launch, from the first start of a core to the last end: as it was written, with the fewest flags,
+    and with a barrier of all pipes before each instruction; ``launch``: which one."""
+
+    cycles: float
+    count: float
+    barriers: float
+    launch: str
+
+    def __str__(self) -> str:
+        others = f"{self.count:.0f} with the fewest flags, {self.barriers:.0f} with barriers of all pipes everywhere"
+        return f"predicted: {self.cycles:.0f} cycles, {others}; {self.launch}"
 
 
 @dataclass
@@ -69,7 +74,8 @@ class Synchronised:
     for all arguments; else ``open`` says why not, with lines of the new text, 0 for none. ``barriers``: lines before
     which one of all pipes stands, with the reason. ``minimal``: each flag that was inserted is needed.
     ``superfluous``: what was taken out; None where that was not asked for. ``others``: kernels of a C++ file that have
-    some of the lines, too, and are not proved.
+    some of the lines, too, and are not proved. ``widened``: what orders more for want of event ids, and what that
+    costs. ``predicted``: how long a launch takes, where that decides; ``untimed``: why nothing is predicted.
     """
 
     name: str
@@ -81,6 +87,9 @@ class Synchronised:
     flags: tuple[Inserted, ...] = ()
     barriers: tuple[tuple[int, str], ...] = ()
     superfluous: tuple[Superfluous, ...] | None = None
+    widened: tuple[str, ...] = ()
+    predicted: Predicted | None = None
+    untimed: str = ""
     proved: bool = False
     minimal: bool = True
     open: tuple[tuple[str, int], ...] = ()
@@ -101,6 +110,9 @@ class Synchronised:
         out += [f"  a barrier of all pipes before line {line}: {why}" for line, why in self.barriers]
         out += [f"  superfluous: {each}" for each in self.superfluous or ()]
         out += [f"  open: {f'line {line}: ' if line else ''}{why}" for why, line in self.open]
+        out += [f"  {each}" for each in self.widened]
+        out += [f"  {self.predicted}"] if self.predicted is not None else []
+        out += [f"  as few flags as possible: {self.untimed}"] if self.untimed else []
         if not self.minimal:
             out.append("  some may be superfluous: none was left out")
         if self.others:

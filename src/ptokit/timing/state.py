@@ -32,6 +32,10 @@ MEMORY = "memory"
 """Key of a barrier that is there for what other cores see of global memory."""
 
 
+class NotPredicted(Exception):
+    """Why no time is predicted."""
+
+
 class What(IntEnum):
     """What an item of a core is."""
 

@@ -110,6 +110,13 @@ class Action(StrEnum):
     PROVE = "prove"  # for all arguments; a claim that is open passes, and says so
 
 
+class Goal(StrEnum):
+    """What flags that are inserted are to be."""
+
+    COUNT = "count"  # as few as possible
+    OVERLAP = "overlap"  # as few as possible where that costs no time
+
+
 class Format(StrEnum):
     """How findings are printed."""
 
@@ -120,12 +127,11 @@ class Format(StrEnum):
 
 
 class OptionalRule(StrEnum):
-    """Rules that are off by default: what no public text decides, FLAG-ALIAS but for the pipes where a device hangs,
-    and what a proof finds superfluous."""
+    """Rules about things that no public text decides, off by default; FLAG-ALIAS but for the pipes where a device
+    hangs."""
 
     ALIAS = "FLAG-ALIAS"
     REUSE = "FLAG-REUSE-RACE"
-    SUPERFLUOUS = "SYNC-SUPERFLUOUS"
 
 
 # Options that travel from the command line and the library to whoever heeds them: one record each.
@@ -205,7 +211,7 @@ class SanitizeOptions:
     explain_sync: bool = option(False, "List the flags and barriers that a program without any needs.")
     mode: str | None = option(None, "Who places tiles and orders pipes, where the program does not tell.", among=Mode)
     also: Sequence[str] = option(
-        *((), "Report a rule, too, that is off by default (FLAG-REUSE-RACE, …); repeatable.", "RULE-ID"),
+        *((), "Report FLAG-REUSE-RACE or FLAG-ALIAS, too, which are off by default; repeatable.", "RULE-ID"),
         among=OptionalRule,
     )
 

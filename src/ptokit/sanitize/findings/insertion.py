@@ -77,6 +77,15 @@ def stabbed(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
+def shortest(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The spans that hold no other one: flags for these order all of them, and let pipes go on as early as they can."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(set(spans), key=lambda span: (-span[0], span[1])):
+        if not found or end < found[-1][1]:
+            found.append((start, end))
+    yield from reversed(found)
+
+
 def carried(spans: Iterable[tuple[int, int]]) -> tuple[int, int]:
     """Where the one flag goes that orders all that a loop carries from one pipe to another."""
     found = list(spans)

@@ -1,0 +1,335 @@
+"""Which of several ways to order a program takes the least time, by the model of `ptokit time`.
+
+Flags are inserted into the program that has been read, each with ids of its own, timed, and taken out again: nothing is
+written or read, and ids do not run out. Then what may be left out of a program that has flags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice, pairwise
+from typing import Any, NamedTuple, Protocol
+
+from ptokit.ir.control import control_of
+from ptokit.ir.core import Block, Function, Module, Op, Value
+from ptokit.ir.facts import constant_of, instr_of
+from ptokit.isa.order.sync_rules import flag_pipes, held_pipe
+from ptokit.isa.table import Sync
+from ptokit.records import dataclass
+from ptokit.sanitize.findings.insertion import statements as flag_statements
+from ptokit.sanitize.findings.source_text import Statement, Structure, first_line, issues
+from ptokit.timing.state import NotPredicted
+from ptokit.types.enums import Pipe
+
+from .dependences import Barrier, Flag, Path, Placed
+from .placing import Numbering, rotate
+from .report import Predicted
+
+MOST_MERGES = 16
+"""So many ways to merge flags are timed where ids run out."""
+
+MOST_TIMED = 64
+"""So many ways to merge flags of a program are timed."""
+
+ENOUGH = 1e-4
+"""A share of the time below which nothing is lost: the model leaves out iterations that repeat others."""
+
+_OWN = 1000
+"""The first id of flags that are timed."""
+
+
+class Launch(Protocol):
+    """A launch of versions of a program; ``said``: which one."""
+
+    @property
+    def said(self) -> str: ...
+
+    def cycles(self, module: Module, entry: Function) -> float: ...
+
+
+class Timer:
+    """Times a program with flags and barriers. Raises `NotPredicted` where there is no launch."""
+
+    def __init__(self, structure: Structure, module: Module, entry: Function, launch: Launch) -> None:
+        self.structure, self.module, self.entry, self.launch = structure, module, entry, launch
+        if any(op.in_cpp for op in structure.ops):
+            raise NotPredicted("flags are not timed in programs in C++")
+        self._known: dict[Hashable, float] = {}
+        self.timed = 0
+
+    def cycles(self, placed: Placed) -> float:
+        """From the first start of a core to the last end."""
+        key = frozenset(map(_what, placed.flags)), frozenset(barrier.before for barrier in placed.barriers)
+        if key not in self._known:
+            self.timed += 1
+            with self._inserted(placed):
+                self._known[key] = self.launch.cycles(self.module, self.entry)
+        return self._known[key]
+
+    @contextmanager
+    def _inserted(self, placed: Placed) -> Iterator[None]:
+        """The program has these while this is open."""
+        before: dict[Op, list[Op]] = {}
+        after: dict[Op, list[Op]] = {}
+        blocks = {id(block): block for flag in placed.flags for block in self._blocks(flag)}
+        number = _OWN
+        for barrier in placed.barriers:
+            block = self.structure.block(barrier.before)
+            blocks[id(block)] = block
+            made = Op("pto.barrier", {}, {"pipe": Pipe.ALL}, location=barrier.before.location)
+            before.setdefault(barrier.before, []).append(made)
+        waits = []
+        for flag in placed.flags:
+            ids = [number + k for k in range(flag.depth)]
+            event: int | Value = ids[0] if flag.depth == 1 else self._rotating(flag, number, before)
+            number += flag.depth
+            if flag.at_once:
+                before.setdefault(flag.before, []).append(_op("set", flag, event))
+                waits.append((flag.before, _op("wait", flag, event)))
+                continue
+            for verb, op, later in flag_statements(flag.after, flag.before, flag.around):
+                if op is flag.around:
+                    (after if later else before).setdefault(op, []).extend(_op(verb, flag, k) for k in ids)
+                elif verb == "wait":
+                    waits.append((op, _op(verb, flag, event)))
+                else:
+                    after.setdefault(op, []).insert(0, _op(verb, flag, event))
+        for op, wait in waits:  # next to what they are for
+            before.setdefault(op, []).append(wait)
+        kept = [(block, list(block.ops)) for block in blocks.values()]
+        try:
+            for block, ops in kept:
+                block.ops[:] = [x for op in ops for x in (*before.get(op, ()), op, *after.get(op, ()))]
+            yield
+        finally:
+            for block, ops in kept:
+                block.ops[:] = ops
+
+    def _blocks(self, flag: Flag) -> Iterator[Block]:
+        yield flag.block
+        if flag.around is not None:
+            yield self.structure.block(flag.around)
+        if flag.depth > 1 and flag.home is not None:
+            yield flag.home.regions[0]
+
+    @staticmethod
+    def _rotating(flag: Flag, first: int, before: dict[Op, list[Op]]) -> Value:
+        """The id of an iteration, computed at its beginning."""
+        loop = flag.home
+        assert loop is not None
+        body = loop.regions[0]
+        variable, lower, _, step = control_of(loop).inductions(loop)[0]
+        start, ops, value = body.ops[0], list[Op](), variable
+
+        def constant(number: int) -> Value:
+            made = Value(variable.type)
+            ops.append(Op("arith.constant", {}, {"value": number}, [made], location=start.location))
+            return made
+
+        def computed(name: str, a: Value, b: Value) -> Value:
+            made = Value(variable.type)
+            ops.append(Op(f"arith.{name}", {"lhs": a, "rhs": b}, {}, [made], location=start.location))
+            return made
+
+        value = computed("divui", computed("subi", value, lower), step)
+        value = computed("addi", computed("remui", value, constant(flag.depth)), constant(first))
+        before[start] = [*ops, *before.get(start, ())]
+        return value
+
+
+def _op(verb: str, flag: Flag, event: int | Value) -> Op:
+    attrs: dict[str, Any] = {"src_pipe": flag.pipes[0], "dst_pipe": flag.pipes[1]}
+    if isinstance(event, int):
+        return Op(f"pto.{verb}_flag", {}, attrs | {"event_id": event}, location=flag.before.location)
+    return Op(f"pto.{verb}_flag_dyn", {"event": event}, attrs, location=flag.before.location)
+
+
+def _what(flag: Flag) -> Hashable:
+    return flag.core, flag.pipes, flag.after, flag.before, flag.around, flag.depth, flag.at_once
+
+
+# Flags that are merged where that costs no time.
+
+
+def joined(a: Flag, b: Flag, structure: Structure) -> Flag | None:
+    """The flag that orders what both do, None if they have no place for one."""
+    alike = (a.core, a.pipes, a.around, a.home) == (b.core, b.pipes, b.around, b.home)
+    if not alike or a.block is not b.block or a.at_once or b.at_once:
+        return None
+    after = max((a.after, b.after), key=structure.index)
+    before = min((a.before, b.before), key=structure.index)
+    if a.around is None and structure.index(after) >= structure.index(before):
+        return None
+    return replace(a, after=after, before=before, depth=min(a.depth, b.depth), needed=None)
+
+
+def merged(placed: Placed, timer: Timer) -> Placed:
+    """Flags merged where the launch takes no longer, the ones that lie closest first."""
+    best = timer.cycles(placed)
+    refused: set[Hashable] = set()
+    last = timer.timed + MOST_TIMED
+    merging = True
+    while merging:
+        merging = False
+        for _, a, b, one in _pairs(placed.flags, timer.structure):
+            key = _what(a), _what(b)
+            if key in refused or timer.timed >= last:
+                continue
+            tried = Placed([one if x is a else x for x in placed.flags if x is not b], placed.barriers, placed.widened)
+            merging = timer.cycles(tried) <= best * (1 + ENOUGH)
+            if merging:
+                placed = tried
+                break
+            refused.add(key)
+    return placed
+
+
+def _pairs(flags: Sequence[Flag], structure: Structure) -> Iterator[tuple[int, Flag, Flag, Flag]]:
+    """Pairs of flags that may be one, and that one, with how far they lie apart: the closest first."""
+    found = []
+    for k, a in enumerate(flags):
+        for b in flags[k + 1 :]:
+            one = joined(a, b, structure)
+            if one is not None:
+                apart = abs(structure.index(a.after) - structure.index(b.after))
+                apart += abs(structure.index(a.before) - structure.index(b.before))
+                found.append((apart, a, b, one))
+    yield from sorted(found, key=lambda entry: entry[0])
+
+
+# Ids that run out.
+
+
+class Widening(NamedTuple):
+    """A way to need fewer ids: the flags then, those that it is about, and what it is in words, the narrowest first."""
+
+    flags: list[Flag]
+    kind: int
+    apart: int
+    about: Flag
+    words: str
+
+
+def fitted(placed: Placed, timed: Callable[[], Timer], numbering: Numbering) -> None:
+    """Let flags order more until there are ids for all, each time what costs least, and of that the narrowest.
+
+    ``timed``: what times them, which is asked for where ids run out.
+    """
+    while (held := numbering.lacking(placed.flags)) is not None:
+        timer, group = timed(), [flag for *_, flag in held]
+        before = timer.cycles(placed)
+        ways = [
+            (round(timer.cycles(Placed(way.flags, placed.barriers)) / before / ENOUGH), *way[1:3], k, way)
+            for k, way in enumerate(_widenings(placed.flags, group, timer.structure))
+        ]
+        if not ways:
+            break
+        *_, way = min(ways, key=lambda entry: entry[:4])
+        placed.flags = way.flags
+        after = timer.cycles(placed)
+        cost = f"{after - before:.0f} of {before:.0f} cycles" if after > before * (1 + ENOUGH) else "nothing"
+        p, q = (pipe.text for pipe in way.about.pipes)
+        placed.widened.append(f"event ids from {p} to {q} run out: {way.words}; that costs {cost}")
+
+
+def _widenings(flags: Sequence[Flag], group: Sequence[Flag], structure: Structure) -> Iterator[Widening]:
+    for apart, a, b, one in islice(_pairs(group, structure), MOST_MERGES):
+        lines = sorted({first_line(flag.before) for flag in (a, b)})
+        words = f"one flag for those that are waited for before lines {lines[0]} and {lines[-1]}"
+        yield Widening([one if x is a else x for x in flags if x is not b], 0, apart, a, words)
+    for flag in group:
+        line = first_line(flag.before)
+        if flag.at_once:
+            continue
+        if flag.depth > 1 and flag.around is not None:
+            less, words = replace(flag, depth=flag.depth - 1), f"{flag.depth - 1} iterations under way at the wait"
+            kind = 1
+        else:
+            less = replace(flag, at_once=True, around=None, depth=1)
+            kind, words = 2, "the flag is set where it is waited for,"
+        others = [less if x is flag else replace(x) if kind == 1 else x for x in flags]
+        if kind == 1:
+            rotate(others)
+        yield Widening(others, kind, 0, flag, f"{words} before line {line}")
+
+
+def everywhere(accesses: Iterable[Op]) -> Placed:
+    """A barrier of all pipes before each instruction."""
+    return Placed([], [Barrier(op, "") for op in dict.fromkeys(accesses)])
+
+
+def faster(
+    timer: Timer, least: Placed, apart: Placed, ready: Callable[[Placed], Placed], accesses: Iterable[Iterable[Path]]
+) -> tuple[Predicted, Placed]:
+    """What takes less time, the fewest flags or others that are merged where that costs none; and how long each takes.
+
+    ``ready``: gives flags their ids, and leaves out what others order. ``accesses``: of each kind of core.
+    """
+    count = timer.cycles(least)
+    ends = (timer.structure.outside(path[-1]) for paths in accesses for path in paths)
+    barriers = timer.cycles(everywhere(ends))
+    placed = ready(merged(apart, timer))
+    best = min((least, placed), key=timer.cycles)
+    return Predicted(timer.cycles(best), count, barriers, timer.launch.said), best
+
+
+# What may be superfluous.
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Statements that order pipes, and are in a program together or not at all."""
+
+    what: str
+    statements: tuple[Statement, ...]
+
+    def shares(self, statements: Iterable[Statement]) -> bool:
+        """True if it has one of these."""
+        return any(statement in self.statements for statement in statements)
+
+
+def operations(statements: Iterable[Statement]) -> frozenset[Op]:
+    """The operations of some statements."""
+    return frozenset(op for statement in statements for op in statement.ops)
+
+
+def _orders(op: Op) -> bool:
+    instr = instr_of(op)
+    return instr is not None and instr.order.only
+
+
+def removable(structure: Structure, core: str, file: str) -> Iterator[Group]:
+    """What may be superfluous: barriers, all of a flag or token, a flag that is waited for in its own block."""
+    keyed: dict[tuple[Any, ...], list[Statement]] = {}
+    for statement in structure.statements:
+        for op in statement.ops:
+            instr = instr_of(op)
+            whole = statement.alone and (statement.file == file or not op.in_cpp)
+            if instr is None or not whole or not instr.order.only or instr.order.between_cores:
+                continue
+            if any(issues(other) and not _orders(other) for other in statement.ops):  # events of an instruction
+                continue
+            does = instr.order.does
+            if does is Sync.BARRIER:
+                held = held_pipe(op.attrs, core)
+                yield Group(f"the barrier of {'all pipes' if held in (None, Pipe.ALL) else held.text}", (statement,))
+            elif does in (Sync.SET, Sync.WAIT):
+                src, dst = flag_pipes(op.attrs, core)
+                event = op.get("event")
+                number = op.attrs.get("event_id", 0) if event is None else constant_of(event)
+                if src is not None and dst is not None:
+                    keyed.setdefault((f"the flag {src.text} to {dst.text}", number), []).append(statement)
+            elif does in (Sync.TAKE, Sync.RELEASE):
+                number = op.attrs.get("id") if op.get("buf") is None else None
+                keyed.setdefault(("the token", number), []).append(statement)
+            break
+    for (what, number), statements in keyed.items():
+        like = [s for (other, n), each in keyed.items() if other == what and None in (n, number) for s in each]
+        every = dict.fromkeys([*statements, *like])
+        yield Group(what, tuple(sorted(every, key=lambda s: (s.file, s.first))))
+        for one, other in pairwise(statements):
+            alike = structure.block(one.ops[0]) is structure.block(other.ops[0])
+            if alike and (one.flag, other.flag) == ("set", "wait") and len(statements) > 2:
+                yield Group(what, (one, other))
