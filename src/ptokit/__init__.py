@@ -71,6 +71,9 @@ _TOOLS = {
 }
 """Functions for tools and what they return, with the module of the package that has them."""
 
+_PARTS = ("testing", "torch")
+"""Modules that ``import ptokit`` gives, too, once they are named."""
+
 __version__ = "0.2.0"
 
 
@@ -144,6 +147,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(f"ptokit.{_TOOLS[name]}"), name)
         globals()[name] = value
         return value
+    if name in _PARTS:
+        return import_module(f"ptokit.{name}")
     if name in _modules() or (name.startswith("_") and name != "__all__"):  # other tools look for such names
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     front_end = _front_end()
