@@ -232,6 +232,16 @@ def test_flags_of_an_inner_loop_come_along_the_outer_one() -> None:
     assert {f.carried for f in made.flags if f.carried} == {outer}
 
 
+def test_one_flag_takes_the_place_of_two_where_tiles_are_used_again() -> None:
+    """The second load waits for the store; in a loop it waits for the sum only, so that two iterations overlap."""
+    first, second = ((load("%t0", row), add("%t1", "%t0"), store("%t1", row)) for row in ("%c0", "%c16"))
+    made = synchronised(*first, *second)
+    assert (made.proved, made.minimal) == (True, True)
+    assert sorted(flags(made)) == ["MTE2 V 0", "MTE2 V 1", "MTE3 MTE2 0", "V MTE3 0", "V MTE3 1"]
+    looped = synchronised(LOOP, "%r = arith.muli %i, %c16 : index", *first, "}")
+    assert sorted(flags(looped))[1:3] == ["MTE3 V 0 loop", "V MTE2 0 loop"]
+
+
 def test_half_a_flag_is_never_in_an_arm() -> None:
     odd = ("%h = arith.remui %n, %c2 : index", "%odd = arith.cmpi eq, %h, %c1 : index", "scf.if %odd {")
     made = synchronised(

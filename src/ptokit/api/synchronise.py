@@ -298,6 +298,7 @@ class Synchronising:
 
     def _reduced(self, whole: Any, dependences: list[Any]) -> Any:
         from ptokit.synchronise.dependences import Order, Placed, reduced
+        from ptokit.synchronise.merging import merged
 
         functions = {function.name: function for function in self.functions}
         found = Placed([], list(whole.barriers), list(whole.widened))
@@ -305,7 +306,7 @@ class Synchronising:
             mine = [d for d in dependences if d.core == core]
             order = Order(functions, self.entry, accesses, mine, self.walk.certain)
             flags = [flag for flag in whole.flags if flag.core == core]
-            found.flags += reduced(order, Placed(flags, whole.barriers)).flags
+            found.flags += merged(order, reduced(order, Placed(flags, whole.barriers))).flags
         return found
 
     def _numbered(self, placed: Any) -> None:
