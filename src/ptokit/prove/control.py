@@ -226,7 +226,7 @@ class Iterations:
         self.after: dict[Any, set[Any]] = {}
         self.always: set[Any] | None = None  # ranges that every iteration has written at its end
         self.heads: dict[Any, tuple[State, bool, int, tuple[Any, ...]]] = {}
-        self.todo: list[Any] = []
+        self.todo, self.thrice = list[Any](), False  # thrice: an iteration that is not the first goes on
         self.ends: list[tuple[tuple[Number, ...], bool]] = []
         exits: dict[Any, tuple[int | None, State]] = {}
         every: dict[Any, Any] = {}
@@ -320,7 +320,7 @@ class Iterations:
 
     def _handed(self, state: State, given: Sequence[Any], before: Sequence[Any], is_first: bool) -> tuple[Any, ...]:
         """What the next iteration gets."""
-        handed = []
+        handed, self.thrice = list[Any](), self.thrice or not is_first
         for j, value in enumerate(given):
             mode = self.modes[j]
             wrong = self.walk.carries(self.loop.step, self.first[j], value, mode, self.left[j])
@@ -332,7 +332,7 @@ class Iterations:
                 unknown = self.walk.unknown_like((id(self.loop.step), "carried", j), self.first[j])
                 self._try(j, growth(self.first[j] if is_first else unknown, value, self._from_outside))
                 raise _Again
-            if mode == "later" and not is_first and "open" not in self.modes:
+            if mode == "later" and (not is_first or self.twice) and "open" not in self.modes:
                 self._try(j, self._said(state, j, value))
                 raise _Again
             handed.append(value if mode == "value" else None)
@@ -378,7 +378,10 @@ class Iterations:
         )
 
     def _lengthened(self) -> bool:
-        """True if the values that are carried form a cycle, with which the period of the loop has to agree."""
+        """True if the loop begins anew: two iterations are all, or the period has to agree with a cycle of values."""
+        if not (self.twice or self.thrice) and ("open" in self.modes or "later" in self.modes):
+            self.twice = True
+            return True
         if self.cycled or "value" not in self.modes:
             return False
         self.cycled = True
