@@ -195,10 +195,7 @@ class Iterations:
         self.havoc = resizes(walk.program.plan.functions, body.steps)
 
     def ended(self) -> Lefts:
-        """The states after the loop, with what they lead to.
-
-        How the loop goes on is found out first, without a look at what may not hold.
-        """
+        """The states after the loop, with what they lead to. How it goes on is found out before anything is judged."""
         walk = self.walk
         outer, key = walk.looks, (walk.core, walk.context, id(self.loop.step))
         while True:
@@ -320,9 +317,11 @@ class Iterations:
 
     def _handed(self, state: State, given: Sequence[Any], before: Sequence[Any], is_first: bool) -> tuple[Any, ...]:
         """What the next iteration gets."""
-        handed, self.thrice = list[Any](), self.thrice or not is_first
+        handed, self.thrice, again = list[Any](), self.thrice or not is_first, False
         for j, value in enumerate(given):
             mode = self.modes[j]
+            if again and mode != "open":
+                continue
             wrong = self.walk.carries(self.loop.step, self.first[j], value, mode, self.left[j])
             wrong |= mode == "value" and not known(value)
             if wrong or (isinstance(mode, Growth | Follows) and not self._grows(state, j, mode, value)):
@@ -331,13 +330,14 @@ class Iterations:
             if mode == "open" and (not is_first or self.twice):
                 unknown = self.walk.unknown_like((id(self.loop.step), "carried", j), self.first[j])
                 self._try(j, growth(self.first[j] if is_first else unknown, value, self._from_outside))
-                raise _Again
+                again = True
             if mode == "later" and (not is_first or self.twice) and "open" not in self.modes:
                 self._try(j, self._said(state, j, value))
                 raise _Again
             handed.append(value if mode == "value" else None)
-        made = tuple(handed)
-        self.after.setdefault(identity(tuple(before)), set()).add(identity(made))
+        if again:
+            raise _Again
+        self.after.setdefault(identity(tuple(before)), set()).add(identity(made := tuple(handed)))
         if len(self.after) > MOST_CYCLE:
             for j in (j for j, mode in enumerate(self.modes) if mode == "value"):
                 self._try(j)
