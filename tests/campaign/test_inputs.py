@@ -270,6 +270,7 @@ def test_many_random_changes_leave_no_old_result(seed: int, folder: Path, tmp_pa
 OTHERS: dict[str, Any] = {
     "compiled": True,
     "ranks": 2,
+    "recorded": {"outcome": "refused"},
     "id": "other",
     "program": "other.pto",
     "text": kernel(5),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from ptokit.arguments.derive import Launch, derive
+from ptokit.arguments.derive import Launch, derive, resting, settled
 from ptokit.arguments.grammar import Argument, copied, make, of_ranks, read_arguments
 from ptokit.diagnostics import Diagnostics, UsageError
 from ptokit.prove.report import what_decides
@@ -136,7 +136,7 @@ def _looked_at(
         source = read_without_arguments(found, target, default)
         if not source.diagnostics.errors:
             made = _arguments_for(source, None if source.own_target else launch.entry, launch.blocks)
-        arguments = read_arguments(made)
+        arguments = []
     if source.diagnostics.errors:
         target_name = "" if target is None and source.target is None else source.target_or(target).name
         report = Report(source.file, target_name, launch.blocks, how.order)
@@ -144,13 +144,21 @@ def _looked_at(
         return report, source
     chosen = source.target_or(target, default)
     launch = replace(launch, entry=None) if source.own_target else launch
-    params = [Param(p.name, p.type) for p in choose_entry(source.module, launch.entry).params]
-    given = arrays(choose_entry(source.module, launch.entry), of_ranks(make(arguments), launch.ranks))
-    values = as_parameters(given, params)
-    report = sanitize_launch(source.module, chosen, values, launch, how, progress=progress)
+    entry = choose_entry(source.module, launch.entry)
+    params = [Param(p.name, p.type) for p in entry.params]
+
+    def look(given: Sequence[Argument]) -> tuple[Report, Diagnostics]:
+        values = as_parameters(arrays(entry, of_ranks(make(given), launch.ranks)), params)
+        report = sanitize_launch(source.module, chosen, values, launch, how, progress=progress)
+        return report, report.diagnostics
+
+    if made:
+        report, made = settled(source.module, entry, lambda texts: look(read_arguments(texts)), launch.blocks)
+        report.diagnostics = Diagnostics(resting(report.diagnostics, entry, made))
+    else:
+        report, _ = look(arguments)
     report.arguments = made
     if report.ran and report.clean and report.coverage.complete and launch.ranks is None and how == SanitizeOptions():
-        entry = choose_entry(source.module, launch.entry)
         program = Compiled(source.module, entry, chosen, extended=launch.extended, vector_cores=launch.vector_cores)
         report.closed = not what_decides(program, launch.blocks)
     report.diagnostics.extend(source.diagnostics)

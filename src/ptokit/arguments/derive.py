@@ -9,9 +9,11 @@ lengths more often than not; others are random. The same text gives the same arg
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
-from ptokit.diagnostics import DiagnosticError, UsageError
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Note, Severity, UsageError
 from ptokit.ir.control import callee, control_of, edges
 from ptokit.ir.core import Block, Function, Module, Op, Value, ordered
 from ptokit.ir.facts import folded, packed_slice
@@ -39,20 +41,79 @@ ITERATIONS = 4
 ELEMENTS = 4096
 """Length of an array that no view is made of."""
 
+
+class Guess(NamedTuple):
+    """What a text does not tell: sizes of views, how often loops run, and how much longer arrays are than views."""
+
+    size: int = SIZE
+    iterations: int = ITERATIONS
+    room: int = 1
+
+
+GUESSES = (Guess(), Guess(64, 2), Guess(32, 2), Guess(16, 1), Guess(1, 1), Guess(room=8), Guess(1, 1, 64))
+"""Tried one after the other until the kernel stays inside of its arrays and views."""
+
+LEAVES = frozenset(("GM-OOB", "GM-SLICE", "PTR-A5-02"))
+"""Rules of accesses that leave an array or a view."""
+
+T = TypeVar("T")
+
+
+def settled(
+    module: Module,
+    entry: Function,
+    look: Callable[[list[str]], tuple[T, Iterable[Diagnostic]]],
+    blocks: int = 1,
+    seed: int = 0,
+) -> tuple[T, list[str]]:
+    """What `look` finds with derived arguments by which the kernel stays inside of its arrays, and these.
+
+    If it leaves them with all, the first by which it leaves no array counts, or the first. ``blocks``, ``seed``: as of
+    `derive`.
+    """
+    best: tuple[T, list[str]] | None = None
+    worst = Severity.ERROR  # of what leaves by the best arguments so far
+    tried: set[tuple[str, ...]] = set()
+    for guess in GUESSES:
+        texts = derive(module, entry, blocks, seed, guess=guess)
+        numbers = tuple(text for param, text in zip(entry.params, texts) if isinstance(param.type, Scalar))
+        decides = tuple(texts) if worst is Severity.ERROR else numbers  # longer arrays do not help a view
+        if decides in tried:
+            continue
+        tried |= {tuple(texts), numbers}
+        result, found = look(texts)
+        left = {d.severity for d in found if d.rule in LEAVES}
+        if not left:
+            return result, texts
+        if best is None or (worst is Severity.ERROR and Severity.ERROR not in left):
+            best, worst = (result, texts), Severity.ERROR if Severity.ERROR in left else Severity.WARNING
+    assert best is not None
+    return best
+
+
+def resting(found: Iterable[Diagnostic], entry: Function, texts: Sequence[str]) -> list[Diagnostic]:
+    """The findings; those about the ends of arrays and views say that they rest on arguments made from the text."""
+    given = ", ".join(f"{name} is {text}" for name, text in zip(entry.argument_names, texts))
+    note = Note(f"the arguments are made from the text, which does not tell them: {given}")
+    return [replace(d, notes=(*d.notes, note)) if d.rule in LEAVES else d for d in found]
+
+
 _ARRAYS = (Ptr, MemRef, TensorView, PartitionView)
 _DEEP = 8  # calls within calls that are followed for what sizes depend on
 _RANDOM = 1 << 26  # elements: to draw more takes longer than most kernels run
 _LARGEST = 1 << 30  # elements: what sizes that are not known can add up to
 
 
-def derive(module: Module, entry: Function, blocks: int = 1, seed: int = 0, number: int = 0) -> list[str]:
+def derive(
+    module: Module, entry: Function, blocks: int = 1, seed: int = 0, number: int = 0, guess: Guess | None = None
+) -> list[str]:
     """One argument for each parameter of `entry`, in the grammar of ``--arg``.
 
     ``seed`` is that of random arrays; ``number`` is what integers are that nothing is known of: those in tables, and
-    scalars that decide no size.
+    scalars that decide no size. ``guess``: what the text does not tell; by default the first of `GUESSES`.
     """
-    module = with_function(module, entry)
-    numbers = likely(module, entry, blocks, number)
+    module, guess = with_function(module, entry), guess or GUESSES[0]
+    numbers = likely(module, entry, blocks, number, guess)
     elements_of = extents(module, entry, numbers, blocks)
     written = analyse(module, entry).written
     texts = []
@@ -62,7 +123,7 @@ def derive(module: Module, entry: Function, blocks: int = 1, seed: int = 0, numb
             texts.append(_number(param.type, numbers[param]) if query is None else query.value)
         elif isinstance(param.type, _ARRAYS):
             element = param.type.dtype
-            elements = min(_LARGEST, max(1, elements_of.get(param, ELEMENTS)))
+            elements = min(_LARGEST, max(1, elements_of.get(param, ELEMENTS)) * guess.room)
             shape = str(elements) if isinstance(param.type, Ptr) else _shape(param.type, elements)
             data = element.is_float or element.bits <= 8
             random = param not in written and data and element not in SINGLES and elements <= _RANDOM
@@ -102,8 +163,11 @@ def _number(type: Scalar, value: int) -> str:
     return f"{float(value or 1)}" if type.is_float else str(value)
 
 
-def likely(module: Module, entry: Function, blocks: int, otherwise: int) -> dict[Value, int]:
+def likely(
+    module: Module, entry: Function, blocks: int, otherwise: int, guess: Guess | None = None
+) -> dict[Value, int]:
     """A number for each scalar parameter; ``otherwise``: of those that decide no size."""
+    guess = guess or GUESSES[0]
     numbers = {p: 0 for p in entry.params if isinstance(p.type, Scalar)}
     greatest = {Query.BLOCK_IDX: blocks - 1, Query.BLOCK_NUM: blocks, Query.SUBBLOCK_IDX: 1, Query.SUBBLOCK_NUM: 2}
     uses = _Uses(module, entry, set(numbers))
@@ -112,7 +176,8 @@ def likely(module: Module, entry: Function, blocks: int, otherwise: int) -> dict
         if query is not None:
             numbers[param] = greatest[query]
         else:
-            numbers[param] = SIZE if param in uses.sizes else ITERATIONS if param in uses.iterations else otherwise
+            is_size, is_end = param in uses.sizes, param in uses.iterations
+            numbers[param] = guess.size if is_size else guess.iterations if is_end else otherwise
     for param, least in _Reach(module, entry, numbers, blocks).least().items():
         numbers[param] = max(numbers[param], least)
     return numbers

@@ -240,7 +240,8 @@ class Case:
     expected; ``function`` is ``module:name``, which gets copies of the arguments and returns the expected arrays.
     ``other`` is the text of another version of the program, whose results must be the same, and ``against`` another
     backend. ``tolerance``: ``{"ulp": n}`` or ``{"rtol": a, "atol": b}``; empty: equal bits. ``seconds`` and
-    ``memory`` (bytes) are limits; 0 means none.
+    ``memory`` (bytes) are limits; 0 means none. ``recorded``: the ``outcome`` that is known, a word of `Status`, the
+    ``rule`` that was broken and the ``source``; empty: the case is to pass.
     """
 
     id: str
@@ -263,6 +264,7 @@ class Case:
     memory: int = 0
     compiled: bool = False
     ranks: int = 0
+    recorded: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """The case as an object of JSON."""

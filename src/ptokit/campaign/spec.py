@@ -8,6 +8,7 @@ do = ["check", "run", "sanitize"]      # also compare, compare-order, time, prov
 blocks = [1, 8]
 ranks = []                             # devices of a launch; default one
 seeds = [0, 1]                         # of random arguments
+recorded = "device.json"               # outcomes that are known: {"kernels/old*.pto": {"check": "refused"}}
 seconds = 60                           # limits of one case
 memory = "4GiB"
 
@@ -20,6 +21,7 @@ tolerance = { ulp = 2 }
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
@@ -40,7 +42,7 @@ from ptokit.targets import TARGETS
 from ptokit.targets.base import PARTS
 from ptokit.types.choices import Backend, Matmul, Order, RuleSet
 
-from .case import PROGRAMS, SPEC, Action, Case, CppFile, Given, PythonFile, TextFile, programs_in
+from .case import PROGRAMS, SPEC, Action, Case, CppFile, Given, PythonFile, Status, TextFile, programs_in
 
 DEFAULT_DO = (Action.CHECK, Action.RUN, Action.SANITIZE)
 DEFAULT_SECONDS = 300.0
@@ -105,6 +107,7 @@ class Spec:
     default_target: str = ""
     sets: tuple[ArgumentSet, ...] = ()
     ranks: tuple[int, ...] = (0,)
+    recorded: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
 
     def cases(self) -> Iterator[Case]:
         """Every case: those of one program follow each other. Python files are executed, and their kernels compiled.
@@ -123,6 +126,7 @@ class Spec:
             for action in self.do:
                 common: dict[str, Any] = {"program": program.shown, "action": action, "target": target}
                 common |= {"seconds": self.seconds, "memory": self.memory, "default_target": self.default_target}
+                common["recorded"] = self._recorded(names, action)
                 for mode in _distinct(self.modes, _OF[action]):
                     if action in (Action.CHECK, Action.PROVE):
                         text, compiled = given[0][:2]
@@ -130,6 +134,13 @@ class Spec:
                         continue
                     for chosen, worked_on in zip(fitting, given):
                         yield from self._of_set(chosen, {**common, "mode": mode}, worked_on)
+
+    def _recorded(self, names: Sequence[str], action: Action) -> Mapping[str, str]:
+        """What is recorded for a program and an action, or for all actions; the first pattern that fits counts."""
+        for pattern, by_action in self.recorded.items():
+            if any(fnmatchcase(name, pattern) for name in names):
+                return by_action.get(action.value, by_action.get("*", {}))
+        return {}
 
     def _of_set(self, chosen: ArgumentSet, common: dict[str, Any], given: Given) -> Iterator[Case]:
         compares = chosen.expected or chosen.function or chosen.program or chosen.against
@@ -251,9 +262,43 @@ def _spec(content: Mapping[str, Any], path: Path) -> Spec:
         "modes": _modes(read.take("mode", {})),
         "default_target": read.one_of("default_target", tuple(TARGETS)),
         "sets": tuple(_set(entry, i) for i, entry in enumerate(read.tables("set"))),
+        "recorded": _recorded(folder, read.text("recorded", "")),
     }
     read.finish()
     return Spec(programs=programs, folder=folder, **values)
+
+
+_OUTCOMES = tuple(s.value for s in (Status.PASSED, Status.REFUSED, Status.FINDING, Status.WRONG))
+
+
+def _recorded(folder: Path, name: str) -> dict[str, dict[str, dict[str, str]]]:
+    """The outcomes in a file: by pattern of programs and by action, each with ``outcome``, ``rule`` and ``source``."""
+    if not name:
+        return {}
+    try:
+        content = json.loads((folder / name).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"recorded: {name}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise ValueError(f"recorded: {name} is no JSON: {error}") from None
+    actions = (*(a.value for a in Action), "*")
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for pattern, entry in content.items() if isinstance(content, dict) else [("", None)]:
+        by_action = {"*": entry} if isinstance(entry, str) else entry
+        if not isinstance(by_action, dict) or not set(by_action) <= set(actions):
+            raise ValueError(f"recorded: {name}: {pattern!r} has an outcome, or one for each of {', '.join(actions)}")
+        for action, told in by_action.items():
+            one = {"outcome": told} if isinstance(told, str) else told
+            if (
+                not isinstance(one, dict)
+                or not set(one) <= {"outcome", "rule", "source"}
+                or one.get("outcome") not in _OUTCOMES
+            ):
+                raise ValueError(
+                    f"recorded: {name}: {pattern!r}, {action}: the outcome is one of {', '.join(_OUTCOMES)}"
+                )
+            found.setdefault(pattern, {})[action] = {key: str(value) for key, value in one.items()}
+    return found
 
 
 def _set(entry: Mapping[str, Any], number: int) -> ArgumentSet:

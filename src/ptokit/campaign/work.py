@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ptokit.api.launch import as_parameters
 from ptokit.api.program import Origin, Source
-from ptokit.arguments.derive import derive
+from ptokit.arguments.derive import LEAVES, derive, resting, settled
 from ptokit.arguments.grammar import (
     ArgumentSyntaxError,
     as_parameter,
@@ -38,6 +38,8 @@ from ptokit.targets.base import PartError, part_named
 
 from .case import TARGET, UNKNOWN, Action, Case, Result, Status, compiled, read_case
 from .sources import digests, files_read, load, remember
+
+T = TypeVar("T")
 
 KEPT = 20
 """Findings that a result holds; more of one case are seldom read."""
@@ -65,7 +67,20 @@ def work(case: Case) -> Result:
         result = Result(case.id, Status.MEMORY, "there is not enough memory for it")
     except Exception as bug:  # one broken case must not end all others
         result = Result(case.id, Status.CRASHED, " ".join(f"{type(bug).__name__}: {bug}".split())[:500])
-    return replace(result, seconds=result.seconds or time.perf_counter() - start)
+    return replace(_judged(case, result), seconds=result.seconds or time.perf_counter() - start)
+
+
+def _judged(case: Case, result: Result) -> Result:
+    """The result against what is recorded for the program, on a device for example."""
+    if not case.recorded or result.status in (Status.CRASHED, Status.MEMORY):
+        return result
+    wanted, rule, source = (case.recorded.get(key, "") for key in ("outcome", "rule", "source"))
+    by = f" ({source})" if source else ""
+    told = f". {result.message}" if result.message else ""
+    if result.status == wanted and rule in ("", *result.rules):
+        return replace(result, status=Status.PASSED, message=f"{wanted}, as is recorded{by}{told}")
+    of = f" [{rule}]" if rule else ""
+    return replace(result, status=Status.WRONG, message=f"{result.status}, recorded is {wanted}{of}{by}{told}")
 
 
 def work_case(entry: dict[str, Any], _: Sequence[bytes]) -> dict[str, Any]:
@@ -91,7 +106,8 @@ def _reported(case: Case, bad: Status, findings: Iterable[Diagnostic]) -> Result
     if errors:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         at = f"line {errors[0].location.line}: " if errors[0].location.line else ""
-        message = f"{at}{errors[0].message} [{errors[0].rule}]{more}"
+        rests = ", with arguments made from the text" if case.args is None and errors[0].rule in LEAVES else ""
+        message = f"{at}{errors[0].message}{rests} [{errors[0].rule}]{more}"
     status = bad if errors else Status.PASSED
     rules = tuple(sorted({d.rule for d in found}))
     return Result(case.id, status, message, rules, tuple(d.as_json() for d in found[:KEPT]))
@@ -160,10 +176,11 @@ def _texts(case: Case) -> Sequence[str]:
         raise _Refused(error.diagnostics) from None
 
 
-def _arguments(case: Case, program: Program) -> list[Any]:
-    """New arrays and numbers. Raises `_Refused`."""
+def _arguments(case: Case, program: Program, texts: Sequence[str] | None = None) -> list[Any]:
+    """New arrays and numbers, of these texts or those of the case. Raises `_Refused`."""
     try:
-        values = [parse_argument(text, case.seed + i).make() for i, text in enumerate(_texts(case))]
+        given = _texts(case) if texts is None else texts
+        values = [parse_argument(text, case.seed + i).make() for i, text in enumerate(given)]
         return as_parameters(of_ranks(values, case.ranks or None), program.params)
     except (ArgumentSyntaxError, UsageError) as error:
         raise _Refused([Diagnostic("RUN-ARG-TYPE", Severity.ERROR, str(error))]) from None
@@ -201,9 +218,39 @@ def _check(case: Case) -> Result:
 
 def _run(case: Case) -> Result:
     program = _program(case)
-    values = _arguments(case, program)
-    _launch(case, program, values)
-    return Result(case.id, Status.PASSED, digest=_digest(values))
+
+    def once(texts: Sequence[str] | None) -> tuple[str, list[Diagnostic]]:
+        values = _arguments(case, program, texts)
+        try:
+            _launch(case, program, values)
+        except DiagnosticError as error:
+            return "", list(error.diagnostics)
+        return _digest(values), []
+
+    digest, found = _settled(case, once)
+    if found:
+        raise DiagnosticError(found)
+    return Result(case.id, Status.PASSED, digest=digest)
+
+
+def _settled(
+    case: Case, once: Callable[[Sequence[str] | None], tuple[T, list[Diagnostic]]]
+) -> tuple[T, list[Diagnostic]]:
+    """What a launch gives and what is found; with arguments of the case, or derived ones that keep it inside."""
+    if case.args is not None or case.ranks:
+        return once(None)
+    read, _ = _read(case)
+    try:
+        entry = choose_entry(read.module, case.entry or None)
+    except DiagnosticError as error:
+        raise _Refused(error.diagnostics) from None
+
+    def look(texts: list[str]) -> tuple[tuple[T, list[Diagnostic]], list[Diagnostic]]:
+        result, found = once(texts)
+        return (result, found), found
+
+    (result, found), texts = settled(read.module, entry, look, case.blocks, case.seed)
+    return result, resting(found, entry, texts)
 
 
 def _time(case: Case) -> Result:
@@ -229,18 +276,14 @@ def _sanitize(case: Case) -> Result:
     program = _program(case)
     order = case.mode.get("order", "strict")
     cores = case.mode.get("vector_cores", 2)
-    report = sanitize(
-        read.module,
-        target,
-        _arguments(case, program),
-        case.blocks,
-        order=order,
-        entry=case.entry or None,
-        vector_cores=cores,
-        mode=case.mode.get("sync"),
-        ranks=case.ranks,
-    )
-    return _reported(case, Status.FINDING, report.diagnostics)
+    how = {"order": order, "entry": case.entry or None, "vector_cores": cores, "mode": case.mode.get("sync")}
+
+    def once(texts: Sequence[str] | None) -> tuple[None, list[Diagnostic]]:
+        values = _arguments(case, program, texts)
+        report = sanitize(read.module, target, values, case.blocks, ranks=case.ranks, **how)
+        return None, list(report.diagnostics)
+
+    return _reported(case, Status.FINDING, _settled(case, once)[1])
 
 
 def _prove(case: Case) -> Result:
