@@ -227,7 +227,7 @@ def table(lines: Iterable[dict[str, Any]]) -> None:
     gone = Counter(what for line in every for what in line.get("superfluous", ()))
     for what, count in gone.most_common():
         print(f"{count:5} superfluous: {what}")
-    times = [line["predicted"] for line in every if line["verdict"] == "proved" and "predicted" in line]
+    times = [line["predicted"] for line in every if line["verdict"] == "proved" and any(line.get("predicted", ()))]
     if times:
         made, count, stops = map(sum, zip(*times))
         print(f"{len(times)} take {made:.0f} cycles, with the fewest flags {count:.0f}, with barriers {stops:.0f}")

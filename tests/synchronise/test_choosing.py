@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from ptokit.api.check import read
@@ -9,10 +11,12 @@ from ptokit.api.synchronise import Synchronised, synchronise
 from ptokit.arguments.derive import Launch
 from ptokit.diagnostics import UsageError
 from ptokit.run import choose_entry
+from ptokit.sanitize.findings.source_text import Structure
 from ptokit.synchronise.choosing import Timer, everywhere
 from ptokit.synchronise.dependences import Placed
 from ptokit.targets import target as target_named
-from tests.prove.kernels import add, kernel, load, loop, store
+from tests.prove.clusters import cluster
+from tests.prove.kernels import add, flag, kernel, load, loop, store
 
 from .test_synchronise import flags
 
@@ -89,13 +93,33 @@ def test_a_loop_with_two_strips_has_flags_for_each() -> None:
     assert fast.predicted.cycles == pytest.approx(cycles(fast.text))
 
 
+TAKEN = [[flag(verb, "V", "MTE2", n) for n in range(7)] for verb in ("set", "wait")]
+"""Flags of a program that leave one id."""
+
+
+def test_ids_that_run_out_are_given_up_where_that_costs_least() -> None:
+    """Each tile of a loop may be loaded again as soon as it has been added to: that takes two ids, and one is left."""
+    body = loop(load("%t0", "%r"), load("%t1", "%r"), add("%t0", "%t0"), add("%t1", "%t1"))
+    free, short = made(body), made(*TAKEN[0], body, *TAKEN[1])
+    first, second = (line for line, text in enumerate(short.old.splitlines(), 1) if "tload" in text)
+    run_out = "event ids from PIPE_V to PIPE_MTE2 run out: the flag is set where it is waited for, before line"
+    assert short.widened[0] == f"{run_out} {second}; that costs nothing"
+    said = re.fullmatch(rf"{run_out} {first}; that costs (\d+) of (\d+) cycles", short.widened[1])
+    assert said is not None
+    assert free.predicted is not None
+    assert short.predicted is not None
+    assert (short.proved, short.barriers, free.widened) == (True, (), ())
+    assert int(said[2]) == pytest.approx(free.predicted.cycles, rel=1e-3)
+    assert int(said[1]) == pytest.approx(short.predicted.cycles - free.predicted.cycles, rel=1e-2)
+    assert short.predicted.cycles < short.predicted.count  # one flag for both costs more
+    assert short.widened[1] in str(short)
+
+
 def test_a_program_is_as_it_was_after_it_has_been_timed() -> None:
     module = read(kernel(*TWO, rows="%c32", params=""), target="a2a3").module
     entry = choose_entry(module, None)
     assert entry.body is not None
     before = list(entry.body.ops)
-    from ptokit.sanitize.findings.source_text import Structure
-
     timer = Timer(Structure(module.functions), module, entry, Launch.derived(module, entry, A2A3, 1))
     assert timer.cycles(everywhere(before[-2:])) > timer.cycles(Placed())
     assert entry.body.ops == before
@@ -109,3 +133,12 @@ def test_without_a_part_there_are_as_few_as_possible() -> None:
     assert fast.untimed in str(fast)
     with pytest.raises(UsageError, match="'speed' is no goal; there are count and overlap"):
         synchronise(text, target="a2a3", goal="speed")
+
+
+def test_a_cube_and_a_vector_function_have_few_flags_without_a_proof_for_each() -> None:
+    text = re.sub(r"pto\.(set|wait)_flag\[.*\n", "", cluster(4))
+    said: list[str] = []
+    pair = synchronise(text, target="a5", progress=said.append)
+    assert (pair.proved, pair.minimal, len(pair.flags) > 3) == (True, True, True)
+    assert said.count("a proof of the new text") == 1
+    assert "a proof without one of them" not in said

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -12,15 +14,14 @@ from typing import Any
 from ptokit.arguments.derive import Launch
 from ptokit.arguments.grammar import read_arguments
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Scope, UsageError, define
-from ptokit.diagnostics.finding import Edit, edited
+from ptokit.diagnostics.finding import Edit, edited, keep_text
 from ptokit.ir.control import is_loop
 from ptokit.ir.core import Op
 from ptokit.ir.facts import instr_of
 from ptokit.ir.launch import with_reached
 from ptokit.records import dataclass
-from ptokit.run import choose_entry
 from ptokit.sanitize.findings.source_text import Statement, Structure, as_written, first_line, last_line
-from ptokit.synchronise.report import Inserted, InVectorScope, Superfluous, Synchronised, overtaking
+from ptokit.synchronise.report import Inserted, Superfluous, Synchronised
 from ptokit.targets import Target
 from ptokit.timing.state import NotPredicted
 from ptokit.types.choices import Goal
@@ -29,7 +30,7 @@ from .check import origin
 from .files import CppProgram, PythonKernel
 from .launch import read_for, read_without_arguments
 from .parts import find_target
-from .program import Program, Source, Text, beside, executed_text
+from .program import Program, Source, Text, beside, text_of
 from .prove import ENOUGH, Proving
 
 Progress = Callable[[str], None]
@@ -111,6 +112,15 @@ def _placed() -> Iterator[None]:
         raise DiagnosticError(Diagnostic(PLACE.id, PLACE.severity, error.why, error.at)) from None
 
 
+def _text(file: str) -> str:
+    """The text of a file, or of what else Python has executed: a cell, or a kernel that was synchronised."""
+    if os.path.isfile(file):
+        return text_of(file)
+    text = "".join(linecache.getlines(file))
+    keep_text(file, text)
+    return text
+
+
 def _places(op: Op) -> Iterator[Location]:
     """The place of an operation, and those of the calls around it."""
     yield op.location
@@ -137,14 +147,13 @@ class Synchronising:
         except ImportError:
             raise UsageError("this needs the solver: pip install 'ptokit[prove]'", "program") from None
         self.source, self.how, self.progress = source, how, progress
-        self.text = source.text if source.text is not None else executed_text(source.file)
+        self.text = source.text if source.text is not None else _text(source.file)
         self.checked = self._checked(source)
         self.checked.errors = []
-        self.entry = choose_entry(source.module, how.entry)
+        self.entry = self.checked.program.entry  # of a cube function and a vector function it calls both
         self.functions = with_reached(source.module, self.entry).functions
         self.structure = Structure(self.functions)
         self.goal = Goal.COUNT
-        self.scopes: list[Any] = []  # barriers inside of vector scopes
         self.compiled: dict[str, set[int]] = {}  # of C++, the lines that each kind of cores has
 
     def _checked(self, source: Source, assume: tuple[str, ...] | None = None) -> Proving:
@@ -176,21 +185,16 @@ class Synchronising:
     def made(self) -> Synchronised:
         """The program with flags."""
         from ptokit.synchronise.dependences import Dependences
-        from ptokit.synchronise.scopes import placed as placed_in
-        from ptokit.synchronise.scopes import unordered
 
         self.progress("what has to be ordered")
         self.walk: Dependences = self.gone(Dependences, self.checked)
         made = self._begun(self.walk)
-        dependences = self._in_text()
-        pairs = unordered(self.walk, self.structure)
-        if not dependences and not pairs:
+        if not self.walk.dependences:
             made.open = tuple(dict.fromkeys(self.walk.broken_pipes()))
             made.proved = not made.open
             return made
         self.progress("which flags are needed")
-        self.scopes = placed_in(pairs, self.structure)
-        for placed in self._ways(made, dependences):
+        for placed in self._ways(made, self._in_text()):
             made.edits, made.text = self._text(placed)
             self.progress("a proof of the new text")
             made.open = self._open(made.text)
@@ -207,32 +211,31 @@ class Synchronising:
         return made
 
     def _ways(self, made: Synchronised, dependences: list[Any]) -> Iterator[Any]:
-        """Flags that order the program, those first that are wanted; the others if they are not proved."""
-        from ptokit.synchronise.choosing import faster
+        """Flags that order the program, those first that are wanted; if they are not proved, others, and then all."""
+        from ptokit.synchronise.choosing import merged, predicted
         from ptokit.synchronise.placing import Placing, rotatable
 
         placing = partial(Placing, self.structure, dependences, rotatable)
-        ready = partial(self._ready, dependences=dependences)
-        least = ready(placing().placed)
-        if self.goal is Goal.OVERLAP:
-            self.progress("how long a launch takes")
-            apart = self._reduced(placing(merged=False).placed, dependences)
-            try:
-                made.predicted, placed = faster(self.timer, least, apart, ready, self.walk.accesses.values())
-                yield placed
-            except NotPredicted as error:
-                made.untimed = str(error)
-        yield least
-        every = placing().placed
-        self._numbered(every)
-        yield every
+        for least in (True, False):
+            ways = [self._ready(placing().placed, dependences, least)]
+            if self.goal is Goal.OVERLAP and not made.untimed:
+                self.progress("how long a launch takes")
+                try:
+                    made.predicted = predicted(self.timer, ways[0], self.walk.accesses.values())
+                    apart = placing(merged=False).placed
+                    apart = merged(self._reduced(apart, dependences, False) if least else apart, self.timer)
+                    ways = sorted([self._ready(apart, dependences, least, False), *ways], key=self.timer.cycles)
+                except NotPredicted as error:
+                    made.untimed = str(error)
+            yield from ways
 
-    def _ready(self, placed: Any, dependences: list[Any]) -> Any:
-        """Flags without superfluous ones, with ids."""
-        for again in (False, True):
-            if not again or any(flag.at_once for flag in placed.flags):  # they order more
-                placed = self._reduced(placed, dependences)
-                self._numbered(placed)
+    def _ready(self, placed: Any, dependences: list[Any], least: bool, fewest: bool = True) -> Any:
+        """Flags with ids; ``least``: without superfluous ones."""
+        placed = self._reduced(placed, dependences, fewest) if least else placed
+        self._numbered(placed)
+        if least and (placed.widened or any(flag.at_once for flag in placed.flags)):  # they order more
+            placed = self._reduced(placed, dependences, fewest)
+            self._numbered(placed)
         return placed
 
     @cached_property
@@ -291,7 +294,8 @@ class Synchronising:
         with _placed():
             return list(in_text(self.walk.dependences, self.structure))
 
-    def _reduced(self, whole: Any, dependences: list[Any]) -> Any:
+    def _reduced(self, whole: Any, dependences: list[Any], fewest: bool = True) -> Any:
+        """Flags without superfluous ones; ``fewest``: also where others then wait for more."""
         from ptokit.synchronise.dependences import Order, Placed, reduced
         from ptokit.synchronise.merging import merged
 
@@ -301,7 +305,8 @@ class Synchronising:
             mine = [d for d in dependences if d.core == core]
             order = Order(functions, self.entry, accesses, mine, self.walk.certain)
             flags = [flag for flag in whole.flags if flag.core == core]
-            found.flags += merged(order, reduced(order, Placed(flags, whole.barriers))).flags
+            needed = reduced(order, Placed(flags, whole.barriers))
+            found.flags += (merged(order, needed) if fewest else needed).flags
         return found
 
     def _numbered(self, placed: Any) -> None:
@@ -321,9 +326,8 @@ class Synchronising:
     def _text(self, placed: Any) -> tuple[tuple[Edit, ...], str]:
         from ptokit.synchronise.placing import Writing
 
-        places = [(bar.before, bar.kind) for bar in self.scopes]
         with _placed():
-            edits = Writing(self.structure, placed, self.source.file, self.compiled, places).edits
+            edits = Writing(self.structure, placed, self.source.file, self.compiled).edits
         return edits, edited(self.text, edits)
 
     def _open(self, text: str) -> tuple[tuple[str, int], ...]:
@@ -335,19 +339,7 @@ class Synchronising:
         checked = self._checked(source, self.checked.assume)
         if checked.errors:
             return tuple((d.message, d.location.line) for d in checked.errors)
-        found = self.gone(Pipes, checked).broken_pipes()
-        return tuple(dict.fromkeys([*found, *(self._in_scopes(source, checked) if self.scopes else ())]))
-
-    def _in_scopes(self, source: Source, checked: Proving) -> Iterator[tuple[str, int]]:
-        """What nothing orders in the vector scopes of a new text."""
-        from ptokit.synchronise.dependences import Dependences
-        from ptokit.synchronise.scopes import unordered
-
-        walk = self.gone(Dependences, checked)
-        functions = with_reached(source.module, choose_entry(source.module, self.how.entry)).functions
-        accesses = (path[-1] for paths in walk.accesses.values() for path in paths)
-        for pair in unordered(walk, Structure(as_written(functions, accesses))):
-            yield overtaking(pair.dependence), pair.dependence.second[-1].location.line
+        return tuple(dict.fromkeys(self.gone(Pipes, checked).broken_pipes()))
 
     def _read(self, text: str) -> Source:
         """The program with another text."""
@@ -366,14 +358,14 @@ class Synchronising:
     def _told(self, made: Synchronised, placed: Any) -> None:
         from ptokit.synchronise.placing import of_text
 
-        bars = ((bar.kind, first_line(bar.before), f"without it {overtaking(bar.needed)}") for bar in self.scopes)
-        made.scopes = tuple(InVectorScope(*bar) for bar in bars)
         made.others = self._others(op for flag in placed.flags for op in (flag.after, flag.before))
         flags = []
         for flag in of_text(placed.flags):
             because, need = "not proved without it" if made.minimal else "it was not left out", flag.needed
             if need is not None:
-                because = f"without it {overtaking(need)}"
+                paths = need.first, need.second
+                first, second = (f"{n} in line {path[-1].location.line}" for n, path in zip(need.names, paths))
+                because = f"without it {second} may overtake {first}"
             line = 0 if flag.around is None else first_line(flag.around)
             lines = last_line(flag.after, self.structure.following(flag.after)), first_line(flag.before)
             p, q = (pipe.text.removeprefix("PIPE_") for pipe in flag.pipes)

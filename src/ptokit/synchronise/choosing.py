@@ -58,6 +58,8 @@ class Timer:
             raise NotPredicted("flags are not timed in programs in C++")
         self._known: dict[Hashable, float] = {}
         self.timed = 0
+        if not self.cycles(Placed()):
+            raise NotPredicted(f"nothing is issued with {launch.said}")
 
     def cycles(self, placed: Placed) -> float:
         """From the first start of a core to the last end."""
@@ -260,19 +262,11 @@ def everywhere(accesses: Iterable[Op]) -> Placed:
     return Placed([], [Barrier(op, "") for op in dict.fromkeys(accesses)])
 
 
-def faster(
-    timer: Timer, least: Placed, apart: Placed, ready: Callable[[Placed], Placed], accesses: Iterable[Iterable[Path]]
-) -> tuple[Predicted, Placed]:
-    """What takes less time, the fewest flags or others that are merged where that costs none; and how long each takes.
-
-    ``ready``: gives flags their ids, and leaves out what others order. ``accesses``: of each kind of core.
-    """
+def predicted(timer: Timer, least: Placed, accesses: Iterable[Iterable[Path]]) -> Predicted:
+    """How long the fewest flags take, and barriers everywhere. ``accesses``: of each kind of core."""
     count = timer.cycles(least)
     ends = (timer.structure.outside(path[-1]) for paths in accesses for path in paths)
-    barriers = timer.cycles(everywhere(ends))
-    placed = ready(merged(apart, timer))
-    best = min((least, placed), key=timer.cycles)
-    return Predicted(timer.cycles(best), count, barriers, timer.launch.said), best
+    return Predicted(count, count, timer.cycles(everywhere(ends)), timer.launch.said)
 
 
 # What may be superfluous.

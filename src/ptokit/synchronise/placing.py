@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ptokit.diagnostics import Location
 from ptokit.diagnostics.finding import Edit, file_lines
-from ptokit.ir.control import control_of, is_loop
+from ptokit.ir.control import control_of, is_call, is_loop, returns
 from ptokit.ir.core import Block, Function, Op
 from ptokit.ir.facts import constant_of
 from ptokit.records import dataclass
@@ -33,7 +33,6 @@ from ptokit.sanitize.findings.source_text import (
     last_line,
     loop_head,
     ordinal_code,
-    scope_code,
 )
 from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
@@ -143,9 +142,6 @@ class Placing:
 def in_text(dependences: Iterable[Dependence], structure: Structure) -> Iterator[Dependence]:
     """Dependences by the loops of a C++ text, in which blocks that lead back are loops. Raises `NoPlace`."""
     for each in dependences:
-        if not each.first[-1].in_cpp:
-            yield each
-            continue
         a, b = ([x for x, _ in structure.chain(path[-1]) if is_loop(x)][::-1] for path in (each.first, each.second))
         loops = tuple(x for x, y in zip(a, b) if x is y)
         level, loop = each.level, each.loop
@@ -239,7 +235,10 @@ class Numbering:
     def __init__(
         self, structure: Structure, entry: Function, used: Iterable[tuple[str, Pipe, Pipe, int]], target: Target
     ) -> None:
-        self.entry, self.structure = entry, structure
+        self.structure, calls = structure, [op.attrs["callee"] for op in structure.ops if is_call(op)]
+        self.once = {entry.name}  # what is executed once, and not inside of what else has flags
+        if entry.body is not None and all(is_call(op) or returns(op) for op in entry.body.ops):
+            self.once |= {name for name in calls if calls.count(name) == 1}
         self.at = {op: k for k, op in enumerate(structure.ops)}
         self.last = {
             op: max([k, *(self.at[inner] for region in op.regions for inner in region.walk())])
@@ -274,7 +273,8 @@ class Numbering:
 
     def _span(self, flag: Flag) -> tuple[float, float]:
         statement = self.structure.statement(flag.before)
-        ordered = self.structure.function(flag.before) is self.entry  # in C++ all other functions are put in line
+        function = self.structure.function(flag.before)
+        ordered = function is not None and function.name in self.once  # in C++ all other functions are put in line
         if not ordered and not (flag.before.in_cpp and statement is not None and statement.once):
             return -1.0, float(len(self.at))
         before, around = self.at[flag.before], flag.reaches
@@ -342,14 +342,9 @@ class Writing:
     """Makes the edits for flags and barriers, in a file."""
 
     def __init__(
-        self,
-        structure: Structure,
-        placed: Placed,
-        file: str,
-        compiled: Mapping[str, Collection[int]] | None = None,
-        scopes: Iterable[tuple[Op, str]] = (),
+        self, structure: Structure, placed: Placed, file: str, compiled: Mapping[str, Collection[int]] | None = None
     ) -> None:
-        """``compiled``: of C++, the lines that each kind of cores has; ``scopes``: before what barriers go in them."""
+        """``compiled``: of C++, the lines that each kind of cores has."""
         self.structure, self.file, self.compiled = structure, file, compiled or {}
         self.lines: list[_Line] = []
         self._names = 0
@@ -357,8 +352,6 @@ class Writing:
         self._known: dict[Any, str] = {}
         for barrier in placed.barriers:
             self._insert(barrier.before, False, _STOP, barrier_code(Pipe.ALL, barrier.before))
-        for op, kind in scopes:
-            self._insert(op, False, _STOP, scope_code(kind, op))
         for flag in placed.flags:
             self._flag(flag)
 
@@ -379,7 +372,8 @@ class Writing:
     def _flag(self, flag: Flag) -> None:
         p, q = flag.pipes
         event: int | str = flag.number if flag.depth == 1 else self._rotating(flag)
-        if flag.before.in_cpp and flag.around is None and last_line(flag.after, None) >= first_line(flag.before):
+        ahead = flag.around is None and last_line(flag.after, None) >= first_line(flag.before)
+        if flag.before.in_cpp and ahead:
             raise NoPlace(_why_not(flag.before, None, ""), flag.before.location)
         if flag.at_once:
             self._insert(flag.before, False, _STOP, flag_code("set", (p, q, event), flag.before))
