@@ -57,6 +57,16 @@ def test_a_size_grows_until_the_slices_fit() -> None:
     assert arguments(program(body)) == ["random:f32:12800:seed=0", "random:f32:4096:seed=1", "200"]
 
 
+def test_a_size_that_is_cast_grows_too() -> None:
+    body = """
+    %m = arith.index_cast %n : i32 to index
+    %v = pto.make_tensor_view %x, shape = [%m], strides = [%c1] : !pto.tensor_view<?xf32>
+    %p = pto.partition_view %v, offsets = [%c100], sizes = [%c200]
+      : !pto.tensor_view<?xf32> -> !pto.partition_tensor_view<1x200xf32>"""
+    found = arguments(program(body, "%x: !pto.ptr<f32>, %n: i32"))
+    assert found == ["random:f32:300:seed=0", "300"]
+
+
 def test_what_the_kernel_writes_and_tables_start_with_zeros() -> None:
     body = "%s = pto.load_scalar %t[%c16] : !pto.ptr<i32> -> i32\n    %f = arith.sitofp %s : i32 to f32\n"
     body += "    pto.store_scalar %f, %y[%c100] : !pto.ptr<f32>, f32"

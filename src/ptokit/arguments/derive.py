@@ -150,6 +150,9 @@ def asked(param: Value) -> Query | None:
     return next((query for query in Query if re.search(rf"(^|[_.]){query.value}$", param.name)), None)
 
 
+_CASTS = frozenset(f"arith.{name}" for name in "index_cast index_castui extsi extui trunci".split())
+
+
 def _shape(type: MemRef | TensorView | PartitionView, elements: int) -> str:
     """The sizes of a view; those its type leaves open are `SIZE`."""
     stated = [SIZE if n == DYNAMIC else n for n in type.dims]
@@ -293,6 +296,8 @@ class _Reach:
         else:
             found = folded(op, self._of) or 0
         self.greatest[op.result] = int(found)
+        if op.name in _CASTS and op.values[0] in self._entry_of:
+            self._entry_of[op.result] = self._entry_of[op.values[0]]
 
     def _max(self, result: Value, values: Sequence[Value]) -> None:
         self.greatest[result] = max(map(self._of, values))

@@ -1,0 +1,41 @@
+"""`tools/histories.py`: texts of a history, deleted ones too, each once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOL = Path(__file__).parents[1] / "tools" / "histories.py"
+GOOD = "func.func @f(%x: !pto.ptr<f32>) attributes {pto.entry} {\n  return\n}\n"
+
+
+def git(folder: Path, *words: str) -> None:
+    who = ("-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", "-C", str(folder), *who, *words], check=True, capture_output=True)
+
+
+def test_a_history(tmp_path: Path) -> None:
+    repository = tmp_path / "kernels"
+    repository.mkdir()
+    git(repository, "init", "-q")
+    for number, texts in enumerate(({"a.pto": GOOD, "b.pto": GOOD.replace("f32", "f99")}, {"sub.pto": GOOD}, {})):
+        for old in repository.glob("*.pto"):
+            old.unlink()
+        for name, text in texts.items():
+            (repository / name).write_text(text)
+        git(repository, "add", "-A")
+        git(repository, "commit", "-q", "--allow-empty", "-m", str(number))
+    ran = subprocess.run(
+        [sys.executable, str(TOOL), f"{repository}=a5", "--list"], capture_output=True, text=True, check=True
+    )
+    row, refused = ran.stdout.splitlines()[2:]
+    assert row == "| kernels | 2 | 1 | 0 | 1 | 0 | 0 | 1 |"
+    assert refused.startswith("refused: b.pto: TEXT-")
+
+
+def test_no_repository(tmp_path: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError):
+        subprocess.run([sys.executable, str(TOOL), str(tmp_path / "none")], capture_output=True, check=True)

@@ -1,0 +1,82 @@
+"""Verdicts of ptokit on all `.pto` texts in the histories of git repositories, those that are deleted now, too.
+
+    python tools/histories.py REPOSITORY[=TARGET] ... [--list]
+
+Each text counts once, whatever it was called. TARGET is for texts that state none, by default a2a3. The table of
+docs/corpora.md has a row for each repository; ``--list`` names every text that is not clean, and why.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import ptokit
+from ptokit.diagnostics import DiagnosticError, UsageError
+
+VERDICTS = ("accepted", "clean", "clean, order left to the compiler", "finding", "not launched", "refused")
+
+
+def texts(repository: str) -> Iterator[tuple[str, str]]:
+    """The path and the contents of every text in a history, each content once."""
+    git = ["git", "-C", repository]
+    how = ("--all", "--format=", "--raw", "--no-abbrev", "--no-renames", "--", "*.pto", "*.pto.mlir")
+    log = subprocess.run([*git, "log", *how], capture_output=True, text=True, check=True).stdout
+    known: set[str] = set()
+    for line in log.splitlines():
+        meta, _, path = line.partition("\t")
+        _, _, _, blob, status = meta.split()
+        if status != "D" and blob not in known:
+            known.add(blob)
+            shown = subprocess.run([*git, "show", blob], capture_output=True, check=True).stdout
+            yield path, shown.decode("utf-8", "replace")
+
+
+def verdict(text: str, default: str) -> tuple[str, str]:
+    """One of `VERDICTS`, and the rule and place that decide it."""
+    stated = ptokit.read(text).target
+    on = default if stated is None else stated.name
+    report = ptokit.check(text, target=on)
+    if report.errors:
+        return "refused", _first(report.errors)
+    try:
+        found = ptokit.sanitize(text, default_target=on)
+    except DiagnosticError as error:
+        return "not launched", _first(error.diagnostics)
+    except UsageError as error:
+        return "not launched", str(error)
+    if found.errors:
+        return "finding", _first(found.errors)
+    return ("clean" if found.coverage.complete else "clean, order left to the compiler"), ""
+
+
+def _first(findings: object) -> str:
+    first = next(iter(findings))  # type: ignore[call-overload]
+    return f"{first.rule}, line {first.location.line}: {first.message}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("repository", nargs="+")
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    print(f"| history | texts | {' | '.join(VERDICTS)} |\n|---|{'---|' * (len(VERDICTS) + 1)}")
+    for named in options.repository:
+        repository, _, default = named.partition("=")
+        found = [
+            (path, *verdict(text if "\n" in text else f"{text}\n", default or "a2a3"))
+            for path, text in texts(repository)
+        ]
+        count = Counter(which for _, which, _ in found)
+        count["accepted"] = len(found) - count["refused"]
+        print(f"| {Path(repository).name} | {len(found)} | {' | '.join(str(count[v]) for v in VERDICTS)} |")
+        for path, which, why in found if options.list else ():
+            if why:
+                print(f"{which}: {path}: {why}")
+
+
+if __name__ == "__main__":
+    main()
