@@ -61,7 +61,7 @@ class Writer:
     def integer(self, deep: int = 3) -> str:
         """An expression of some integer type; 32 bits or more after promotion, and it wraps."""
         r = self.random
-        kind = r.randrange(14) if deep else r.randrange(3)
+        kind = r.randrange(15) if deep else r.randrange(3)
         if kind == 0:
             return str(r.choice((0, 1, 2, 3, 7, 31, 100, 255, 256, 1000, 65535, 2147483647, -1, -2, -17, -128, -32768)))
         if kind == 1 and self.arrays:
@@ -85,7 +85,17 @@ class Writer:
         if kind == 12:
             type = r.choice(INTEGERS)
             return f"clamp_to<{type}>({self.integer(deep - 1)}, {type}(3), {type}(90))"
-        return f"{r.choice('-~')}({self.integer(deep - 1)})"
+        if kind == 13:
+            return f"{r.choice('-~')}({self.integer(deep - 1)})"
+        return self.seen_as(r.choice(INTEGERS), deep - 1)
+
+    def seen_as(self, type: str, deep: int) -> str:
+        """A number in the memory of `in`, whose bytes are seen as numbers of a type, also from a later one on."""
+        size, first = int(type.strip("uint_")) // 8, 8 * self.random.randrange(7)
+        at = self.random.choice(
+            (f"in + {first // 4}", f"(__gm__ char*)in + {first}", f"(__gm__ uint16_t*)in + {first // 2}")
+        )
+        return f"((__gm__ {type}*)({at}))[{self.index((64 - first) // size, deep)}]"
 
     def small(self, deep: int) -> str:
         """An expression that is at least 0 and below 128."""
@@ -112,7 +122,7 @@ class Writer:
         """A statement, or several."""
         self.budget -= 1
         r = self.random
-        kinds = [self.declare, self.declare, self.store, self.store, self.assign, self.floating]
+        kinds = [self.declare, self.declare, self.store, self.store, self.assign, self.floating, self.written]
         if self.depth < 4 and self.budget > 0:
             kinds += [
                 self.branch,
@@ -139,6 +149,10 @@ class Writer:
 
     def store(self) -> None:
         self.say(f"if (at < 200) out[at++] = int64_t({self.integer()});")
+
+    def written(self) -> None:
+        type = self.random.choice(INTEGERS)
+        self.say(f"{self.seen_as(type, 1)} = {type}({self.integer(2)});")
 
     def floating(self) -> None:
         r, name, type = self.random, self.name("f"), self.random.choice(FLOATS)
@@ -225,7 +239,7 @@ class Writer:
 
     def record(self) -> None:
         name = self.name("p")
-        self.say(f"Pair {name}({self.integer(1)}, {self.integer(1)});")
+        self.say(f"Pair {name} = Pair({self.integer(1)}, {self.integer(1)});")
         self.say(f"if ({self.condition(1)}) {name}.turn();")
         self.say(f"if (at < 200) out[at++] = {name}.mixed();")
 

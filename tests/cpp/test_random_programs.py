@@ -29,6 +29,7 @@ def compare(folder: Path, first: int, count: int) -> None:
     kernels.write_text(KERNELS + text)
     (folder / "host.cpp").write_text(LIBRARY + text)
     flags = ["-std=c++17", "-w", "-O1", "-fwrapv", "-ffp-contract=off", "-fsigned-char", "-shared", "-fPIC"]
+    flags.append("-fno-strict-aliasing")
     subprocess.run([str(HOST), *flags, str(folder / "host.cpp"), "-o", str(library)], check=True)
     native, lifted = ctypes.CDLL(str(library)), ptokit.cpp(kernels, target="a2a3")
     for k in range(count):
@@ -39,11 +40,13 @@ def compare(folder: Path, first: int, count: int) -> None:
             numbers = [int(rng.integers(-100, 100)), int(rng.integers(-(2**31), 2**31)), int(rng.integers(0, 2**32))]
             wide = int(rng.integers(-(2**62), 2**62))
             want, found = np.zeros(256, np.int64), np.zeros(256, np.int64)
-            address = [a.ctypes.data_as(ctypes.c_void_p) for a in (want, given)]
+            read = given.copy()
+            address = [a.ctypes.data_as(ctypes.c_void_p) for a in (want, read)]
             n, m, u = numbers
             native[f"k{k}"](*address, ctypes.c_int32(n), ctypes.c_int32(m), ctypes.c_uint32(u), ctypes.c_int64(wide))
             kernel(found, given, n, m, u - (1 << 32) if u >> 31 else u, wide)
             assert found.tolist() == want.tolist(), f"seed {first + k}"
+            assert given.tolist() == read.tolist(), f"seed {first + k}"
 
 
 def test_some_programs(tmp_path: Path) -> None:
