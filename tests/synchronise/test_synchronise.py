@@ -17,6 +17,7 @@ import ptokit as pto
 from ptokit.api.launch import as_parameters
 from ptokit.api.synchronise import Synchronised, synchronise
 from ptokit.arguments.grammar import make, read_arguments
+from ptokit.cli.check import check_files
 from ptokit.diagnostics import DiagnosticError, UsageError
 from ptokit.ir.control import is_loop
 from ptokit.machine.observer import Moment, Observer
@@ -25,6 +26,7 @@ from ptokit.sanitize.findings.source_text import Structure
 from ptokit.synchronise.dependences import Flag
 from ptokit.synchronise.placing import number
 from ptokit.targets import target as target_named
+from ptokit.types.choices import CheckOptions, ReportOptions
 from ptokit.types.enums import Pipe
 from tests.each import each
 from tests.prove.kernels import BACK, HANDED, add, flag, kernel, load, store
@@ -339,6 +341,34 @@ def test_what_is_superfluous_is_named_with_its_reason() -> None:
     last = lines.index(flag("wait", "MTE2", "V", 1)) + 1
     why = f"the flag PIPE_MTE2 to PIPE_V in line {last} orders that already"
     assert superfluous(twice) == [f"{first} {second}: {why}"]
+
+
+def test_notes_say_what_is_superfluous_where_it_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By `check` and `sanitize`, with what takes it out; a program that lacks a flag has nothing superfluous."""
+    chain = (load("%t0", "%c0"), *HANDED, flag("set", "MTE2", "MTE3"), add("%t1", "%t0"), *BACK)
+    text = kernel(*chain, flag("wait", "MTE2", "MTE3"), store("%t1", "%c0"))
+    given, rule = ["zeros:f32:512", "zeros:f32:512", "1"], "SYNC-SUPERFLUOUS"
+    report = ptokit.sanitize(text, given, target="a2a3", also=[rule])
+    (note,) = report.diagnostics
+    lines = text.splitlines()
+    first, second = (lines.index(flag(verb, "MTE2", "MTE3")) + 1 for verb in ("set", "wait"))
+    assert (note.rule, str(note.severity), note.location.line) == (rule, "note", first)
+    assert note.message.startswith("the flag PIPE_MTE2 to PIPE_MTE3 is superfluous: ")
+    assert [(n.message, n.location.line) for n in note.notes] == [("together with this", second)]
+    assert report.fix(text) == synchronise(text, target="a2a3", minimise=True).text
+    assert not ptokit.sanitize(text, given, target="a2a3").diagnostics
+    file = tmp_path / "k.pto"
+    file.write_text(text)
+
+    def checked() -> str:
+        assert check_files([str(file)], [], CheckOptions(), ReportOptions(), target=["a2a3"], also=[rule])
+        return "".join(capsys.readouterr())
+
+    assert f"k.pto:{first}:1: note: {note.message} [{rule}]" in checked()
+    file.write_text("\n".join(line for line in lines if line not in HANDED) + "\n")
+    assert rule not in checked()
 
 
 def test_flags_of_a_loop_go_together_and_a_faulty_kernel_says_so() -> None:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ptokit.arguments.derive import Launch, derive, resting, settled
 from ptokit.arguments.grammar import Argument, copied, make, of_ranks, read_arguments
-from ptokit.diagnostics import Diagnostics, UsageError
+from ptokit.diagnostics import Diagnostic, Diagnostics, Note, UsageError
+from ptokit.ir.core import Module
+from ptokit.isa.order.sync_rules import SUPERFLUOUS
 from ptokit.prove.report import what_decides
 from ptokit.records import dataclass
 from ptokit.run import Param, choose_entry
 from ptokit.run import Program as Compiled
 from ptokit.run.tensors import arrays
 from ptokit.sanitize import Report, sanitize_launch
+from ptokit.sanitize.findings.race import Fix
 from ptokit.sanitize.launch import Progress
 from ptokit.targets import Target
 from ptokit.timing.state import NotPredicted
-from ptokit.types.choices import LaunchOptions, RunOptions, SanitizeKeywords, SanitizeOptions, taken
+from ptokit.types.choices import LaunchOptions, OptionalRule, RunOptions, SanitizeKeywords, SanitizeOptions, taken
 from ptokit.watch.diff import Difference, Side, StepDifference, Tolerance
 from ptokit.watch.diff import diff as run_both
 from ptokit.watch.seen import Seen
@@ -101,10 +104,11 @@ def sanitize(
     target promises. ``witness``: show for each race what changes if its first access comes late. ``seed``: also run in
     another legal order, drawn with that seed.
     ``explain_sync``: find the flags and barriers that a program without any needs. ``mode``: ``auto``, ``auto-sync`` or
-    ``manual``, where the program does not tell. ``also``: rules that are off by default. ``select``, ``ignore``: report
-    only these rules, and not those, by the beginnings of their ids. ``ranks``: as for `ptokit.run`. ``progress(done,
-    total)`` is called as blocks end. Errors in the program are in the report, and then nothing runs.
-    Raises `DiagnosticError` for arguments that cannot be used, `UsageError` for a value that there is not.
+    ``manual``, where the program does not tell. ``also``: rules that are off by default; SYNC-SUPERFLUOUS takes the
+    solver. ``select``, ``ignore``: report only these rules, and not those, by the beginnings of their ids. ``ranks``:
+    as for `ptokit.run`. ``progress(done, total)`` is called as blocks end. Errors in the program are in the report, and
+    then nothing runs. Raises `DiagnosticError` for arguments that cannot be used, `UsageError` for a value that there
+    is not.
     """
     selected = selection(select, ignore)
     launch, how = checked(taken(LaunchOptions, options)), checked(taken(SanitizeOptions, options))
@@ -162,7 +166,37 @@ def _looked_at(
         program = Compiled(source.module, entry, chosen, extended=launch.extended, vector_cores=launch.vector_cores)
         report.closed = not what_decides(program, launch.blocks)
     report.diagnostics.extend(source.diagnostics)
+    if OptionalRule.SUPERFLUOUS in how.also and report.ran and not report.errors:
+        for diagnostic, fix in superfluous(found, args, target=chosen, entry=launch.entry, extended=launch.extended):
+            report.diagnostics.add(diagnostic)
+            report.fixes[diagnostic], report.folded[diagnostic] = fix, ()
     return report, source
+
+
+def superfluous(program: Program, args: Sequence[Any] = (), **options: Any) -> Iterator[tuple[Diagnostic, Fix]]:
+    """What is superfluous of the flags and barriers of a kernel (SYNC-SUPERFLUOUS), and what takes it out.
+
+    ``options``: of `ptokit.synchronise`; without an entry all kernels are looked at. Raises `UsageError` where the
+    solver is missing.
+    """
+    from .synchronise import synchronise
+
+    module = origin(program, entry=options.get("entry")).read(find_target(options["target"])).module
+    if options.get("entry") is None and len(names := _kernels(module)) > 1:
+        for name in names:
+            yield from superfluous(program, args, **options | {"entry": name})
+        return
+    for each in synchronise(program, args, minimise=True, **options).superfluous or ():
+        notes = tuple(Note("together with this", place) for place in each.places[1:])
+        message, hint = f"{each.what} is superfluous: {each.because}", f"leave out {each.where}"
+        found = Diagnostic(SUPERFLUOUS.id, SUPERFLUOUS.severity, message, each.places[0], hint, notes)
+        yield found, Fix(hint, each.edits)
+
+
+def _kernels(module: Module) -> list[str]:
+    """The names of all kernels."""
+    marked = [function.name for function in module.entries()]
+    return marked or [f.name for f in module.functions if f.body is not None and not f.visibility]
 
 
 def _arguments_for(source: Source, entry: str | None, blocks: int) -> list[str]:

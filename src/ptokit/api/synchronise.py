@@ -401,9 +401,11 @@ class Synchronising:
             if not _against(self._without(operations((*gone, *group.statements)))):
                 because = self._because(group, [other for other in groups if not other.shares(gone)], gone)
                 gone += group.statements
-                found.append(Superfluous(tuple(s.first for s in group.statements), group.what, because))
+                lines, places = zip(*((s.first, s.ops[0].location) for s in group.statements))
+                cut = tuple(map(without, group.statements))
+                found.append(Superfluous(lines, group.what, because, places, cut))
         made.superfluous = tuple(found)
-        made.edits = tuple(without(statement) for statement in gone)
+        made.edits = tuple(edit for each in found for edit in each.edits)
         made.text = edited(self.text, made.edits)
         made.others = self._others(op for statement in gone for op in statement.ops)
         self.progress("a proof of the new text")

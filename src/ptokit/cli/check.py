@@ -156,12 +156,13 @@ def check_files(
     reporting: ReportOptions,
     *,
     target: Sequence[str],
+    also: Sequence[str] = (),
     fix: bool | None = None,
 ) -> bool:
     """Report the findings of files; True if none of them is an error, or a warning where these count as errors.
 
-    ``names``: as for `expand`. What an option leaves open the project of each file decides. ``fix``:
-    make the fixes first, or (False) print them.
+    ``names``: as for `expand`. What an option leaves open the project of each file decides. ``also``: rules that are
+    off by default. ``fix``: make the fixes first, or (False) print them.
     """
     reports: list[CheckReport] = []
     shown: list[ByTarget] = []
@@ -176,6 +177,8 @@ def check_files(
         if fix is not None:
             mend(file, partial(_look, args, options), write=fix)
         report = check(At(file), args, **options)
+        if also and report.ok:
+            _proved(At(file, project.assume), args, report)
         strict = reporting.error_on_warning or project.error_on_warning
         good &= report.ok and not (strict and report.warnings)
         (found,), more = limited([report.findings], None if most is None else most - errors_of(shown))
@@ -195,6 +198,15 @@ def check_files(
             files = f"{len(reports)} file{'s' * (len(reports) > 1)}"
             remark(f"{files}: {summary(everything)}{left_out_text(left_out)}")
     return good
+
+
+def _proved(program: At, args: Sequence[str], report: CheckReport) -> None:
+    """Add what a proof says of each target."""
+    from ptokit.api.sanitize import superfluous
+
+    for target, found in report.findings.items():
+        for diagnostic, _ in superfluous(program, args, target=target):
+            found.add(diagnostic)
 
 
 def say_left_out(names: Sequence[str]) -> None:
@@ -232,7 +244,7 @@ def _show(report: CheckReport, found: ByTarget, left_out: int, strict: bool) -> 
     what = left_out_text(left_out)
     if strict and report.ok and report.warnings:
         what += "; warnings count as errors"
-    remark(f"{name}: {counts(report.findings)}{what}{ACCEPTED if report.accepted else ''}")
+    remark(f"{name}: {counts(report.findings) or 'notes only'}{what}{ACCEPTED if report.accepted else ''}")
 
 
 # ``ptokit sanitize``.

@@ -34,6 +34,7 @@ from .options import (
     Fix,
     Include,
     ProofFormat,
+    ProvedRule,
     ReportFormat,
     Targets,
     VectorCores,
@@ -262,6 +263,7 @@ CHECK_EPILOG = """Examples:
   ptokit check kernel.pto -t a5 --level 3       every tile has an address
   ptokit check kernels.py                       every kernel in it
   ptokit check kernels.py:gemm -a x.npy -a ...  types are those of arguments
+  ptokit check add.pto -t a5 --also SYNC-SUPERFLUOUS    what nothing needs
   ptokit check gemm.cpp -t a2a3 --entry 'Gemm<float, 64>' -I include
 
 Exit status: 0 without errors, 1 with errors, 2 for wrong usage."""
@@ -275,6 +277,10 @@ def check(
     *,
     how: CheckOptions,
     reporting: ReportOptions,
+    also: Annotated[
+        list[ProvedRule] | None,
+        typer.Option(help="Report what is superfluous, too, which takes the solver.", metavar="RULE-ID"),
+    ] = None,
     fix: Fix = False,
     diff: Diff = False,
     entry: CppEntry = None,
@@ -286,7 +292,7 @@ def check(
     from .check import check_files
 
     mending = None if not fix and not diff else not diff
-    if not check_files(files, arg or [], how, reporting, target=target or [], fix=mending):
+    if not check_files(files, arg or [], how, reporting, target=target or [], also=also or (), fix=mending):
         raise typer.Exit(EXIT_ERRORS)
 
 

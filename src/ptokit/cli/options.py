@@ -91,6 +91,12 @@ class ProofFormat(StrEnum):
     SARIF = "sarif"
 
 
+class ProvedRule(StrEnum):
+    """Rules of ``check`` that are off by default."""
+
+    SUPERFLUOUS = "SYNC-SUPERFLUOUS"
+
+
 class CoreKind(StrEnum):
     """Kinds of cores that C++ files are compiled for."""
 

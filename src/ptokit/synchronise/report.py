@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptokit.diagnostics import Location
 from ptokit.diagnostics.finding import Edit
 from ptokit.prove.report import counted
 from ptokit.records import dataclass
@@ -40,15 +41,24 @@ class Inserted:
 
 @dataclass(frozen=True)
 class Superfluous:
-    """Flags, waits, barriers or tokens that were taken out together: their ``lines``, what they are, and why."""
+    """Flags, waits, barriers or tokens that were taken out together: their ``lines``, what they are, and why.
+
+    ``places``: of their operations; ``edits``: what takes them out.
+    """
 
     lines: tuple[int, ...]
     what: str
     because: str
+    places: tuple[Location, ...] = ()
+    edits: tuple[Edit, ...] = ()
+
+    @property
+    def where(self) -> str:
+        """``line 3``; ``lines 3 and 5``."""
+        return f"line{'s' * (len(self.lines) > 1)} {' and '.join(map(str, self.lines))}"
 
     def __str__(self) -> str:
-        where = f"line{'s' * (len(self.lines) > 1)} {' and '.join(map(str, self.lines))}"
-        return f"{self.what} in {where}: {self.because}"
+        return f"{self.what} in {self.where}: {self.because}"
 
 
 @dataclass(frozen=True)

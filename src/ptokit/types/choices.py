@@ -127,11 +127,12 @@ class Format(StrEnum):
 
 
 class OptionalRule(StrEnum):
-    """Rules about things that no public text decides, off by default; FLAG-ALIAS but for the pipes where a device
-    hangs."""
+    """Rules that are off by default: what no public text decides, FLAG-ALIAS but for the pipes where a device hangs,
+    and what a proof finds superfluous."""
 
     ALIAS = "FLAG-ALIAS"
     REUSE = "FLAG-REUSE-RACE"
+    SUPERFLUOUS = "SYNC-SUPERFLUOUS"
 
 
 # Options that travel from the command line and the library to whoever heeds them: one record each.
@@ -211,7 +212,7 @@ class SanitizeOptions:
     explain_sync: bool = option(False, "List the flags and barriers that a program without any needs.")
     mode: str | None = option(None, "Who places tiles and orders pipes, where the program does not tell.", among=Mode)
     also: Sequence[str] = option(
-        *((), "Report FLAG-REUSE-RACE or FLAG-ALIAS, too, which are off by default; repeatable.", "RULE-ID"),
+        *((), "Report a rule, too, that is off by default (FLAG-REUSE-RACE, …); repeatable.", "RULE-ID"),
         among=OptionalRule,
     )
 

@@ -203,6 +203,31 @@ TSYNC_EMPTY = define(
     example="x: Ptr[f32]; e = TLOAD(Tile(Vec, f32, 16, 32), GlobalTensor(x, (16, 32))); TSYNC({e|})",
 )
 
+SUPERFLUOUS = define(
+    "SYNC-SUPERFLUOUS",
+    "Flags and barriers order something that nothing else orders.",
+    scope=Scope.SYNC,
+    severity=Severity.NOTE,
+    why="Each one may hold a pipe back, and there are eight ids for a pair of pipes.",
+    source="docs/synchronisation.md",
+    decision="Off by default (--also SYNC-SUPERFLUOUS): it is proved for all arguments, which takes the solver, and a "
+    "proof for each of them.",
+    example="""
+        // ptokit sanitize --also SYNC-SUPERFLUOUS
+        func.func @f(%x: !pto.partition_tensor_view<16x32xf32>)
+          attributes {pto.kernel_kind = #pto.kernel_kind<vector>} {
+          %z = arith.constant 0 : i64
+          %one = arith.constant 1.0 : f32
+          %t = pto.alloc_tile addr = %z : !pto.tile_buf<vec, 16x32xf32>
+          pto.tload ins(%x : !pto.partition_tensor_view<16x32xf32>) outs(%t : !pto.tile_buf<vec, 16x32xf32>)
+          pto.set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]
+          pto.wait_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID0>]
+          pto.tadds ins(%t, %one : !pto.tile_buf<vec, 16x32xf32>, f32) outs(%t : !pto.tile_buf<vec, 16x32xf32>)
+          {|pto.barrier #pto.pipe<PIPE_ALL>}
+          return
+        }
+    """,
+)
 TSYNC_A5 = define(
     "TSYNC-A5-01",
     "On a5, TSYNC<Op> takes operations of MTE2 or MTE3, or PIPE_ALL.",
