@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+import ptokit
 from ptokit.asm import parse_module
 from ptokit.diagnostics import CATALOGUE, Diagnostic, Diagnostics
 from ptokit.ir.functions import check_runnable
@@ -360,3 +361,28 @@ MADE = f"%v = pto.make_tensor_view %p, shape = [%c32, %n], strides = [%c16, %c1]
 def test_constant_dimensions_of_a_view_whose_type_leaves_them_open(offsets: str, sizes: str, rule: str | None) -> None:
     found = check(MADE + slice_of(offsets, sizes, source=OPEN))
     assert [d.rule for d in found] == ([] if rule is None else [rule])
+
+
+def test_ids_of_a_library_are_not_used_beside_its_calls() -> None:
+    """6 and 7, where the function that sets the flag calls one without a body."""
+
+    def found(number: int, called: str) -> list[str]:
+        flags = [f"pto.{verb}_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID{number}>]" for verb in ("set", "wait")]
+        report = ptokit.check(
+            f"""
+            func.func private @library()
+            func.func private @own() {{ return }}
+            func.func @f() attributes {{pto.entry, pto.kernel_kind = #pto.kernel_kind<vector>}} {{
+              {flags[0]}
+              func.call @{called}() : () -> ()
+              {flags[1]}
+              return
+            }}
+            """,
+            target="a2a3",
+        )
+        return [f"{d.rule} {d.location.line}" for d in report.diagnostics if d.rule.startswith("FLAG")]
+
+    assert found(6, "library") == ["FLAG-LIBRARY 5", "FLAG-LIBRARY 7"]
+    assert found(7, "library") == ["FLAG-LIBRARY 5", "FLAG-LIBRARY 7"]
+    assert found(5, "library") == found(7, "own") == []

@@ -22,6 +22,7 @@ from ptokit.types.choices import (
 
 from .console import EXIT_ERRORS, EXIT_INTERRUPTED, EXIT_UNCHECKED
 from .options import (
+    AlsoProved,
     Arguments,
     Blocks,
     Core,
@@ -34,7 +35,6 @@ from .options import (
     Fix,
     Include,
     ProofFormat,
-    ProvedRule,
     ReportFormat,
     Targets,
     VectorCores,
@@ -277,10 +277,7 @@ def check(
     *,
     how: CheckOptions,
     reporting: ReportOptions,
-    also: Annotated[
-        list[ProvedRule] | None,
-        typer.Option(help="Report what is superfluous, too, which takes the solver.", metavar="RULE-ID"),
-    ] = None,
+    also: AlsoProved = None,
     fix: Fix = False,
     diff: Diff = False,
     entry: CppEntry = None,

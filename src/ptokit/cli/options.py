@@ -114,6 +114,10 @@ TextFiles = Annotated[
         autocompletion=programs,
     ),
 ]
+AlsoProved = Annotated[
+    list[ProvedRule] | None,
+    typer.Option("--also", help="Report what is superfluous, too, which takes the solver.", metavar="RULE-ID"),
+]
 Fix = Annotated[
     bool,
     typer.Option("--fix", help="Write into the file what findings propose, where it leaves fewer of them."),

@@ -8,6 +8,7 @@ from typing import Any
 
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, Scope, define
 from ptokit.diagnostics.diagnostic import ignores_of_python
+from ptokit.isa.order.sync_rules import FLAG_LIBRARY, LIBRARY_IDS
 from ptokit.isa.site import (
     UNKNOWN,
     AlignInfo,
@@ -21,7 +22,7 @@ from ptokit.isa.site import (
     VectorInfo,
     VregInfo,
 )
-from ptokit.isa.table import Instr, Kind
+from ptokit.isa.table import Instr, Kind, Sync
 from ptokit.types.enums import Pipe, TileType
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import PartitionView, Scalar, Struct, is_memref
@@ -395,6 +396,21 @@ def check_lifetimes(module: Module, surveys: Surveys, found: Diagnostics) -> Non
             _structs(survey, found)
         for op in survey.named("pto.inttoptr"):
             _pointer(survey, op, found)
+
+
+def check_library_ids(module: Module, surveys: Surveys, found: Diagnostics) -> None:
+    """Report FLAG-LIBRARY."""
+    for survey in surveys.values():
+        callees = ((op, module.function(op.attrs["callee"])) for op in survey.calls)
+        outside = next((op for op, callee in callees if callee is not None and callee.body is None), None)
+        if outside is None:
+            continue
+        note = Note("the call is here", outside.location)
+        for op in survey.ops:
+            instr, number = instr_of(op), op.attrs.get("event_id")
+            if instr is not None and instr.order.does in (Sync.SET, Sync.WAIT) and number in LIBRARY_IDS:
+                message = f"event id {number} beside a call of a library, which uses it itself"
+                found.warning(FLAG_LIBRARY.id, message, op.location, hint="use one of 0 to 5", notes=[note])
 
 
 def _structs(survey: Survey, found: Diagnostics) -> None:

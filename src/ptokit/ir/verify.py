@@ -45,7 +45,17 @@ from .pipe_rules import check_fixpipes
 from .pipes import check_pipes, pointer_uses
 from .scopes import check_copy_loops, check_registers, check_scopes
 from .structure_checks import CHECKS as STRUCTURE_CHECKS
-from .structure_checks import Marks, RepeatedSites, Survey, check_helper, check_lifetimes, check_sections, loop, tsync
+from .structure_checks import (
+    Marks,
+    RepeatedSites,
+    Survey,
+    check_helper,
+    check_library_ids,
+    check_lifetimes,
+    check_sections,
+    loop,
+    tsync,
+)
 from .views import CHECKS as VIEW_CHECKS
 from .views import COMPOUND_CHECKS as COMPOUND_CHECKS
 
@@ -104,6 +114,7 @@ def verify(
         check_functions(module, surveys, found)
         check_buffers(module, surveys, found)
         check_lifetimes(module, surveys, found)
+        check_library_ids(module, surveys, found)
         check_pipes(surveys, target, found)
         check_fixpipes(module, surveys, target, found)
     marks = Marks(module, found)

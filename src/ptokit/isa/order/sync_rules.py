@@ -203,6 +203,19 @@ TSYNC_EMPTY = define(
     example="x: Ptr[f32]; e = TLOAD(Tile(Vec, f32, 16, 32), GlobalTensor(x, (16, 32))); TSYNC({e|})",
 )
 
+LIBRARY_IDS = frozenset((6, 7))
+"""Event ids that the library of the vendor uses itself."""
+
+FLAG_LIBRARY = define(
+    "FLAG-LIBRARY",
+    "Beside calls of library functions, flags have no event id 6 or 7.",
+    scope=Scope.SYNC,
+    severity=Severity.WARNING,
+    why="AscendC uses both itself: a flag that is set across the call is lost, or satisfies a wait inside of it.",
+    source="AscendC 9.0.0 guide, programming with static tensors",
+    decision="A function without a body is one of a library.",
+    unrun="a program that calls a function without a body does not run (FN-CALL)",
+)
 SUPERFLUOUS = define(
     "SYNC-SUPERFLUOUS",
     "Flags and barriers order something that nothing else orders.",
