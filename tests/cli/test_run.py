@@ -178,3 +178,12 @@ def test_all_commands_have_help_with_examples(ptokit: Run) -> None:
         assert "Examples:" in ran.out
         assert f"ptokit {command}" in ran.out.split("Examples:")[1]
         assert max(map(len, ran.out.splitlines())) <= 80
+
+
+def test_signed_integers_are_taken_by_their_bits(ptokit: Run, tmp_path: Path) -> None:
+    path = tmp_path / "k.pto"
+    path.write_text("func.func @f(%x: !pto.ptr<ui32>) attributes {pto.entry} {\n  return\n}\n")
+    ran = ptokit("run", path, "-t", "a5", "-a", "ones:i32:64")
+    assert ran.status == 0
+    assert "note: argument %x is an array of i32; the kernel takes its bits for u32 [RUN-ARG-DTYPE]" in ran.err
+    assert ran.err.count("RUN-ARG-DTYPE") == 1

@@ -115,6 +115,15 @@ def test_views_with_strides_and_offsets_are_used_in_place(launch: Any) -> None:
     assert not y[:, :64].any()
 
 
+def test_proofs_and_times_take_them() -> None:
+    x, y = matrices()
+    assert rows.prove(Tensor(x), Tensor(y), 128).claims
+    assert rows.time(Tensor(x[:, :64]), Tensor(y[:, :64]), 128).us > 0
+    assert ptokit.time(DOUBLE, [Tensor(x[:, :64]), Tensor(y)], target="a5").us > 0
+    assert ptokit.diff(DOUBLE, DOUBLE, [Tensor(x[:, :64]), Tensor(y)], target="a5").same
+    assert not y.any()
+
+
 def test_of_a_view_the_strides_are_stated_or_it_is_refused() -> None:
     x, y = matrices()
     for wrong in (x[:, :64], x.reshape(64, 16).T, x[::-1, :64], np.broadcast_to(x[:1, :64], (8, 64))):
@@ -177,8 +186,9 @@ def test_signed_integers_are_unsigned_ones_by_bits_and_a_note_says_so() -> None:
     report = count.sanitize(x)
     assert report.clean
     assert "RUN-ARG-DTYPE" in [d.rule for d in report.diagnostics]
-    with pytest.raises(ptokit.DiagnosticError, match="RUN-ARG-DTYPE"):
-        count(x.astype(np.int64))
+    for other in (np.int64, np.int16, np.float32):
+        with pytest.raises(ptokit.DiagnosticError, match="RUN-ARG-DTYPE"):
+            count(x.astype(other))
 
 
 def test_what_has_no_memory_is_refused() -> None:

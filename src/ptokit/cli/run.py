@@ -19,7 +19,7 @@ from ptokit.api.findings import ByTarget, labels, merged
 from ptokit.api.launch import RunResult, prepare
 from ptokit.api.program import settings_for
 from ptokit.arguments.grammar import parse_number, read_arguments
-from ptokit.diagnostics import UsageError
+from ptokit.diagnostics import Diagnostics, UsageError
 from ptokit.diagnostics.render import visible_name
 from ptokit.records import dataclass
 from ptokit.targets import Target
@@ -151,6 +151,7 @@ def run_file(
     program, targets, usual = to_look_at(At(file, project.assume), target, project.target, launch.entry)
     launch = replace(launch, extended=launch.extended or project.extended)
     kernels = for_each(targets, lambda each: prepare(program, arguments, launch, target=each, default_target=usual))
+    before = {name: list(kernel.diagnostics) for name, kernel in kernels.items()}
     _remarks({name: kernel.diagnostics for name, kernel in kernels.items()})
     suffixes = {name: f"-{name}" if len(kernels) > 1 else "" for name in kernels}
     if directory is not None:
@@ -169,7 +170,8 @@ def run_file(
             return kernel.run(how, keep=True, observer=observer)
 
     results = for_each(targets, run)
-    _remarks({name: result.races for name, result in results.items()})
+    new = {name: [d for d in result.diagnostics if d not in before[name]] for name, result in results.items()}
+    _remarks({name: Diagnostics([*new[name], *result.races]) for name, result in results.items()})
     if directory is not None:
         saved = {
             f"{array}{suffixes[name]}": contents
