@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import linecache
 import os
 import re
 import sys
@@ -18,6 +19,7 @@ from ptokit.asm import parse_module
 from ptokit.asm.text.lexer import read_stream, read_text
 from ptokit.asm.text.rules import FILE
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Diagnostics, Location, Scope, Severity, UsageError, define
+from ptokit.diagnostics.finding import keep_text
 from ptokit.ir.core import Module
 from ptokit.ir.functions import stated_target
 from ptokit.records import dataclass
@@ -108,6 +110,15 @@ def text_of(file: str) -> str:
     text, found = read_input(file)
     found.raise_if_errors()
     return text or ""
+
+
+def executed_text(file: str) -> str:
+    """The text of a file, or of what else Python has executed: a cell, or a kernel that was synchronised."""
+    if os.path.isfile(file):
+        return text_of(file)
+    text = "".join(linecache.getlines(file))
+    keep_text(file, text)
+    return text
 
 
 @contextlib.contextmanager

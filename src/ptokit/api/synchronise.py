@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,14 +12,14 @@ from typing import Any
 from ptokit.arguments.derive import Launch
 from ptokit.arguments.grammar import read_arguments
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Scope, UsageError, define
-from ptokit.diagnostics.finding import Edit, edited, keep_text
+from ptokit.diagnostics.finding import Edit, edited
 from ptokit.ir.control import is_loop
 from ptokit.ir.core import Op
 from ptokit.ir.facts import instr_of
 from ptokit.ir.launch import with_reached
 from ptokit.records import dataclass
 from ptokit.sanitize.findings.source_text import Statement, Structure, as_written, first_line, last_line
-from ptokit.synchronise.report import Inserted, Superfluous, Synchronised
+from ptokit.synchronise.report import Inserted, InVectorScope, Superfluous, Synchronised, overtaking
 from ptokit.targets import Target
 from ptokit.timing.state import NotPredicted
 from ptokit.types.choices import Goal
@@ -30,7 +28,7 @@ from .check import origin
 from .files import CppProgram, PythonKernel
 from .launch import read_for, read_without_arguments
 from .parts import find_target
-from .program import Program, Source, Text, beside, text_of
+from .program import Program, Source, Text, beside, executed_text
 from .prove import ENOUGH, Proving
 
 Progress = Callable[[str], None]
@@ -112,15 +110,6 @@ def _placed() -> Iterator[None]:
         raise DiagnosticError(Diagnostic(PLACE.id, PLACE.severity, error.why, error.at)) from None
 
 
-def _text(file: str) -> str:
-    """The text of a file, or of what else Python has executed: a cell, or a kernel that was synchronised."""
-    if os.path.isfile(file):
-        return text_of(file)
-    text = "".join(linecache.getlines(file))
-    keep_text(file, text)
-    return text
-
-
 def _places(op: Op) -> Iterator[Location]:
     """The place of an operation, and those of the calls around it."""
     yield op.location
@@ -147,13 +136,14 @@ class Synchronising:
         except ImportError:
             raise UsageError("this needs the solver: pip install 'ptokit[prove]'", "program") from None
         self.source, self.how, self.progress = source, how, progress
-        self.text = source.text if source.text is not None else _text(source.file)
+        self.text = source.text if source.text is not None else executed_text(source.file)
         self.checked = self._checked(source)
         self.checked.errors = []
         self.entry = self.checked.program.entry  # of a cube function and a vector function it calls both
         self.functions = with_reached(source.module, self.entry).functions
         self.structure = Structure(self.functions)
         self.goal = Goal.COUNT
+        self.scopes: list[Any] = []  # barriers inside of vector scopes
         self.compiled: dict[str, set[int]] = {}  # of C++, the lines that each kind of cores has
 
     def _checked(self, source: Source, assume: tuple[str, ...] | None = None) -> Proving:
@@ -185,16 +175,21 @@ class Synchronising:
     def made(self) -> Synchronised:
         """The program with flags."""
         from ptokit.synchronise.dependences import Dependences
+        from ptokit.synchronise.scopes import placed as placed_in
+        from ptokit.synchronise.scopes import unordered
 
         self.progress("what has to be ordered")
         self.walk: Dependences = self.gone(Dependences, self.checked)
         made = self._begun(self.walk)
-        if not self.walk.dependences:
+        dependences = self._in_text()
+        pairs = unordered(self.walk, self.structure)
+        if not dependences and not pairs:
             made.open = tuple(dict.fromkeys(self.walk.broken_pipes()))
             made.proved = not made.open
             return made
         self.progress("which flags are needed")
-        for placed in self._ways(made, self._in_text()):
+        self.scopes = placed_in(pairs, self.structure)
+        for placed in self._ways(made, dependences):
             made.edits, made.text = self._text(placed)
             self.progress("a proof of the new text")
             made.open = self._open(made.text)
@@ -326,8 +321,9 @@ class Synchronising:
     def _text(self, placed: Any) -> tuple[tuple[Edit, ...], str]:
         from ptokit.synchronise.placing import Writing
 
+        places = [(bar.before, bar.kind) for bar in self.scopes]
         with _placed():
-            edits = Writing(self.structure, placed, self.source.file, self.compiled).edits
+            edits = Writing(self.structure, placed, self.source.file, self.compiled, places).edits
         return edits, edited(self.text, edits)
 
     def _open(self, text: str) -> tuple[tuple[str, int], ...]:
@@ -339,7 +335,19 @@ class Synchronising:
         checked = self._checked(source, self.checked.assume)
         if checked.errors:
             return tuple((d.message, d.location.line) for d in checked.errors)
-        return tuple(dict.fromkeys(self.gone(Pipes, checked).broken_pipes()))
+        found = self.gone(Pipes, checked).broken_pipes()
+        return tuple(dict.fromkeys([*found, *(self._in_scopes(source, checked) if self.scopes else ())]))
+
+    def _in_scopes(self, source: Source, checked: Proving) -> Iterator[tuple[str, int]]:
+        """What nothing orders in the vector scopes of a new text."""
+        from ptokit.synchronise.dependences import Dependences
+        from ptokit.synchronise.scopes import unordered
+
+        walk = self.gone(Dependences, checked)
+        functions = with_reached(source.module, checked.program.entry).functions
+        accesses = (path[-1] for paths in walk.accesses.values() for path in paths)
+        for pair in unordered(walk, Structure(as_written(functions, accesses))):
+            yield overtaking(pair.dependence), pair.dependence.second[-1].location.line
 
     def _read(self, text: str) -> Source:
         """The program with another text."""
@@ -358,14 +366,14 @@ class Synchronising:
     def _told(self, made: Synchronised, placed: Any) -> None:
         from ptokit.synchronise.placing import of_text
 
+        bars = ((bar.kind, first_line(bar.before), f"without it {overtaking(bar.needed)}") for bar in self.scopes)
+        made.scopes = tuple(InVectorScope(*bar) for bar in bars)
         made.others = self._others(op for flag in placed.flags for op in (flag.after, flag.before))
         flags = []
         for flag in of_text(placed.flags):
             because, need = "not proved without it" if made.minimal else "it was not left out", flag.needed
             if need is not None:
-                paths = need.first, need.second
-                first, second = (f"{n} in line {path[-1].location.line}" for n, path in zip(need.names, paths))
-                because = f"without it {second} may overtake {first}"
+                because = f"without it {overtaking(need)}"
             line = 0 if flag.around is None else first_line(flag.around)
             lines = last_line(flag.after, self.structure.following(flag.after)), first_line(flag.before)
             p, q = (pipe.text.removeprefix("PIPE_") for pipe in flag.pipes)

@@ -143,14 +143,14 @@ class Dependences(Pipes):
             b = self.found.instances[access][key]
             for a in self.found.instances[other].values():
                 if a.pipe is not b.pipe:
-                    self._depend(a, b, ages, found)
+                    self.depend(a, b, ages, found)
         self.dependences = list(found.values())
         for loops in self.loops_seen.values():
-            runs = all(self.solver.implied(self.assumed, lifted(x.lower) < lifted(x.upper)) for x in loops)
-            if runs:
+            if all(self.solver.implied(self.assumed, lifted(x.lower) < lifted(x.upper)) for x in loops):
                 self.certain.add(loops[0].step.op)
 
-    def _depend(self, a: Instance, b: Instance, ages: Ages, found: dict[Any, Dependence]) -> None:
+    def depend(self, a: Instance, b: Instance, ages: Ages, found: dict[Any, Dependence]) -> None:
+        """Add the dependences of two accesses, where they are not older than `ages`."""
         pairs = [(s, t) for s, t in product(a.touches, b.touches) if self._meet(s, t)]
         if not pairs:
             return
@@ -171,8 +171,8 @@ class Dependences(Pipes):
                     if known is not None and distance >= known.distance:
                         break
                     if self._can(facts, meet, self._apart_by(common, names, level, distance)):
-                        loops = tuple(x.step.op for x in common)
-                        pipes, name = (a.pipe, b.pipe), (a.step.name, b.step.name)
+                        loops, name = tuple(x.step.op for x in common), (a.step.name, b.step.name)
+                        pipes = a.pipe, b.pipe
                         found[key] = Dependence(first, second, pipes, name, a.core, loops, level, distance)
                         break
 

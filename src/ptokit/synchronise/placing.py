@@ -9,7 +9,7 @@ several iterations may be under way.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -33,6 +33,7 @@ from ptokit.sanitize.findings.source_text import (
     last_line,
     loop_head,
     ordinal_code,
+    scope_code,
 )
 from ptokit.targets import Target
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
@@ -142,6 +143,9 @@ class Placing:
 def in_text(dependences: Iterable[Dependence], structure: Structure) -> Iterator[Dependence]:
     """Dependences by the loops of a C++ text, in which blocks that lead back are loops. Raises `NoPlace`."""
     for each in dependences:
+        if not each.first[-1].in_cpp:
+            yield each
+            continue
         a, b = ([x for x, _ in structure.chain(path[-1]) if is_loop(x)][::-1] for path in (each.first, each.second))
         loops = tuple(x for x, y in zip(a, b) if x is y)
         level, loop = each.level, each.loop
@@ -342,16 +346,18 @@ class Writing:
     """Makes the edits for flags and barriers, in a file."""
 
     def __init__(
-        self, structure: Structure, placed: Placed, file: str, compiled: Mapping[str, Collection[int]] | None = None
+        self, structure: Structure, placed: Placed, file: str, compiled: dict[str, set[int]], scopes: Iterable[Any]
     ) -> None:
-        """``compiled``: of C++, the lines that each kind of cores has."""
-        self.structure, self.file, self.compiled = structure, file, compiled or {}
+        """``compiled``: of C++, the lines that each kind of cores has; ``scopes``: before what barriers go in them."""
+        self.structure, self.file, self.compiled = structure, file, compiled
         self.lines: list[_Line] = []
         self._names = 0
         self._taken: set[str] | None = None
         self._known: dict[Any, str] = {}
         for barrier in placed.barriers:
             self._insert(barrier.before, False, _STOP, barrier_code(Pipe.ALL, barrier.before))
+        for op, kind in scopes:
+            self._insert(op, False, _STOP, scope_code(kind, op))
         for flag in placed.flags:
             self._flag(flag)
 
@@ -372,8 +378,7 @@ class Writing:
     def _flag(self, flag: Flag) -> None:
         p, q = flag.pipes
         event: int | str = flag.number if flag.depth == 1 else self._rotating(flag)
-        ahead = flag.around is None and last_line(flag.after, None) >= first_line(flag.before)
-        if flag.before.in_cpp and ahead:
+        if flag.before.in_cpp and flag.around is None and last_line(flag.after, None) >= first_line(flag.before):
             raise NoPlace(_why_not(flag.before, None, ""), flag.before.location)
         if flag.at_once:
             self._insert(flag.before, False, _STOP, flag_code("set", (p, q, event), flag.before))

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptokit.diagnostics import Location
 from ptokit.diagnostics.finding import Edit
 from ptokit.prove.report import counted
 from ptokit.records import dataclass
+
+
+def overtaking(need: Any) -> str:
+    """What goes wrong where nothing orders a dependence (`ptokit.synchronise.dependences.Dependence`)."""
+    paths = need.first, need.second
+    first, second = (f"{n} in line {path[-1].location.line}" for n, path in zip(need.names, paths))
+    return f"{second} may overtake {first}"
+
 
 SHOWN = 3
 """So many other kernels of a file are named."""
@@ -37,6 +47,18 @@ class Inserted:
         if self.at_once:
             place = f"set and waited for before line {self.wait_before}, since event ids run out"
         return f"{self.source} to {self.destination}, {number}: {place}{loop}: {self.because}"
+
+
+@dataclass(frozen=True)
+class InVectorScope:
+    """A ``mem_bar`` before a line of the text before, and what may be out of order without it."""
+
+    kind: str
+    line: int
+    because: str
+
+    def __str__(self) -> str:
+        return f"mem_bar {self.kind} before line {self.line}: {self.because}"
 
 
 @dataclass(frozen=True)
@@ -83,9 +105,10 @@ class Synchronised:
     ``text``: all of it; ``edits``: what was inserted. ``proved``: that its flags balance and that no two pipes race,
     for all arguments; else ``open`` says why not, with lines of the new text, 0 for none. ``barriers``: lines before
     which one of all pipes stands, with the reason. ``minimal``: each flag that was inserted is needed.
-    ``superfluous``: what was taken out; None where that was not asked for. ``others``: kernels of a C++ file that have
-    some of the lines, too, and are not proved. ``widened``: what orders more for want of event ids, and what that
-    costs. ``predicted``: how long a launch takes, where that decides; ``untimed``: why nothing is predicted.
+    ``superfluous``: what was taken out; None where that was not asked for. ``scopes``: barriers inside of vector
+    scopes. ``others``: kernels of a C++ file that have some of the lines, too, and are not proved. ``widened``: what
+    orders more for want of event ids, and what that costs. ``predicted``: how long a launch takes, where that decides;
+    ``untimed``: why nothing is predicted.
     """
 
     name: str
@@ -103,6 +126,7 @@ class Synchronised:
     proved: bool = False
     minimal: bool = True
     open: tuple[tuple[str, int], ...] = ()
+    scopes: tuple[InVectorScope, ...] = ()
     others: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -117,6 +141,7 @@ class Synchronised:
         done = "proved for all arguments" if self.proved else "not proved"
         out = [f"{self.name} on {self.target}: {what}; {done}"]
         out += [f"  {flag}" for flag in self.flags]
+        out += [f"  {bar}" for bar in self.scopes]
         out += [f"  a barrier of all pipes before line {line}: {why}" for line, why in self.barriers]
         out += [f"  superfluous: {each}" for each in self.superfluous or ()]
         out += [f"  open: {f'line {line}: ' if line else ''}{why}" for why, line in self.open]

@@ -29,7 +29,7 @@ from ..simulation.core import Loops
 Report = Callable[[str, Op, Any, Callable[[], Draft]], None]
 
 
-class _Class(IntEnum):
+class Access(IntEnum):
     """Accesses that barriers tell apart, named as they name them."""
 
     VLD = 0
@@ -38,16 +38,18 @@ class _Class(IntEnum):
     ST = 3
 
 
-_UNITS = {"V": (_Class.VLD, _Class.VST), "S": (_Class.LD, _Class.ST)}
+UNITS = {"V": (Access.VLD, Access.VST), "S": (Access.LD, Access.ST)}
+"""Loads and stores of the unit of vectors, and of the scalar one."""
+
 _MANY = 4096  # sets to remember before looking which of them no byte names any more
 
 
-def _pairs(kind: str) -> list[tuple[_Class, _Class]]:
+def ordered_by(kind: str) -> list[tuple[Access, Access]]:
     """What a barrier orders: earlier accesses of the first class before later ones of the second."""
     first, second = kind.split("_")
     if second == "ALL":
-        return [(a, b) for a in _UNITS[first[0]] for b in _UNITS[first[1]]]
-    return [(_Class[first], _Class[second])]
+        return [(a, b) for a in UNITS[first[0]] for b in UNITS[first[1]]]
+    return [(Access[first], Access[second])]
 
 
 class _Shadow:
@@ -68,9 +70,9 @@ class ScopeOrder:
     def begin(self) -> None:
         """A scope begins: whatever was before it is over."""
         self.open = True
-        self._done: list[tuple[Op, Loops, _Class]] = [(Op(""), (), _Class.LD)]
-        self._all = [0] * len(_Class)  # by class: its accesses so far and what they came after
-        self._known = [0] * len(_Class)  # what the next access of a class comes after, by barriers
+        self._done: list[tuple[Op, Loops, Access]] = [(Op(""), (), Access.LD)]
+        self._all = [0] * len(Access)  # by class: its accesses so far and what they came after
+        self._known = [0] * len(Access)  # what the next access of a class comes after, by barriers
         self._shadows: dict[Space, _Shadow] = {}
         self._before: dict[int, int] = {}  # by store that some byte remembers: what it came after
         self._written = 0  # the accesses that are stores
@@ -87,7 +89,7 @@ class ScopeOrder:
     def barrier(self, kind: str) -> None:
         """mem_bar."""
         if self.open:
-            for first, second in _pairs(kind):
+            for first, second in ordered_by(kind):
                 self._known[second] |= self._all[first]
 
     def follow(
@@ -140,15 +142,15 @@ class ScopeOrder:
 
     def _access(self, op: Op, loops: Loops, touches: list[Touch], came: int) -> int:
         """Loads and stores of one operation, computed from `came`; what comes before its results besides."""
-        load, store = _UNITS["S" if op.name in SCALAR else "V"]
+        load, store = UNITS["S" if op.name in SCALAR else "V"]
         me = len(self._done)
         reads, writes = (any(touch.write is write for touch in touches) for write in (False, True))
         classes = [load] * reads + [store] * writes
         self._done.append((op, loops, classes[-1]))
         for kind in classes:
             came |= self._known[kind]
-            if kind in _UNITS["S"]:
-                came |= self._all[_Class.LD] | self._all[_Class.ST]
+            if kind in UNITS["S"]:
+                came |= self._all[Access.LD] | self._all[Access.ST]
         met = [(touch, *self._met(touch)) for touch in touches]
         for touch, stores, _ in met:
             for i in stores if touch.write else ():
@@ -232,10 +234,10 @@ class ScopeOrder:
         self._before = {i: bits for i, bits in self._before.items() if i in stores}
         self._limit = max(_MANY, 2 * (len(self._sets) + len(self._before)))
 
-    def _disordered(self, op: Op, kind: _Class, touch: Touch, first: Op, before: _Class) -> None:
+    def _disordered(self, op: Op, kind: Access, touch: Touch, first: Op, before: Access) -> None:
         early, late = first.name.removeprefix("pto."), op.name.removeprefix("pto.")
         does = "overwrites" if touch.write else "reads"
-        undone = "written" if before in (_Class.VST, _Class.ST) else "read"
+        undone = "written" if before in (Access.VST, Access.ST) else "read"
 
         def draft() -> Draft:
             place = f"bytes {touch.where.lo:#x}..{touch.where.hi - 1:#x} of {touch.space.name}"

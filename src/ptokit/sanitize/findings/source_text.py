@@ -399,6 +399,13 @@ def barrier_code(pipe: Pipe, like: Op) -> str:
     return f"pipe_barrier({pipe.text})" if like.in_cpp else f"pto.barrier <{pipe.text}>"
 
 
+def scope_code(kind: str, like: Op) -> str:
+    """A barrier inside a vector scope in the program of `like`."""
+    if like.in_python:
+        return f'{_text(like).package}.mem_bar("{kind}")'
+    return f"mem_bar({kind})" if like.in_cpp else f'pto.mem_bar "{kind}"'
+
+
 def as_statement(code: str, like: Op) -> str:
     """A set, wait or barrier as a statement of its own."""
     return f"{code};" if like.in_cpp else code
