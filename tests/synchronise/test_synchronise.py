@@ -485,3 +485,19 @@ def test_a_synchronised_kernel_is_launched_as_it_was() -> None:
     assert not kernel.sanitize(x, y).errors
     assert kernel.synchronised().edits == ()
     assert kernel.on("a5").location.file == kernel.location.file
+
+
+def test_what_a_proof_does_not_follow_can_get_the_flags_of_one_launch() -> None:
+    text = kernel("scf.for %i = %c0 to %c32 step %n {", load("%t0", "%c0"), add("%t1", "%t0"), "}")
+    refused = synchronise(text, target="a2a3")
+    assert (refused.proved, refused.edits) == (False, ())
+    assert [why for why, _ in refused.open] == ["the step of a loop may not be positive"]
+    given = ["zeros:f32:16384", "zeros:f32:16384", "16"]
+    made = synchronise(text, given, target="a2a3", launch=True)
+    assert (made.proved, made.minimal, made.open) == (False, True, ())
+    assert str(made) == (
+        "k on a2a3: 6 lines for one launch alone, which is clean"
+        " (1 block, -a zeros:f32:16384 -a zeros:f32:16384 -a 16); not proved"
+    )
+    assert not ptokit.sanitize(made.text, given, target="a2a3").errors
+    assert ptokit.sanitize(text, given, target="a2a3").errors

@@ -11,7 +11,7 @@ from typing import Any
 
 from ptokit.arguments.derive import Launch
 from ptokit.arguments.grammar import read_arguments
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Scope, UsageError, define
+from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, UsageError
 from ptokit.diagnostics.finding import Edit, edited
 from ptokit.ir.control import is_loop
 from ptokit.ir.core import Op
@@ -19,16 +19,17 @@ from ptokit.ir.facts import instr_of
 from ptokit.ir.launch import with_reached
 from ptokit.records import dataclass
 from ptokit.sanitize.findings.source_text import Statement, Structure, as_written, first_line, last_line
-from ptokit.synchronise.report import Inserted, InVectorScope, Superfluous, Synchronised, overtaking
+from ptokit.synchronise.report import PLACE, Inserted, InVectorScope, Superfluous, Synchronised, overtaking
 from ptokit.targets import Target
 from ptokit.timing.state import NotPredicted
-from ptokit.types.choices import Goal
+from ptokit.types.choices import Goal, LaunchOptions
 
 from .check import origin
-from .files import CppProgram, PythonKernel
+from .files import CppProgram
 from .launch import read_for, read_without_arguments
+from .one_launch import for_launch, with_text
 from .parts import find_target
-from .program import Program, Source, Text, beside, executed_text
+from .program import Program, Source, executed_text
 from .prove import ENOUGH, Proving
 
 Progress = Callable[[str], None]
@@ -36,15 +37,6 @@ Progress = Callable[[str], None]
 
 GRANTED = "no access leaves its view, its array or its buffer"
 """What the order of pipes is proved for; `ptokit prove` proves that, too."""
-
-PLACE = define(
-    "SYNC-PLACE",
-    "`ptokit sync` writes flags between the lines of a program: an instruction beside which one belongs has its lines "
-    "for itself.",
-    scope=Scope.RUN,
-    source="docs/synchronisation.md",
-    unrun="it is about how a text is laid out",
-)
 
 
 def synchronise(
@@ -60,6 +52,7 @@ def synchronise(
     limit: int | None = None,
     minimise: bool = False,
     goal: str = Goal.COUNT,
+    launch: bool = False,
     progress: Progress = lambda what: None,
 ) -> Synchronised:
     """Add the flags that a program lacks between the pipes of a core, prove them, and leave out what is not needed.
@@ -67,13 +60,20 @@ def synchronise(
     ``program``, ``args``, ``target``, ``entry``, ``assume``, ``blocks``, ``extended``, ``default_target``, ``limit``,
     ``progress``: as for `ptokit.prove`. Flags that it has stay, but with ``minimise`` those that the others make
     superfluous are taken out, and none is added. ``goal``: "count" for as few flags as possible, "overlap" for as few
-    as a launch takes no longer with. Nothing is written: the text is in the result. Raises
+    as a launch takes no longer with. ``launch``: for a launch with ``args`` alone, or with some that are made from the
+    text, of ``blocks`` blocks: what that needs is found by running it, without the solver, and nothing is proved, which
+    is for kernels that a proof does not follow. Nothing is written: the text is in the result. Raises
     `DiagnosticError` for a program with errors, or beside whose instructions nothing can be written (SYNC-PLACE), and
     `UsageError` where the solver is missing (``pip install 'ptokit[prove]'``).
     """
     start = time.perf_counter()
     options: dict[str, Any] = {"target": target, "entry": entry, "assume": assume, "blocks": blocks}
     options |= {"extended": extended, "default_target": default_target, "limit": limit, "progress": progress}
+    if launch:
+        how = LaunchOptions(entry, blocks or 1, extended=extended)
+        made = for_launch(program, args, find_target(target), find_target(default_target), how)
+        made.seconds = time.perf_counter() - start
+        return made
     if goal not in tuple(Goal):
         raise UsageError(f"{goal!r} is no goal; there are {' and '.join(Goal)}.", "goal")
     work = opened(program, args, **options)
@@ -351,17 +351,10 @@ class Synchronising:
 
     def _read(self, text: str) -> Source:
         """The program with another text."""
-        source, target = self.source, self.how.target
-        if source.text is not None:
-            return Text(source.file, text).read(target)
-        if isinstance(source.origin, CppProgram):
-            with beside(source.file, text, "sync") as other:
-                return replace(source.origin, file=other).read(target)
-        assert isinstance(source.origin, PythonKernel)
-        found = PythonKernel(source.origin.kernel.with_text(text), source.file)
-        if self.how.args:
-            return read_for(found, target, None, read_arguments(self.how.args), self.how.entry)[0]
-        return read_without_arguments(found, target, None)
+        with with_text(self.source.origin, text) as found:
+            if self.how.args:
+                return read_for(found, self.how.target, None, read_arguments(self.how.args), self.how.entry)[0]
+            return read_without_arguments(found, self.how.target, None)
 
     def _told(self, made: Synchronised, placed: Any) -> None:
         from ptokit.synchronise.placing import of_text

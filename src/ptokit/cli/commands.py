@@ -419,11 +419,10 @@ SYNC_EPILOG = """Examples:
 
 \b
   ptokit sync add.pto -t a5                       the text with flags
-  ptokit sync add.pto -t a5 --diff
-  ptokit sync add.pto -t a5 --in-place            only if it is proved
+  ptokit sync add.pto -t a5 --in-place            only if it is proved; --diff shows it
   ptokit sync gemm.pto -t a2a3 --assume "k > 0" -o gemm_flags.pto
   ptokit sync kernels.py:scale --diff
-  ptokit sync add.cpp -t a2a3 --entry 'add<float>' --diff
+  ptokit sync add.pto -t a5 --launch -a 64 -o o.pto    for this launch alone, not proved
   ptokit sync add.pto -t a5 --minimise --diff     what is superfluous, and why
   ptokit sync gemm.pto -t a2a3 --for overlap      no slower than with more flags
   ptokit sync --compare old.pto new.pto -t a5     what new.pto does not order any more
@@ -467,6 +466,8 @@ def sync(
     goal: Annotated[
         Goal, typer.Option("--for", help="As few flags as possible, or as few as cost no time.")
     ] = Goal.COUNT,
+    launch: Annotated[bool, typer.Option("--launch", help="For one launch alone, by running it; not proved.")] = False,
+    arg: Arguments = None,
     compare: Annotated[
         bool, typer.Option("--compare", help="Say what only one of two versions orders, and write nothing.")
     ] = False,
@@ -494,6 +495,6 @@ def sync(
         if status:
             raise typer.Exit(status)
         return
-    options |= {"minimise": minimise, "goal": goal}
+    options |= {"minimise": minimise, "goal": goal, "launch": launch, "args": arg or ()}
     if not synchronise_file(file, out, diff=diff, in_place=in_place, blocks=_blocks(blocks), **options):
         raise typer.Exit(EXIT_UNCHECKED)

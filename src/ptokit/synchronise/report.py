@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptokit.diagnostics import Location
+from ptokit.diagnostics import Location, Scope, define
 from ptokit.diagnostics.finding import Edit
 from ptokit.prove.report import counted
 from ptokit.records import dataclass
+
+PLACE = define(
+    "SYNC-PLACE",
+    "`ptokit sync` writes flags between the lines of a program: an instruction beside which one belongs has its lines "
+    "for itself.",
+    scope=Scope.RUN,
+    source="docs/synchronisation.md",
+    unrun="it is about how a text is laid out",
+)
 
 
 def overtaking(need: Any) -> str:
@@ -108,7 +117,7 @@ class Synchronised:
     ``superfluous``: what was taken out; None where that was not asked for. ``scopes``: barriers inside of vector
     scopes. ``others``: kernels of a C++ file that have some of the lines, too, and are not proved. ``widened``: what
     orders more for want of event ids, and what that costs. ``predicted``: how long a launch takes, where that decides;
-    ``untimed``: why nothing is predicted.
+    ``untimed``: why nothing is predicted. ``launch``: the only one for which that is, by runs and without a proof.
     """
 
     name: str
@@ -129,6 +138,7 @@ class Synchronised:
     scopes: tuple[InVectorScope, ...] = ()
     others: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+    launch: str = ""
     seconds: float = 0.0
 
     def lines(self) -> list[str]:
@@ -140,6 +150,10 @@ class Synchronised:
         what = what if self.superfluous is None else f"{len(self.superfluous) or 'nothing'} superfluous"
         done = "proved for all arguments" if self.proved else "not proved"
         out = [f"{self.name} on {self.target}: {what}; {done}"]
+        if self.launch:
+            clean = "which has findings still" if self.open else "which is clean"
+            lines = counted(len(self.edits), "line")
+            out = [f"{self.name} on {self.target}: {lines} for one launch alone, {clean} ({self.launch}); not proved"]
         out += [f"  {flag}" for flag in self.flags]
         out += [f"  {bar}" for bar in self.scopes]
         out += [f"  a barrier of all pipes before line {line}: {why}" for line, why in self.barriers]
@@ -154,6 +168,8 @@ class Synchronised:
             listed = ", ".join(self.others[:SHOWN])
             listed += f" and {len(self.others) - SHOWN} more" if len(self.others) > SHOWN else ""
             out.append(f"  of these lines some are in other kernels, too, which are not proved: {listed}")
+        if self.launch:
+            return out
         out.append(f"  assumed: {'; '.join(self.assumptions)}")
         return out
 
