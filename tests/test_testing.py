@@ -12,7 +12,7 @@ import pytest
 
 import ptokit as pto
 from ptokit.diagnostics import DiagnosticError
-from ptokit.testing import NotChecked, assert_clean, sanitized_launches
+from ptokit.testing import NotChecked, arrays, assert_clean, assert_same, sanitized_launches, shapes, valid_regions
 
 from .sanitize.test_python import copy_plus_one, tiles
 
@@ -168,3 +168,109 @@ def test_pytest_finds_the_plugin() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     module = import_module(project["entry-points"]["pytest11"]["ptokit"])
     assert module.MARKER == "ptokit_sanitize"
+
+
+# assert_same
+
+
+def tripled(most: int) -> pto.Kernel:
+    """Three times x; with ``most`` below 16 it leaves out rows of a full tile."""
+
+    @pto.kernel(target="a2a3")
+    def scaled(x: pto.Ptr[pto.f32], y: pto.Ptr[pto.f32], n: int):
+        for top in range(pto.get_block_idx() * 16, n, pto.get_block_num() * 16):
+            rows = pto.minimum(n - top, most)
+            part = pto.Tile(pto.TileType.Vec, pto.f32, 16, 64, valid_row=rows)
+            pto.TLOAD(part, pto.GlobalTensor(x, (n, 64))[top : top + rows])
+            pto.TMULS(part, part, 3.0)
+            pto.TSTORE(pto.GlobalTensor(y, (n, 64))[top : top + rows], part)
+
+    return scaled
+
+
+def by_numpy(x: np.ndarray, y: np.ndarray, n: int) -> np.ndarray:
+    return x * np.float32(3)
+
+
+def by_numpy_in_place(x: np.ndarray, y: np.ndarray, n: int) -> None:
+    np.multiply(x, np.float32(3), out=y)
+
+
+def case(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    return x, np.zeros_like(x), len(x)
+
+
+CASES_OF_64 = arrays(pto.f32, shapes(100).map(lambda sizes: (*sizes, 64))).map(case)
+
+
+def test_the_same_on_many_cases() -> None:
+    assert assert_same(tripled(16)[2], by_numpy, CASES_OF_64, examples=20) == 20
+    assert assert_same(tripled(16)[3], by_numpy_in_place, [case(np.ones((n, 64), np.float32)) for n in (1, 17)]) == 2
+    assert assert_same(tripled(16), tripled(16), [case(np.ones((17, 64), np.float32))]) == 1
+
+
+def test_a_case_that_differs_shrinks_to_the_smallest() -> None:
+    with pytest.raises(AssertionError) as failure:
+        assert_same(tripled(15)[2], by_numpy, CASES_OF_64)
+    lines = str(failure.value).splitlines()
+    assert lines[0] == "scaled differs from by_numpy on a2a3, 2 blocks, for x: float32 16x64, y: float32 16x64, n: 16"
+    assert lines[2].startswith("  y[15, ")
+    assert lines[3] == "  no instruction changes that element"
+
+
+def test_what_has_written_the_first_difference_is_shown() -> None:
+    with pytest.raises(AssertionError) as failure:
+        assert_same(tripled(16), lambda x, y, n: x * np.float32(2), [case(np.ones((17, 64), np.float32))])
+    text = str(failure.value)
+    assert "y[0, 0] is 3.0, in the reference 2.0" in text
+    assert "TSTORE into dst (block 0, top=0)" in text
+    assert "which is view 16x64xf32" in text
+
+
+def test_of_two_kernels_the_first_instruction_is_shown() -> None:
+    with pytest.raises(AssertionError, match="The first result that differs:") as failure:
+        assert_same(tripled(16), tripled(15), [case(np.ones((16, 64), np.float32))])
+    assert "TLOAD into part (block 0, top=0)" in str(failure.value)
+
+
+def test_special_values_are_tried() -> None:
+    def clipped(x: np.ndarray, y: np.ndarray, n: int) -> np.ndarray:
+        return np.where(np.isnan(x), np.float32(0), x * np.float32(3))
+
+    with pytest.raises(AssertionError, match=r"\] is nan, in the reference 0.0"):
+        assert_same(tripled(16), clipped, CASES_OF_64)
+    assert_same(tripled(16), clipped, arrays(pto.f32, (4, 64), special=False).map(case), examples=5)
+
+
+def test_wrong_cases_and_references() -> None:
+    one = [case(np.ones((16, 64), np.float32))]
+    with pytest.raises(pto.UsageError, match="returns 2 arrays, the kernel writes 1"):
+        assert_same(tripled(16), lambda x, y, n: (x, x), one)
+    with pytest.raises(DiagnosticError, match="LANG-ARG"):
+        assert_same(tripled(16), by_numpy, [(1,)])
+    with pytest.raises(pto.UsageError, match="no multiple of 32"):
+        shapes(16, multiple=32)
+    with pytest.raises(AssertionError, match="RACE"):
+        assert_same(copy_plus_one("a5", False, True), lambda x, y: x + 1, [(X, X.copy())], clean=True)
+
+
+def test_sizes_of_strategies() -> None:
+    found = []
+    assert_same(tripled(16), lambda x, y, n: found.append(x.shape) or x * np.float32(3), CASES_OF_64, examples=60)
+    assert len({n for n, _ in found} & {1, 16, 17, 64, 65, 99, 100}) > 4
+    assert all(1 <= n <= 100 for n, _ in found)
+
+
+def test_valid_regions_have_their_edges() -> None:
+    import hypothesis
+
+    found = set()
+
+    @hypothesis.settings(max_examples=100, derandomize=True, database=None)
+    @hypothesis.given(valid_regions(8, 48))
+    def see(region: tuple[int, int]) -> None:
+        found.add(region)
+
+    see()
+    assert {r for r, _ in found} >= {1, 7, 8}
+    assert {c for _, c in found} >= {1, 47, 48}

@@ -272,6 +272,22 @@ def _differs(a: Seen, b: Seen, tolerance: Tolerance) -> StepDifference | None:
     return StepDifference(a, b, len(places), tuple(int(i) for i in places[0])) if len(places) else None
 
 
+def compare_with(side: Side, wanted: Sequence[Any], blocks: int, tolerance: Tolerance) -> Difference:
+    """Run one side on copies of its arguments and compare what is left with `wanted`, an array for each of its arrays.
+
+    Of the first element that differs the step is found that has written it.
+    """
+    found = Difference()
+    left = side.copied()
+    error = _launched(side, left, blocks, None)
+    if error is not None:
+        raise error
+    found.arguments = _arguments(side, left, list(wanted), tolerance)
+    if found:
+        found.writer = _writer(found, side, blocks)
+    return found
+
+
 def _arguments(a: Side, one: list[Any], other: list[Any], tolerance: Tolerance) -> list[ArgumentDifference]:
     out = []
     named = [(i, p, x) for i, (p, x) in enumerate(zip(a.program.params, one)) if isinstance(x, np.ndarray)]
