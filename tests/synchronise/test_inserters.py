@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -11,8 +11,9 @@ from tests.each import each
 from tests.prove.kernels import add, kernel, load, store
 
 pytest.importorskip("z3")
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-import inserters
+with pytest.MonkeyPatch.context() as patch:  # other tests have modules that are named as tools
+    patch.syspath_prepend(Path(__file__).parents[2] / "tools")
+    inserters = import_module("inserters")
 
 RUN = "// RUN: ptoas --pto-arch=a3 --enable-insert-sync %s | FileCheck %s\n"
 

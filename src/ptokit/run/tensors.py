@@ -114,14 +114,18 @@ def shared(arg: Any) -> np.ndarray:
     )
 
 
+_HOST = "cpu"
+"""The type of torch's device whose memory is the host's."""
+
+
 def _refuse_tensor(arg: Any) -> None:
     """Raise `Unusable` for what torch's tensors say of themselves: gradients, devices, values that are not stored."""
     if getattr(arg, "requires_grad", False) is True:
         why = "requires grad, and kernels have no derivatives"
         raise Unusable(why, "pass x.detach(), or compute under an operator that says how: ptokit.torch.op(kernel)")
     device = getattr(arg, "device", None)
-    kind = getattr(device, "type", "cpu")
-    if isinstance(kind, str) and kind != "cpu":
+    kind = getattr(device, "type", _HOST)
+    if isinstance(kind, str) and kind != _HOST:
         raise Unusable(f"lies on {device}, and kernels run here on arrays in host memory", _COPY)
     for bit, mend in (("is_neg", "resolve_neg"), ("is_conj", "resolve_conj")):
         ask = getattr(arg, bit, None)

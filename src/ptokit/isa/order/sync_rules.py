@@ -212,9 +212,18 @@ FLAG_LIBRARY = define(
     scope=Scope.SYNC,
     severity=Severity.WARNING,
     why="AscendC uses both itself: a flag that is set across the call is lost, or satisfies a wait inside of it.",
-    source="AscendC 9.0.0 guide, programming with static tensors",
+    source="derived from notes of users on AscendC",
     decision="A function without a body is one of a library.",
-    unrun="a program that calls a function without a body does not run (FN-CALL)",
+    example="""
+        // ptokit check
+        func.func private @library()
+        func.func @f() attributes {pto.entry, pto.kernel_kind = #pto.kernel_kind<vector>} {
+          pto.set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID{5|6}>]
+          func.call @library() : () -> ()
+          pto.wait_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID{5|6}>]
+          return
+        }
+    """,
 )
 SUPERFLUOUS = define(
     "SYNC-SUPERFLUOUS",
