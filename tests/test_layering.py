@@ -42,8 +42,15 @@ def layer_of(path: Path) -> str:
 
 @cache
 def importing(text: str) -> list[ast.Import | ast.ImportFrom]:
-    """The imports of a module. Other nodes are not kept: a million of them would make the collector slow."""
-    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    """The imports of a module: statements, so that expressions, a million nodes, need no look."""
+    found, todo = [], [*ast.parse(text).body]
+    for node in todo:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.append(node)
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inside = getattr(node, part, [])
+            todo += inside if isinstance(inside, list) else []
+    return found
 
 
 @cache

@@ -161,7 +161,7 @@ def modules(draw: st.DrawFn, text: st.SearchStrategy[str] = TEXT) -> Module:
 
 
 @given(modules())
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_round_trip(module: Module) -> None:
     text = print_module(module)
     again = read(text)

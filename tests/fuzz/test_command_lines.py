@@ -25,8 +25,8 @@ def play(folder: Path, first: int, count: int) -> dict[int, int]:
 
 def test_random_command_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    found = play(tmp_path, 0, 90)
-    assert min(found[status] for status in (0, 1, 2)) > 5
+    found = play(tmp_path, 0, 50)
+    assert min(found[status] for status in (0, 1, 2)) > 2
 
 
 @pytest.mark.campaign

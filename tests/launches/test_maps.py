@@ -96,7 +96,7 @@ def compare(seeds: range, folder: Path, monkeypatch: pytest.MonkeyPatch, where: 
 
 
 def test_random_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compare(range(60), tmp_path, monkeypatch)
+    compare(range(40), tmp_path, monkeypatch)
 
 
 def test_random_memories_on_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

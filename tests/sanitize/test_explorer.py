@@ -201,9 +201,9 @@ def play(seeds: range, kind: type[Draw] = Draw) -> Seen:
 
 
 def test_the_sanitizer_agrees_with_all_executions() -> None:
-    seen = play(range(220))
-    assert seen["programs"] > 210
-    assert seen["clean"] > 10
+    seen = play(range(140))
+    assert seen["programs"] > 130
+    assert seen["clean"] >= 8
     kinds = ("RACE-RAW", "RACE-WAR", "RACE-WAW", "RACE-INTRAPIPE", "UNINIT-READ", "stuck")
     assert all(seen[kind] >= 3 for kind in kinds), seen
     assert seen["RACE-XCORE-RAW"] + seen["RACE-XCORE-WAR"] + seen["RACE-XCORE-WAW"] >= 10

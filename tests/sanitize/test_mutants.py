@@ -61,9 +61,9 @@ def test_there_are_many() -> None:
 
 
 def test_fixes_mend_one_mistake(tmp_path: Path) -> None:
-    found = figure(SAMPLE, tmp_path, 5)
+    found = figure(SAMPLE, tmp_path, 8)
     broken = found["mended"] + found["left"] + found["no fix"]
-    assert broken >= 40
+    assert broken >= 25
     assert found["mended"] >= 0.9 * broken, found
 
 
