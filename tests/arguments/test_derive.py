@@ -90,3 +90,26 @@ def test_the_examples_run_on_their_derived_arguments(path: Path) -> None:
     kernel = compile_program(read.module, a5)
     values = [parse_argument(text, i).make() for i, text in enumerate(derive(read.module, kernel.entry))]
     kernel.launch(values)
+
+
+@pytest.mark.parametrize("at_the_end", [False, True])
+def test_a_loop_of_blocks_runs(at_the_end: bool) -> None:
+    """A number that ends it is one, as that of a loop in the text; where nothing goes back it is not."""
+    text = f"""
+        func.func @k(%n: index, %m: index) attributes {{pto.entry}} {{
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %once = arith.cmpi slt, %c0, %m : index
+          cf.cond_br %once, ^go(%c0 : index), ^done
+        ^go(%i: index):
+          {"%more = arith.cmpi slt, %i, %n : index" if not at_the_end else ""}
+          {"cf.cond_br %more, ^body, ^done" if not at_the_end else "cf.br ^body"}
+        ^body:
+          %next = arith.addi %i, %c1 : index
+          {"%more = arith.cmpi slt, %next, %n : index" if at_the_end else ""}
+          {"cf.cond_br %more, ^go(%next : index), ^done" if at_the_end else "cf.br ^go(%next : index)"}
+        ^done:
+          return
+        }}
+    """
+    assert arguments(text) == ["4", "0"]

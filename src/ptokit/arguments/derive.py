@@ -208,10 +208,22 @@ class _Uses:
                 sources = frozenset().union(*(self._from.get(v, frozenset()) for v in op.values))
                 for result in op.results:
                     self._from[result] = sources
+        if function.body is not None and function.body.more:
+            self._note(self.iterations, _ends_of_loops(function.body))
 
     def _note(self, into: set[Value], values: Sequence[Value]) -> None:
         for value in values:
             into.update(self._from.get(value, ()))
+
+
+def _ends_of_loops(region: Block) -> list[Value]:
+    """The conditions of loops that blocks form: where control goes back, or where it has gone back to."""
+    blocks = ordered(region)
+    place = {id(block): k for k, block in enumerate(blocks)}
+    back = [(k, place[id(to)]) for k, block in enumerate(blocks) for to in block.ops[-1].successors]
+    ends = dict.fromkeys(n for k, to in back if to <= k for n in (k, to))
+    deciding = (op for op in (blocks[n].ops[-1] for n in ends) if len(op.successors) > 1)
+    return [value for op in deciding for name in control_of(op).decides for value in op.group(name)]
 
 
 class _Reach:
