@@ -64,10 +64,10 @@ class Token:
 
 @dataclass
 class Expected:
-    """What the CHECK lines of a pass say of a function: ``("set", "MTE2", "V", "0")`` and others in turn."""
+    """What the CHECK lines of a pass say of a function: ``("set", "MTE2", "V", "0")`` and others, in order."""
 
     words: list[tuple[str, ...]] = field(default_factory=list)
-    debug: bool = False  # what the pass says while it works, where a flag comes after what it stands before
+    debug: bool = False  # what the pass prints while it works: there a flag follows its operation
 
     @property
     def flags(self) -> list[tuple[str, ...]]:

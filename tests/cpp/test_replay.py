@@ -91,8 +91,10 @@ def test_ranks_run_together() -> None:
     assert stuck.endswith("to be == 7; it is 0")
 
 
-def test_without_a_test_that_ran_nothing_has_passed(tmp_path: Path) -> None:
+def test_command_counts_tests() -> None:
     command = [sys.executable, "-m", "ptokit", "replay", str(SUITE), "-t", "a2a3", "--test"]
+    done = subprocess.run([*command, "ScaleTest.floats"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "suite on a2a3: 1 of 1 tests passed\n")
     none = subprocess.run([*command, "ScaleTest.nothing"], capture_output=True, text=True)
     assert (none.returncode, none.stdout) == (1, "suite on a2a3: 0 of 0 tests passed\n")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,30 @@ def test_the_command(tmp_path: Path, command: Run) -> None:  # noqa: F811
     assert command("sync", "--compare", str(a), str(b), "-t", "a2a3").status == 3
     for wrong in (["--compare", str(a)], [str(a), str(b)], ["--compare", str(a), str(b), "--in-place"]):
         assert command("sync", *wrong, "-t", "a2a3").status == 2
+
+
+@pytest.mark.parametrize(
+    ("chosen", "given"),
+    [
+        *product(["--compare"], ["--minimise", "--launch", "--for overlap", "--arg 1"]),
+        *product(["--launch"], ["--minimise", "--for overlap", "--assume n>0", "--limit 9"]),
+        ("--minimise", "--for overlap"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(tmp_path: Path, command: Run, chosen: str, given: str) -> None:  # noqa: F811
+    a = tmp_path / "a.pto"
+    a.write_text(SHORT)
+    files = [str(a)] * (1 + (chosen == "--compare"))
+    ran = command("sync", *files, "-t", "a2a3", chosen, *given.split())
+    name = given if given.startswith("--for") else given.split()[0]
+    assert (ran.status, f"{chosen} does not take {name}." in ran.err) == (2, True)
+
+
+def test_a_format_is_for_a_comparison(tmp_path: Path, command: Run) -> None:  # noqa: F811
+    a = tmp_path / "a.pto"
+    a.write_text(SHORT)
+    ran = command("sync", str(a), "-t", "a2a3", "--format", "json")
+    assert (ran.status, "it takes --compare" in ran.err) == (2, True)
 
 
 def test_the_campaign() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from ptokit.records import dataclass
 from ptokit.targets import TARGETS, Target
 from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView
 
-from .parts import Table, Words, plain
+from .parts import Part, Table, Words, plain
 
 if TYPE_CHECKING:
     from ptokit.sanitize import Report
@@ -91,11 +92,11 @@ class Entry:
         found = []
         for position, (param, argument) in enumerate(zip(self.function.params, arguments)):
             name = param.name or f"arg{position}"
-            array = isinstance(param.type, Ptr | MemRef | TensorView | PartitionView)
             ways = ("in" if param in effects.read else "") + ("out" if param in effects.written else "")
-            dtype = param.type.dtype.name if isinstance(param.type, Ptr | MemRef | TensorView | PartitionView) else ""
-            direction = ways if array else ""
-            found.append(Parameter(name, str(param.type), dtype, direction, reached.get(name, 0), argument))
+            kind = param.type
+            dtype = kind.dtype.name if isinstance(kind, Ptr | MemRef | TensorView | PartitionView) else ""
+            direction = ways if dtype else ""
+            found.append(Parameter(name, str(kind), dtype, direction, reached.get(name, 0), argument))
         return tuple(found)
 
     def extents(self, numbers: Mapping[str, int] | None = None, *, blocks: int = 1) -> dict[str, int]:
@@ -175,17 +176,17 @@ class Entry:
         """What it is, as a JSON object."""
         return {
             "name": self.name,
-            "parameters": [vars_of(p) for p in self.parameters],
+            "parameters": [asdict(p) for p in self.parameters],
             "groups": {kind: list(names) for kind, names in self.groups.items()},
-            "pipes": [vars_of(p) for p in self.pipes],
+            "pipes": [asdict(p) for p in self.pipes],
             "launch_tail": self.launch_tail,
         }
 
     def __str__(self) -> str:
         cores = ", ".join(f"{kind}: {' '.join(names)}" for kind, names in self.groups.items())
-        rows = [[p.name, p.type, p.direction, str(p.elements or "")] for p in self.parameters]
-        parts = [Words(f" ({cores})" if cores else "", strong=self.name)]
-        parts.append(Table(["parameter", "type", "direction", "elements"], rows, ("elements",)))  # type: ignore[arg-type]
+        rows: list[Sequence[str]] = [[p.name, p.type, p.direction, str(p.elements or "")] for p in self.parameters]
+        parts: list[Part] = [Words(f" ({cores})" if cores else "", strong=self.name)]
+        parts.append(Table(["parameter", "type", "direction", "elements"], rows, ("elements",)))
         for pipe in self.pipes:
             where = f", {pipe.gm_bytes} bytes of {pipe.memory}" if pipe.memory else ""
             parts.append(Words(f"pipe {pipe.id}: {pipe.way}, {pipe.slots} slots of {pipe.slot_bytes} bytes{where}"))
@@ -196,11 +197,6 @@ class Entry:
 
 
 _WAYS = {1: "c2v", 2: "v2c"}
-
-
-def vars_of(record: Any) -> dict[str, Any]:
-    """The fields of a record."""
-    return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 
 def _mask(op: Op) -> int:

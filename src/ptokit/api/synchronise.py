@@ -291,8 +291,8 @@ class Synchronising:
 
     def _reduced(self, whole: Any, dependences: list[Any], fewest: bool = True) -> Any:
         """Flags without superfluous ones; ``fewest``: also where others then wait for more."""
+        from ptokit.synchronise.choosing import one_for_two
         from ptokit.synchronise.dependences import Order, Placed, reduced
-        from ptokit.synchronise.merging import merged
 
         functions = {function.name: function for function in self.functions}
         found = Placed([], list(whole.barriers), list(whole.widened))
@@ -301,7 +301,7 @@ class Synchronising:
             order = Order(functions, self.entry, accesses, mine, self.walk.certain)
             flags = [flag for flag in whole.flags if flag.core == core]
             needed = reduced(order, Placed(flags, whole.barriers))
-            found.flags += (merged(order, needed) if fewest else needed).flags
+            found.flags += (one_for_two(order, needed) if fewest else needed).flags
         return found
 
     def _numbered(self, placed: Any) -> None:

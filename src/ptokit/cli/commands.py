@@ -483,13 +483,13 @@ def sync(
     core: Core = None,
 ) -> None:
     """Insert the flags that a program lacks between its pipes, and prove them for all arguments."""
-    from .texts import compare_files, synchronise_file
+    from .texts import check_sync, compare_files, synchronise_file
 
     options = {"target": target, "assume": assume or (), "entry": entry, "limit": limit, "extended": extended}
-    if compare != (other is not None):
-        raise typer.BadParameter("it takes two versions, and without it there is one.", param_hint="--compare")
-    if (out is not None) + diff + in_place + compare > 1 or (compare and minimise):
-        raise typer.BadParameter("one of --out, --diff, --in-place and --compare.", param_hint="--out")
+    given: dict[str, object] = {"--compare": compare, "--launch": launch, "--minimise": minimise, "--arg": arg}
+    given |= {"--format": format is not ReportFormat.TEXT, "--for overlap": goal is not Goal.COUNT, "--limit": limit}
+    given |= {"--out": out is not None, "--diff": diff, "--in-place": in_place, "--assume": assume}
+    check_sync({name for name, value in given.items() if value}, 1 if other is None else 2)
     if other is not None:
         status = compare_files(file, other, format, blocks=_blocks(blocks), **options)
         if status:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from ptokit.types.choices import LaunchOptions, SanitizeOptions, options_of
+from ptokit.types.choices import LaunchOptions, OptionalRule, SanitizeOptions, options_of
 
 # What a shell completes: programs, targets, instructions, rules.
 
@@ -94,7 +94,7 @@ class ProofFormat(StrEnum):
 class ProvedRule(StrEnum):
     """Rules of ``check`` that are off by default."""
 
-    SUPERFLUOUS = "SYNC-SUPERFLUOUS"
+    SUPERFLUOUS = OptionalRule.SUPERFLUOUS.value
 
 
 class CoreKind(StrEnum):

@@ -9,7 +9,7 @@ import re
 import sys
 import webbrowser
 from codecs import BOM_UTF8
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,28 @@ def convert_file(file: str, form: str, out: str | None, target: str | None = Non
 
 
 # ``ptokit sync``.
+
+
+def check_sync(given: Collection[str], versions: int) -> None:
+    """Refuse options of ``sync`` that would do nothing. ``given``: those that are; ``versions``: how many files."""
+    if ("--compare" in given) != (versions == 2):
+        raise typer.BadParameter("it takes two versions, and without it there is one.", param_hint="--compare")
+    if sum(name in given for name in ("--out", "--diff", "--in-place", "--compare")) > 1:
+        raise typer.BadParameter("one of --out, --diff, --in-place and --compare.", param_hint="--out")
+    if "--format" in given and "--compare" not in given:
+        raise typer.BadParameter("it is how to print a comparison; it takes --compare.", param_hint="--format")
+    for mode, idle in _IDLE.items():
+        for name in idle if mode in given else ():
+            if name in given:
+                raise typer.BadParameter(f"{mode} does not take {name}.", param_hint=mode)
+
+
+_IDLE = {
+    "--compare": ("--minimise", "--launch", "--for overlap", "--arg"),
+    "--launch": ("--minimise", "--for overlap", "--assume", "--limit"),
+    "--minimise": ("--for overlap",),
+}
+"""Options of ``sync`` that do nothing beside another one."""
 
 
 def synchronise_file(file: str, out: str | None, *, diff: bool, in_place: bool, **options: Any) -> bool:

@@ -227,7 +227,7 @@ class Launchable:
 
     def _compiled(self) -> list[CppFile]:
         """The files; what one is refused for is raised where a kernel is in none of the others."""
-        for path, core, options in [] if self._files else self._sources:
+        for path, core, options in [] if self._files or self._refused else self._sources:
             try:
                 self._files.append(CppFile(str(path), self._target, options, core))
             except DiagnosticError as error:

@@ -338,7 +338,7 @@ def _pointer(param: Value, name: str, arg: Any, written: bool, found: Diagnostic
             arg = arg.reshape(-1).view(np.uint8)  # where C++ casts, a pointer is one to bytes
         elif arg.dtype == np.uint8 and not (arg.nbytes | arg.ctypes.data) % dtype.storage.itemsize:
             arg = arg.reshape(-1).view(dtype.storage)  # declared as one to bytes, and cast
-    raw = arg.dtype == dtype.storage or by_bits(arg, dtype)  # any type may be given as integers of its width
+    raw = arg.dtype == dtype.storage or by_bits(arg, dtype)  # unsigned integers of the width, or signed for unsigned
     if arg.dtype != dtype.value and not raw:
         given = from_numpy(arg.dtype) or arg.dtype
         found.error(

@@ -118,7 +118,7 @@ class Dependences(Pipes):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self.paths: dict[int, Path] = {}
-        self.accesses: dict[str, dict[Path, tuple[Pipe, ...]]] = {}  # by core; a transfer is on two pipes in turn
+        self.accesses: dict[str, dict[Path, tuple[Pipe, ...]]] = {}  # by core; a transfer has two pipes
         self.used: set[tuple[str, Pipe, Pipe, int]] = set()  # flags that the program has, by core
         self.dependences: list[Dependence] = []
         self.certain: set[Op] = set()  # loops that run at least once, whatever the arguments are

@@ -113,7 +113,7 @@ class Synchronised:
 
     ``text``: all of it; ``edits``: what was inserted. ``proved``: that its flags balance and that no two pipes race,
     for all arguments; else ``open`` says why not, with lines of the new text, 0 for none. ``barriers``: lines before
-    which one of all pipes stands, with the reason. ``minimal``: each flag that was inserted is needed.
+    which a barrier of all pipes was inserted, with the reason. ``minimal``: each flag that was inserted is needed.
     ``superfluous``: what was taken out; None where that was not asked for. ``scopes``: barriers inside of vector
     scopes. ``others``: kernels of a C++ file that have some of the lines, too, and are not proved. ``widened``: what
     orders more for want of event ids, and what that costs. ``predicted``: how long a launch takes, where that decides;

@@ -15,11 +15,11 @@ from typing import Any
 from ptokit.ir.control import is_loop, is_scope
 from ptokit.ir.core import Block, Op
 from ptokit.ir.facts import instr_of
+from ptokit.isa.order.sync import SCALAR, UNITS, Access, ordered_by
 from ptokit.isa.table import Sync
 from ptokit.prove.claims import Instance
 from ptokit.prove.numbers import key_of
 from ptokit.records import dataclass
-from ptokit.sanitize.checks.vector_scopes import SCALAR, UNITS, Access, ordered_by
 from ptokit.sanitize.findings.source_text import Structure
 from ptokit.types.enums import Pipe
 

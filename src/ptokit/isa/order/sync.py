@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from enum import IntEnum
 from typing import Any
 
 from ptokit.types.enums import EVENT_ID_COUNT, Pipe
@@ -297,3 +298,27 @@ MEM_BAR = _sync(
     order=replace(_BY_COMPILER, does=Sync.WITHIN),
     form=grammar("N(kind) {}"),
 )
+
+
+class Access(IntEnum):
+    """Accesses that barriers tell apart, named as they name them."""
+
+    VLD = 0
+    VST = 1
+    LD = 2
+    ST = 3
+
+
+UNITS = {"V": (Access.VLD, Access.VST), "S": (Access.LD, Access.ST)}
+"""Loads and stores of the unit of vectors, and of the scalar one."""
+
+SCALAR = frozenset(("pto.load_scalar", "pto.store_scalar"))
+"""What the scalar unit of the vector thread does with its buffer."""
+
+
+def ordered_by(kind: str) -> list[tuple[Access, Access]]:
+    """What a barrier orders: earlier accesses of the first class before later ones of the second."""
+    first, second = kind.split("_")
+    if second == "ALL":
+        return [(a, b) for a in UNITS[first[0]] for b in UNITS[first[1]]]
+    return [(Access[first], Access[second])]

@@ -13,6 +13,7 @@ from typing import Any
 from ptokit.diagnostics import Scope, Severity, define, rule
 from ptokit.diagnostics.rules import shared
 from ptokit.targets import A5, Target
+from ptokit.types.choices import OptionalRule
 from ptokit.types.enums import EVENT_ID_COUNT, SECOND_CORE, AccPhase, Pipe, STPhase
 
 from ..checks.tiles import on_core, pipe_list, pipe_on
@@ -226,7 +227,7 @@ FLAG_LIBRARY = define(
     """,
 )
 SUPERFLUOUS = define(
-    "SYNC-SUPERFLUOUS",
+    OptionalRule.SUPERFLUOUS.value,
     "Flags and barriers order something that nothing else orders.",
     scope=Scope.SYNC,
     severity=Severity.NOTE,

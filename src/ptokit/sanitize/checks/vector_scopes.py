@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from enum import IntEnum
 from functools import partial
 from operator import or_
 from typing import Any
@@ -20,6 +19,7 @@ import numpy as np
 from ptokit.diagnostics import Note
 from ptokit.ir.control import reached, sources
 from ptokit.ir.core import Function, Op, Value
+from ptokit.isa.order.sync import SCALAR, UNITS, Access, ordered_by
 
 from ..findings.races import Draft
 from ..memory.shadow import Group, Space
@@ -29,27 +29,7 @@ from ..simulation.core import Loops
 Report = Callable[[str, Op, Any, Callable[[], Draft]], None]
 
 
-class Access(IntEnum):
-    """Accesses that barriers tell apart, named as they name them."""
-
-    VLD = 0
-    VST = 1
-    LD = 2
-    ST = 3
-
-
-UNITS = {"V": (Access.VLD, Access.VST), "S": (Access.LD, Access.ST)}
-"""Loads and stores of the unit of vectors, and of the scalar one."""
-
 _MANY = 4096  # sets to remember before looking which of them no byte names any more
-
-
-def ordered_by(kind: str) -> list[tuple[Access, Access]]:
-    """What a barrier orders: earlier accesses of the first class before later ones of the second."""
-    first, second = kind.split("_")
-    if second == "ALL":
-        return [(a, b) for a in UNITS[first[0]] for b in UNITS[first[1]]]
-    return [(Access[first], Access[second])]
 
 
 class _Shadow:
@@ -251,10 +231,6 @@ class ScopeOrder:
             )
 
         self._report("SYN-A5-05", op, (first, op), draft)
-
-
-SCALAR = frozenset(("pto.load_scalar", "pto.store_scalar"))
-"""What the scalar unit of the vector thread does with its buffer."""
 
 
 def _bits(bits: int) -> Iterator[int]:
