@@ -56,7 +56,7 @@ _rule(
 _rule(
     "RUN-ARG-DTYPE",
     "An array has the parameter's element type, or unsigned integers of its width (raw bits).",
-    why="Nothing is converted. Signed integers are taken by their bits where the kernel has unsigned ones; a note says so.",
+    why="Nothing is converted. Signed integers are taken by their bits for unsigned ones; a note says so.",
     example="""
         // ptokit run --arg zeros:{f32|i64}:64
         func.func @example(%x: !pto.ptr<f32>) { return }
