@@ -24,7 +24,7 @@ from ptokit.machine.observer import Moment, Observer
 from ptokit.run import Param, Program, choose_entry
 from ptokit.sanitize.findings.source_text import Structure
 from ptokit.synchronise.dependences import Flag
-from ptokit.synchronise.placing import number
+from ptokit.synchronise.numbering import number
 from ptokit.targets import target as target_named
 from ptokit.types.choices import CheckOptions, ReportOptions
 from ptokit.types.enums import Pipe
@@ -232,6 +232,49 @@ def test_flags_of_an_inner_loop_come_along_the_outer_one() -> None:
     assert flags(made) == ["MTE2 V 0", "V MTE3 0", "V MTE2 0 loop", "MTE3 V 0 loop"]
     outer = made.old.splitlines().index("scf.for %j = %c0 to %n step %c1 {") + 1
     assert {f.carried for f in made.flags if f.carried} == {outer}
+
+
+LATER = ("%later = arith.cmpi sge, %i, %c2 : index", "scf.if %later {")
+WAIT_SET = ("wait", "set")
+
+
+def test_what_an_arm_of_a_loop_hands_over_stays_in_it() -> None:
+    """Iterations that do not come there neither wait nor set, so that no set overtakes a wait."""
+    made = synchronised(LOOP, *LATER, load("%t0", "%c0"), store("%t0", "%c0"), "}", "}")
+    assert (made.proved, flags(made)) == (True, ["MTE2 MTE3 0", "MTE3 MTE2 0 loop"])
+    lines = made.text.splitlines()
+    arm = lines[lines.index(LATER[1]) : lines.index("}")]
+    assert [line.split("[")[0] for line in arm if "_flag" in line] == [f"pto.{verb}_flag" for verb in 2 * WAIT_SET]
+    assert clean(made.text)
+    late = (LOOP, *LATER, load("%t0", "%c0"), "}", store("%t0", "%c0"), "}")
+    arm = synchronised(*late).text.split(LATER[1])[1].split("}")[0].splitlines()
+    assert not [line for line in arm if "_flag" in line]
+
+
+def clean(text: str) -> bool:
+    report = ptokit.sanitize(text, ["zeros:f32:2048", "zeros:f32:2048", "4"], target="a2a3", also=["FLAG-REUSE-RACE"])
+    return report.clean
+
+
+def test_an_arm_has_no_flag_of_a_loop_of_which_several_iterations_are_under_way() -> None:
+    """With two slots an iteration waits for the last but one, and that may not have come to the arm."""
+    body = slots(2, "i", 0)
+    at = next(k for k, line in enumerate(body) if "tload" in line)
+    made = synchronised(*SLOTS, *body[:at], *LATER, *body[at:], "}")
+    assert (made.proved, [f for f in flags(made) if "loop" in f]) == (True, ["MTE3 MTE2 0 of 2 loop"])
+    assert made.text.index("wait_flag_dyn[<PIPE_MTE3>") < made.text.index(LATER[1])
+
+
+def test_a_flag_of_an_inner_loop_is_set_once_for_all_rounds() -> None:
+    """The tiles of both arms: no round of the outer loop waits for them."""
+    arms = (add("%t2", "%t0"), "} else {", load("%t1", "%c0"), add("%t2", "%t1"), "}")
+    inner = (LOOP, *LATER, load("%t0", "%c0"), *arms, "}")
+    made = synchronise(kernel("scf.for %j = %c0 to %n step %c1 {", *inner, "}", tiles=3), target="a2a3")
+    assert (made.proved, made.minimal) == (True, True)
+    assert sorted(flags(made)) == ["MTE2 V 0", "MTE2 V 1", "V MTE2 0 loop", "V MTE2 1 loop"]
+    outer = made.old.splitlines().index("scf.for %j = %c0 to %n step %c1 {") + 1
+    assert {f.carried for f in made.flags if f.carried} == {outer}
+    assert clean(made.text)
 
 
 def test_one_flag_takes_the_place_of_two_where_tiles_are_used_again() -> None:

@@ -244,7 +244,7 @@ class Synchronising:
     def _doubted(self, placed: Any) -> list[Any]:
         """Flags that only a proof finds needed or not: ages alone tell that where the program has no flags of its own,
         and no loop of C++ is between, which may certainly run."""
-        from ptokit.synchronise.placing import of_text
+        from ptokit.synchronise.numbering import of_text
 
         def loops(op: Op) -> set[Op]:
             return {around for around, _ in self.structure.chain(op)[1:] if is_loop(around) and around.in_cpp}
@@ -260,7 +260,7 @@ class Synchronising:
     def _tried(self, made: Synchronised, placed: Any) -> Any:
         """Leave out what a proof finds superfluous, where ages alone do not tell."""
         from ptokit.synchronise.dependences import Barrier, Placed
-        from ptokit.synchronise.placing import place_of
+        from ptokit.synchronise.numbering import place_of
 
         for one in (*placed.barriers, *sorted(self._doubted(placed), key=lambda flag: flag.around is None)):
             self.progress("a proof without one of them")
@@ -291,7 +291,7 @@ class Synchronising:
 
     def _reduced(self, whole: Any, dependences: list[Any], fewest: bool = True) -> Any:
         """Flags without superfluous ones; ``fewest``: also where others then wait for more."""
-        from ptokit.synchronise.choosing import one_for_two
+        from ptokit.synchronise.choosing import lengthened, one_for_two
         from ptokit.synchronise.dependences import Order, Placed, reduced
 
         functions = {function.name: function for function in self.functions}
@@ -301,18 +301,23 @@ class Synchronising:
             order = Order(functions, self.entry, accesses, mine, self.walk.certain)
             flags = [flag for flag in whole.flags if flag.core == core]
             needed = reduced(order, Placed(flags, whole.barriers))
-            found.flags += (one_for_two(order, needed) if fewest else needed).flags
+            found.flags += lengthened(order, one_for_two(order, needed) if fewest else needed, self.numbering()).flags
         return found
+
+    def numbering(self) -> Any:
+        """Gives flags ids that the program has not."""
+        from ptokit.synchronise.numbering import Numbering
+
+        return Numbering(self.structure, self.entry, self.walk.used, self.how.target)
 
     def _numbered(self, placed: Any) -> None:
         """Give flags their ids; one that gets none becomes a barrier."""
         from ptokit.synchronise.choosing import fitted
         from ptokit.synchronise.dependences import Barrier
-        from ptokit.synchronise.placing import Numbering, number
+        from ptokit.synchronise.numbering import number
 
-        numbering = Numbering(self.structure, self.entry, self.walk.used, self.how.target)
         with suppress(NotPredicted):  # then the flag that holds some for longest orders more
-            fitted(placed, lambda: self.timer, numbering)
+            fitted(placed, lambda: self.timer, self.numbering())
         while lacking := number(placed.flags, self.structure, self.entry, self.walk.used, self.how.target):
             p, q = (pipe.text for pipe in lacking.pipes)
             placed.flags = [flag for flag in placed.flags if flag is not lacking]
@@ -357,7 +362,7 @@ class Synchronising:
             return read_without_arguments(found, self.how.target, None)
 
     def _told(self, made: Synchronised, placed: Any) -> None:
-        from ptokit.synchronise.placing import of_text
+        from ptokit.synchronise.numbering import of_text
 
         bars = ((bar.kind, first_line(bar.before), f"without it {overtaking(bar.needed)}") for bar in self.scopes)
         made.scopes = tuple(InVectorScope(*bar) for bar in bars)

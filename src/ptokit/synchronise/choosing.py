@@ -24,7 +24,7 @@ from ptokit.timing.state import NotPredicted
 from ptokit.types.enums import Pipe
 
 from .dependences import Barrier, Flag, Order, Path, Placed, suffices
-from .placing import Numbering, rotate
+from .numbering import Numbering, rotate
 from .report import Predicted
 
 MOST_MERGES = 16
@@ -237,6 +237,32 @@ def _one_less(order: Order, placed: Placed, flags: Sequence[Flag]) -> list[Flag]
             if suffices(order, rest, placed.barriers) is None:
                 return rest
     return None
+
+
+# Flags of inner loops that outer ones carry.
+
+
+def lengthened(order: Order, placed: Placed, numbering: Numbering) -> Placed:
+    """Flags of inner loops set before an outer loop and waited for after it instead, where that orders all and ids do.
+
+    So pipes wait less often, and no flag is set again before it was waited for: nothing orders the last wait after an
+    inner loop before the set with which it begins the next time.
+    """
+    structure = numbering.structure
+    for flag in placed.flags if order.whole else ():
+        while flag.around is not None and flag.depth == 1:
+            before = flag.around
+            outer = structure.loop(structure.block(before))
+            if outer is None:
+                break
+            flag.around = outer
+            if (
+                suffices(order, placed.flags, placed.barriers) is not None
+                or numbering.lacking(placed.flags) is not None
+            ):
+                flag.around = before
+                break
+    return placed
 
 
 # Ids that run out.

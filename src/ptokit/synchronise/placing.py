@@ -1,4 +1,4 @@
-"""Where flags go that order dependences, which ids they have, and how the text of a program says them.
+"""Where flags go that order dependences, and how the text of a program says them.
 
 Both ends of a dependence are lifted to the operations of their innermost common block, so that never half of a flag is
 in an arm of a branch. There the intervals of each pair of pipes are stabbed with as few flags as possible. What a loop
@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from ptokit.diagnostics import Location
 from ptokit.diagnostics.finding import Edit, file_lines
-from ptokit.ir.control import control_of, is_call, is_loop, returns
-from ptokit.ir.core import Block, Function, Op
+from ptokit.ir.control import control_of, is_loop
+from ptokit.ir.core import Block, Op
 from ptokit.ir.facts import constant_of
 from ptokit.records import dataclass
-from ptokit.sanitize.findings.insertion import EventIds, carried, shortest, stabbed, statements
+from ptokit.sanitize.findings.insertion import carried, shortest, stabbed, statements
 from ptokit.sanitize.findings.source_text import (
     Statement,
     Structure,
@@ -35,10 +35,10 @@ from ptokit.sanitize.findings.source_text import (
     ordinal_code,
     scope_code,
 )
-from ptokit.targets import Target
-from ptokit.types.enums import EVENT_ID_COUNT, Pipe
+from ptokit.types.enums import Pipe
 
 from .dependences import Barrier, Dependence, Flag, Path, Placed
+from .numbering import rotate
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,9 @@ class Placing:
                 groups.setdefault((each.core, *each.pipes, id(block)), (block, []))[1].append(span)
         for (core, p, q, _), (block, spans) in groups.items():
             self._stab((p, q), core, block, [span for span in spans if not span.backwards])
-            self._carry((p, q), core, block, [span for span in spans if span.backwards])
+            back = [span for span in spans if span.backwards]
+            for loop in dict.fromkeys(span.dependence.loop for span in back):
+                self._carry((p, q), core, block, [span for span in back if span.dependence.loop is loop])
         rotate(self.placed.flags)
 
     def _lifted(self, each: Dependence) -> tuple[Block, _Span] | str | None:
@@ -101,12 +103,25 @@ class Placing:
             ]
             if None in inside:
                 return "the loop that carries it has several blocks"
-            a, b = inside  # type: ignore[assignment]
-            block = body
+            if not (self._in_branch(a, loop, each.distance) and apart(a, structure) and apart(b, structure)):
+                a, b = inside  # type: ignore[assignment]
+                block = body
         start, end = structure.index(a), structure.index(b)
         if loop is None and start == end:  # the arms of one branch, or blocks inside
             return "the two are in different blocks of a graph" if any(r.more for r in a.regions) else None
         return block, _Span(start, end, each)
+
+    def _in_branch(self, op: Op, loop: Op, distance: int) -> bool:
+        """True if a flag that the loop carries may be waited for and set where an operation is: in an arm of a branch.
+
+        An iteration that does not come there leaves it as it is. With one iteration under way the next one that does
+        waits for all before it.
+        """
+        around = next(k for k, (each, _) in enumerate(self.structure.chain(op)) if each is loop)
+        branches = [each for each, _ in self.structure.chain(op)[1:around]]
+        if any(is_loop(each) or any(region.more for region in each.regions) for each in branches):
+            return False
+        return distance == 1 or not self.rotatable(loop)
 
     def _in_function(self, path: Path, each: Dependence) -> Op:
         """The operation of the function in which both ends are, or which calls for them."""
@@ -167,130 +182,6 @@ def _apart(spans: Sequence[_Span]) -> list[_Span]:
     return found
 
 
-def rotate(flags: Sequence[Flag]) -> None:
-    """Flags rotate with those that come back: else one is set again before it was waited for."""
-    back = {(x.core, x.pipes, x.home): x.depth for x in flags if x.around is not None}
-    for flag in flags:
-        if flag.around is None and flag.home is not None and flag.home.regions[0] is flag.block:
-            flag.depth = back.get((flag.core, flag.pipes[::-1], flag.home), 1)
-
-
-# Event ids.
-
-
-def place_of(flag: Flag) -> Any:
-    """What is equal for the flags of one place in a text: of a function of C++ that is called several times."""
-    ops = (flag.after, flag.before, flag.around)
-    if not flag.before.in_cpp:
-        return flag
-    return flag.core, flag.pipes, *(None if op is None else op.location[:3] for op in ops)
-
-
-def of_text(flags: Iterable[Flag]) -> list[Flag]:
-    """Flags, one for each place in the text: one that is needed, if one of those that have it is."""
-    found: dict[Any, Flag] = {}
-    for flag in flags:
-        if found.setdefault(place_of(flag), flag).needed is None:
-            found[place_of(flag)] = flag
-    return list(found.values())
-
-
-def number(
-    flags: Sequence[Flag],
-    structure: Structure,
-    entry: Function,
-    used: Iterable[tuple[str, Pipe, Pipe, int]],
-    target: Target,
-) -> Flag | None:
-    """Give flags their ids: apart where they are under way at once. One that gets none whatever is done, or None.
-
-    ``used``: the flags that the program has, by core. Where ids run out, the flag that holds some for longest rotates
-    through one less, or is set where it is waited for.
-    """
-    numbering = Numbering(structure, entry, used, target)
-    alike: dict[Any, list[Flag]] = {}
-    for flag in flags:
-        alike.setdefault(place_of(flag), []).append(flag)
-    flags = [same[0] for same in alike.values()]
-    while (group := numbering.lacking(flags)) is not None:
-        longest = max((span for span in group if not span[-1].at_once), key=lambda s: (s[1] - s[0], s[2]), default=None)
-        if longest is None:
-            return group[-1][-1]
-        flag = longest[-1]
-        if flag.depth > 1 and flag.around is not None:
-            flag.depth -= 1
-            rotate(flags)
-        else:
-            flag.at_once, flag.around, flag.depth = True, None, 1
-    for flag, *others in alike.values():
-        for other in others:
-            other.number, other.depth, other.at_once = flag.number, flag.depth, flag.at_once
-            other.around = None if flag.at_once else other.around
-    return None
-
-
-_Held = tuple[float, float, int, Flag]
-"""A flag, with its place among all, from where to where it holds its ids."""
-
-
-class Numbering:
-    """Gives flags ids. ``used``: those that the program has, by core."""
-
-    def __init__(
-        self, structure: Structure, entry: Function, used: Iterable[tuple[str, Pipe, Pipe, int]], target: Target
-    ) -> None:
-        self.structure, calls = structure, [op.attrs["callee"] for op in structure.ops if is_call(op)]
-        self.once = {entry.name}  # what is executed once, and not inside of what else has flags
-        if entry.body is not None and all(is_call(op) or returns(op) for op in entry.body.ops):
-            self.once |= {name for name in calls if calls.count(name) == 1}
-        self.at = {op: k for k, op in enumerate(structure.ops)}
-        self.last = {
-            op: max([k, *(self.at[inner] for region in op.regions for inner in region.walk())])
-            for op, k in self.at.items()
-        }
-        self.ids = EventIds(structure.ops, target)
-        for key in used:
-            self.ids.take(*key)
-
-    def lacking(self, flags: Sequence[Flag]) -> list[_Held] | None:
-        """Flags that are under way at once and have not ids enough; None if all got theirs."""
-        groups: dict[tuple[str, ...], list[_Held]] = {}
-        for k, flag in enumerate(flags):
-            groups.setdefault(self.ids.place(flag.core, *flag.pipes), []).append((*self._span(flag), k, flag))
-        for spans in groups.values():
-            busy: dict[int, float] = {}
-            known: list[_Held] = []
-            for held in sorted(spans, key=lambda span: span[:3]):
-                start, end, _, flag = held
-                closed = self.ids.closed(flag.core, *flag.pipes)
-                known = [*(other for other in known if other[1] >= start), held]
-                fits = [
-                    i
-                    for i in range(EVENT_ID_COUNT + 1 - flag.depth)
-                    if all(busy.get(i + j, -2.0) < start and i + j not in closed for j in range(flag.depth))
-                ]
-                if not fits:
-                    return known
-                flag.number = min(fits, key=lambda i: (max(busy.get(i + j, -2.0) for j in range(flag.depth)), i))
-                busy |= {flag.number + j: end for j in range(flag.depth)}
-        return None
-
-    def _span(self, flag: Flag) -> tuple[float, float]:
-        statement = self.structure.statement(flag.before)
-        function = self.structure.function(flag.before)
-        ordered = function is not None and function.name in self.once  # in C++ all other functions are put in line
-        if not ordered and not (flag.before.in_cpp and statement is not None and statement.once):
-            return -1.0, float(len(self.at))
-        before, around = self.at[flag.before], flag.reaches
-        if flag.at_once:
-            return before - 0.375, before - 0.25
-        return (
-            (self.last[flag.after] + 0.25, before - 0.25)
-            if around is None
-            else (self.at[around] - 0.5, self.last[around] + 0.5)
-        )
-
-
 # Lines between the lines of a program, in its own language; everything else stays as it is.
 
 
@@ -317,6 +208,12 @@ class _Line(NamedTuple):
     rank: int
     text: str
     only: str = ""
+
+
+def apart(op: Op, structure: Structure) -> bool:
+    """True if lines can be inserted around an operation."""
+    statement = structure.statement(op)  # all of a flag is in one function of C++, which may be called twice
+    return statement is not None and statement.alone and (op.in_cpp or statement.once)
 
 
 def rotatable(loop: Op) -> bool:
@@ -391,9 +288,8 @@ class Writing:
                 self._insert(op, after, rank, flag_code(verb, (p, q, one), op))
 
     def _insert(self, op: Op, after: bool, rank: int, code: str) -> None:
-        statement = self.structure.statement(op)  # all of a flag is in one function of C++, which may be called twice
-        apart = statement is not None and statement.alone and (op.in_cpp or statement.once)
-        if statement is None or not apart or statement.file != self.file:
+        statement = self.structure.statement(op)
+        if statement is None or not apart(op, self.structure) or statement.file != self.file:
             raise NoPlace(_why_not(op, statement, self.file), op.location)
         line = last_line(op, self.structure.following(op)) + 1 if after else first_line(op)
         self._line(op, line, rank, as_statement(code, op))
