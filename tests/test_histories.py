@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from ptokit.campaign.case import Action
+from ptokit.campaign.spec import read_spec
+
 TOOL = Path(__file__).parents[1] / "tools" / "histories.py"
 GOOD = "func.func @f(%x: !pto.ptr<f32>) attributes {pto.entry} {\n  return\n}\n"
 
@@ -17,7 +20,9 @@ def git(folder: Path, *words: str) -> None:
     subprocess.run(["git", "-C", str(folder), *who, *words], check=True, capture_output=True)
 
 
-def test_a_history(tmp_path: Path) -> None:
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Two texts, one of which is renamed and deleted."""
     repository = tmp_path / "kernels"
     repository.mkdir()
     git(repository, "init", "-q")
@@ -28,12 +33,25 @@ def test_a_history(tmp_path: Path) -> None:
             (repository / name).write_text(text)
         git(repository, "add", "-A")
         git(repository, "commit", "-q", "--allow-empty", "-m", str(number))
+    return repository
+
+
+def test_a_history(repository: Path) -> None:
     ran = subprocess.run(
         [sys.executable, str(TOOL), f"{repository}=a5", "--list"], capture_output=True, text=True, check=True
     )
     row, refused = ran.stdout.splitlines()[2:]
     assert row == "| kernels | 2 | 1 | 0 | 1 | 0 | 0 | 1 |"
     assert refused.startswith("refused: b.pto: TEXT-")
+
+
+def test_a_campaign_over_a_history(repository: Path, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, str(TOOL), f"{repository}=a5", "--write", str(tmp_path / "out")], check=True)
+    spec = read_spec(tmp_path / "out" / "campaign.toml")
+    cases = {case.program: case for case in spec.cases() if case.action is Action.CHECK}
+    assert [name[:10] for name in sorted(cases)] == ["kernels/b.", "kernels/su"]
+    assert {case.default_target for case in cases.values()} == {"a5"}
+    assert sorted(case.text for case in cases.values()) == sorted((GOOD, GOOD.replace("f32", "f99")))
 
 
 def test_no_repository(tmp_path: Path) -> None:

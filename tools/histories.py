@@ -1,14 +1,17 @@
 """Verdicts of ptokit on all `.pto` texts in the histories of git repositories, those that are deleted now, too.
 
     python tools/histories.py REPOSITORY[=TARGET] ... [--list]
+    python tools/histories.py REPOSITORY[=TARGET] ... --write FOLDER
 
 Each text counts once, whatever it was called. TARGET is for texts that state none, by default a2a3. The table of
-docs/corpora.md has a row for each repository; ``--list`` names every text that is not clean, and why.
+docs/corpora.md has a row for each repository; ``--list`` names every text that is not clean, and why. ``--write``
+judges nothing: it writes the texts down, and a campaign over them, whose known outcomes are those of judged.json.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -20,8 +23,12 @@ from ptokit.diagnostics import DiagnosticError, UsageError
 VERDICTS = ("accepted", "clean", "clean, order left to the compiler", "finding", "not launched", "refused")
 
 
-def texts(repository: str) -> Iterator[tuple[str, str]]:
-    """The path and the contents of every text in a history, each content once."""
+JUDGED = Path(__file__).with_name("judged.json")
+"""What is known of the texts of public repositories: findings that are defects of theirs, and refusals."""
+
+
+def texts(repository: str) -> Iterator[tuple[str, str, str]]:
+    """The path, the id and the contents of every text in a history, each content once."""
     git = ["git", "-C", repository]
     how = ("--all", "--format=", "--raw", "--no-abbrev", "--no-renames", "--", "*.pto", "*.pto.mlir")
     log = subprocess.run([*git, "log", *how], capture_output=True, text=True, check=True).stdout
@@ -32,7 +39,8 @@ def texts(repository: str) -> Iterator[tuple[str, str]]:
         if status != "D" and blob not in known:
             known.add(blob)
             shown = subprocess.run([*git, "show", blob], capture_output=True, check=True).stdout
-            yield path, shown.decode("utf-8", "replace")
+            text = shown.decode("utf-8", "replace")
+            yield path, blob, text if "\n" in text else f"{text}\n"
 
 
 def verdict(text: str, default: str) -> tuple[str, str]:
@@ -58,18 +66,34 @@ def _first(findings: object) -> str:
     return f"{first.rule}, line {first.location.line}: {first.message}"
 
 
+def write(repositories: dict[str, str], folder: Path) -> None:
+    """The texts below a folder for each repository, and ``campaign.toml``, with a target for each."""
+    lines = ['name = "public kernels"', 'programs = ["*/**/*.pto"]', f'recorded = "{JUDGED.name}"']
+    for repository, target in repositories.items():
+        name = Path(repository).name
+        for path, blob, text in texts(repository):
+            file = folder / name / f"{path.removesuffix('.mlir').removesuffix('.pto')}.{blob[:7]}.pto"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        lines += ["", "[[set]]", f'match = "{name}/*"', f'name = "{name}"', f'default_target = "{target}"']
+    shutil.copy(JUDGED, folder)
+    (folder / "campaign.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("repository", nargs="+")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--write", type=Path, metavar="FOLDER")
     options = parser.parse_args()
+    named = (text.partition("=") for text in options.repository)
+    repositories = {repository: default or "a2a3" for repository, _, default in named}
+    if options.write:
+        write(repositories, options.write)
+        return
     print(f"| history | texts | {' | '.join(VERDICTS)} |\n|---|{'---|' * (len(VERDICTS) + 1)}")
-    for named in options.repository:
-        repository, _, default = named.partition("=")
-        found = [
-            (path, *verdict(text if "\n" in text else f"{text}\n", default or "a2a3"))
-            for path, text in texts(repository)
-        ]
+    for repository, default in repositories.items():
+        found = [(path, *verdict(text, default)) for path, _, text in texts(repository)]
         count = Counter(which for _, which, _ in found)
         count["accepted"] = len(found) - count["refused"]
         print(f"| {Path(repository).name} | {len(found)} | {' | '.join(str(count[v]) for v in VERDICTS)} |")

@@ -67,6 +67,57 @@ def test_a_size_that_is_cast_grows_too() -> None:
     assert found == ["random:f32:300:seed=0", "300"]
 
 
+def test_a_copy_by_pointer_reaches_into_its_array() -> None:
+    """3 rows of 256 bytes, 1024 apart, from element 64 on; and 2 times that, 8192 bytes further, on the other side."""
+    body = """
+    %zero = arith.constant 0 : i64
+    %rows = arith.constant 3 : i64
+    %long = arith.constant 256 : i64
+    %apart = arith.constant 1024 : i64
+    %times = arith.constant 2 : i64
+    %far = arith.constant 8192 : i64
+    %ub = pto.castptr %zero : i64 -> !pto.ptr<f32, ub>
+    %from = pto.addptr %x, %c64 : !pto.ptr<f32> -> !pto.ptr<f32>
+    pto.mte_gm_ub %from, %ub, %zero, %long nburst(%rows, %apart, %long)
+      : !pto.ptr<f32>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64
+    pto.mte_ub_gm %ub, %y, %long nburst(%rows, %long, %apart) loop(%times, %apart, %far)
+      : !pto.ptr<f32, ub>, !pto.ptr<f32>, i64, i64, i64, i64, i64, i64, i64"""
+    assert arguments(program(body))[:2] == [
+        f"random:f32:{64 + (2 * 1024 + 256) // 4}:seed=0",
+        f"zeros:f32:{(8192 + 2 * 1024 + 256) // 4}",
+    ]
+
+
+@pytest.mark.parametrize("from_the_end", [False, True])
+def test_a_number_is_large_enough_for_what_it_is_divided_by(from_the_end: bool) -> None:
+    """%n / 100 iterations: 4 doubled until there is one; from the last but one on, until there are two."""
+    body = """
+    %count = arith.divui %n, %c100 : index
+    %last = arith.subi %count, %c1 : index
+    %early = arith.subi %last, %c1 : index
+    scf.for %i = %c0 to %count step %c1 {
+      %p = pto.addptr %x, %place : !pto.ptr<f32> -> !pto.ptr<f32>
+      %s = pto.load_scalar %p[%c0] : !pto.ptr<f32> -> f32
+    }"""
+    body = body.replace("%place", "%early" if from_the_end else "%i")
+    assert arguments(program(body))[2] == ("256" if from_the_end else "128")
+
+
+def test_a_core_of_several_is_asked_for_rows_of_its_own() -> None:
+    body = """
+    %core = pto.get_subblock_idx
+    %cores = pto.get_subblock_num
+    %k = arith.index_cast %core : i64 to index
+    %of = arith.index_cast %cores : i64 to index
+    %rows = arith.divui %n, %of : index
+    %first = arith.muli %k, %rows : index
+    scf.for %i = %c0 to %rows step %c1 {
+      %at = arith.addi %first, %i : index
+      %s = pto.load_scalar %x[%at] : !pto.ptr<f32> -> f32
+    }"""
+    assert arguments(program(body)) == ["random:f32:4:seed=0", "random:f32:4096:seed=1", "4"]
+
+
 def test_what_the_kernel_writes_and_tables_start_with_zeros() -> None:
     body = "%s = pto.load_scalar %t[%c16] : !pto.ptr<i32> -> i32\n    %f = arith.sitofp %s : i32 to f32\n"
     body += "    pto.store_scalar %f, %y[%c100] : !pto.ptr<f32>, f32"

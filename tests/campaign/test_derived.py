@@ -115,3 +115,21 @@ def test_files_of_outcomes_that_are_none(tmp_path: Path, content: str, why: str)
     (tmp_path / "device.json").unlink()
     with pytest.raises(DiagnosticError, match=r"device\.json: No such file"):
         campaign(tmp_path, 128, 'recorded = "device.json"\n')
+
+
+def test_a_set_says_the_target_of_texts_that_state_none(tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        bare = KERNEL.format(rows=128).replace('module attributes {pto.target_arch = "a5"} ', "module ")
+        (tmp_path / f"{name}.pto").write_text(bare)
+    spec = 'programs = ["*.pto"]\ndo = ["check", "run"]\ndefault_target = "a5"\n'
+    spec += '[[set]]\nmatch = "old*"\ndefault_target = "a2a3"\n'
+    (tmp_path / "c.toml").write_text(spec)
+    cases = list(read_spec(tmp_path / "c.toml").cases())
+    assert [(case.program, case.default_target) for case in cases] == [
+        *[("new.pto", "a5")] * 2,
+        *[("old.pto", "a2a3")] * 2,
+    ]
+    assert {work(case).status for case in cases} == {Status.PASSED}
+    (tmp_path / "c.toml").write_text(spec.replace('"a2a3"', '"a7"'))
+    with pytest.raises(DiagnosticError, match="set 1: default_target is 'a7'"):
+        read_spec(tmp_path / "c.toml")

@@ -14,6 +14,7 @@ import pytest
 import ptokit as pto
 from ptokit import DiagnosticError, GlobalTensor, Ptr, Tile, TileType, f16, f32
 from ptokit.diagnostics import Diagnostic, Diagnostics, Location, Severity
+from ptokit.diagnostics.finding import Change
 from ptokit.diagnostics.render import render
 
 
@@ -50,6 +51,15 @@ def test_a_refusal_crosses_processes() -> None:
     error = pickle.loads(pickle.dumps(DiagnosticError([finding])))
     assert error.diagnostics == [finding]
     assert str(error) == "f:1:2: error: m [EW-04]"
+
+
+def test_a_hint_that_changes_the_program_crosses_processes() -> None:
+    """Whole, and as plain text in JSON: a campaign's workers answer with it."""
+    hint = Change("give %t elements of f16", "f32", "f16", "dst")
+    finding = Diagnostic("LS-COM-04", Severity.ERROR, "m", hint=hint)
+    again = pickle.loads(pickle.dumps(finding)).hint
+    assert (type(again), again, again.wrong, again.right, again.of) == (Change, hint, "f32", "f16", "dst")
+    assert type(finding.as_json()["hint"]) is str
 
 
 @pto.kernel(target="a5")

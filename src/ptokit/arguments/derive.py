@@ -101,6 +101,7 @@ def resting(found: Iterable[Diagnostic], entry: Function, texts: Sequence[str]) 
 _ARRAYS = (Ptr, MemRef, TensorView, PartitionView)
 _DEEP = 8  # calls within calls that are followed for what sizes depend on
 _RANDOM = 1 << 26  # elements: to draw more takes longer than most kernels run
+_DOUBLINGS = 12  # times that a number is tried twice as large
 _LARGEST = 1 << 30  # elements: what sizes that are not known can add up to
 
 
@@ -150,6 +151,12 @@ def asked(param: Value) -> Query | None:
     return next((query for query in Query if re.search(rf"(^|[_.]){query.value}$", param.name)), None)
 
 
+def _greatest(query: Query, blocks: int) -> int:
+    """What a core supplies, at most."""
+    return {Query.BLOCK_IDX: blocks - 1, Query.BLOCK_NUM: blocks, Query.SUBBLOCK_IDX: 1, Query.SUBBLOCK_NUM: 2}[query]
+
+
+_SUPPLIED = {query.operation: query for query in Query}
 _CASTS = frozenset(f"arith.{name}" for name in "index_cast index_castui extsi extui trunci".split())
 
 
@@ -172,18 +179,33 @@ def likely(
     """A number for each scalar parameter; ``otherwise``: of those that decide no size."""
     guess = guess or GUESSES[0]
     numbers = {p: 0 for p in entry.params if isinstance(p.type, Scalar)}
-    greatest = {Query.BLOCK_IDX: blocks - 1, Query.BLOCK_NUM: blocks, Query.SUBBLOCK_IDX: 1, Query.SUBBLOCK_NUM: 2}
     uses = _Uses(module, entry, set(numbers))
     for param in numbers:
         query = asked(param)
         if query is not None:
-            numbers[param] = greatest[query]
+            numbers[param] = _greatest(query, blocks)
         else:
             is_size, is_end = param in uses.sizes, param in uses.iterations
             numbers[param] = guess.size if is_size else guess.iterations if is_end else otherwise
     for param, least in _Reach(module, entry, numbers, blocks).least().items():
         numbers[param] = max(numbers[param], least)
-    return numbers
+    return _enough(module, entry, blocks, numbers, uses)
+
+
+def _enough(module: Module, entry: Function, blocks: int, numbers: dict[Value, int], uses: _Uses) -> dict[Value, int]:
+    """The numbers, doubled where the kernel divides them so often that it begins before its arrays or runs no loop."""
+    inside, tried = numbers, dict(numbers)
+    for _ in range(_DOUBLINGS):
+        reach = _Reach(module, entry, tried, blocks)
+        reach.walk()
+        if not reach.before and inside is numbers:
+            inside = dict(tried)
+        deciding = [uses.deciding(value) for value in (*reach.before, *reach.idle)]
+        small = [p for p in tried if asked(p) is None and any(p in each for each in deciding)]
+        if not small:
+            return inside if reach.before else tried
+        tried |= {p: max(1, 2 * tried[p]) for p in small}
+    return inside
 
 
 class _Uses:
@@ -211,9 +233,13 @@ class _Uses:
         if function.body is not None and function.body.more:
             self._note(self.iterations, _ends_of_loops(function.body))
 
+    def deciding(self, value: Value) -> frozenset[Value]:
+        """The parameters that a number is computed from."""
+        return self._from.get(value, frozenset())
+
     def _note(self, into: set[Value], values: Sequence[Value]) -> None:
         for value in values:
-            into.update(self._from.get(value, ()))
+            into.update(self.deciding(value))
 
 
 def _ends_of_loops(region: Block) -> list[Value]:
@@ -237,6 +263,8 @@ class _Reach:
         }
         self.views: dict[Value, tuple[list[Value], list[int]]] = {}  # sizes as values, and as numbers
         self.elements: dict[Value, int] = {}
+        self.before: list[Value] = []  # offsets below 0
+        self.idle: list[Value] = []  # ends of loops that do not run
         self._needed: dict[Value, int] = {}
         self._calls = 0
         self._inside = entry
@@ -272,12 +300,10 @@ class _Reach:
                 self.greatest[op.result] = int(value) if isinstance(value, int) else 0
             case "arith.select":
                 self._max(op.result, [op["true"], op["false"]])
-            case "pto.get_block_num":
-                self.greatest[op.result] = self.blocks
-            case "pto.get_block_idx":
-                self.greatest[op.result] = self.blocks - 1
+            case _ if (query := _SUPPLIED.get(op.name)) is not None:
+                self.greatest[op.result] = _greatest(query, self.blocks)
             case "pto.addptr":
-                self._moved(op, self._of(op.get("offset")))
+                self._moved(op, self._offset(op.get("offset")))
             case "pto.castptr":
                 self._moved(op, 0)
             case "pto.make_tensor_view":
@@ -289,6 +315,8 @@ class _Reach:
                 self._slice(op)
             case _ if (memory := op.get("gm_slot_buffer") or op.get("gm_slot_tensor") or op.get("gm")) is not None:
                 self._slots(op, memory)
+            case _ if op.get("len_burst") is not None:
+                self._copy(op)
             case "pto.load_scalar" | "pto.store_scalar":
                 self._touch(op["ptr"], self._of(op.get("index")), (1,), (1,))
             case _ if (row := ARITHMETIC.get(op.name)) is not None and len(op.results) == 1:
@@ -325,6 +353,7 @@ class _Reach:
         for arg, *bounds in control_of(op).inductions(op):
             lower, upper, step = map(self._of, bounds)
             step = max(1, step)
+            self.idle += [bounds[1]] if upper <= lower else []
             self.greatest[arg] = lower + max(0, upper - 1 - lower) // step * step
         for region in (*op.regions, None):
             for edge in edges(op):
@@ -351,13 +380,27 @@ class _Reach:
             param, at, size = self.origin[source]
             self.origin[op.result] = (param, at + offset * size, op.result.type.dtype.size)
 
+    def _offset(self, value: Value | None) -> int:
+        offset = self._of(value)
+        if value is not None and offset < 0:
+            self.before.append(value)
+        return offset
+
+    def _copy(self, op: Op) -> None:
+        """Rows, and loops around them, with lengths and strides in bytes."""
+        rows, loops = op.get("n_burst"), op.group("loops")
+        for side, name in enumerate(("src", "dst")):
+            axes = [(rows, op.get(f"{name}_stride")), *zip(loops[::3], loops[1 + side :: 3])]
+            last = sum(max(0, self._of(n) - 1) * max(0, self._of(stride)) for n, stride in axes)
+            self._reached(op[name], last + self._of(op["len_burst"]))
+
     def _slice(self, op: Op) -> None:
         """A slice that lies past its view: a parameter that is the view's size has to be larger."""
         source = op["source"]
         if source in self.views:
             values, sizes = self.views[source]
             for axis, (offset, size) in enumerate(zip(op.group("offsets"), op.group("sizes"))):
-                end = self._of(offset) + self._of(size)
+                end = self._offset(offset) + self._of(size)
                 param = self._entry_of.get(values[axis]) if axis < len(sizes) else None
                 if param is not None and end > sizes[axis]:
                     self._needed[param] = max(self._needed.get(param, 0), end)
@@ -376,13 +419,17 @@ class _Reach:
         self._touch(memory, 0, (count,), (1,))
 
     def _touch(self, pointer: Value, at: int, sizes: Sequence[int], strides: Sequence[int]) -> None:
+        if pointer in self.origin:
+            last = at + sum(max(0, n - 1) * max(0, s) for n, s in zip(sizes, strides))
+            self._reached(pointer, (last + 1) * self.origin[pointer][2])
+
+    def _reached(self, pointer: Value, size: int) -> None:
+        """So many bytes from a pointer on belong to its array."""
         if pointer not in self.origin:
             return
-        param, offset, size = self.origin[pointer]
+        param, offset, _ = self.origin[pointer]
         assert isinstance(param.type, _ARRAYS)
-        last = at + sum(max(0, n - 1) * max(0, s) for n, s in zip(sizes, strides))
-        unit = max(1, param.type.dtype.size)
-        elements = -(-(offset + (last + 1) * size) // unit)
+        elements = -(-(offset + size) // max(1, param.type.dtype.size))
         self.elements[param] = max(self.elements.get(param, 1), elements)
 
 

@@ -84,6 +84,7 @@ class ArgumentSet:
     program: str = ""
     against: str = ""
     tolerance: Mapping[str, float] = field(default_factory=dict)
+    default_target: str = ""
 
 
 @dataclass(frozen=True)
@@ -121,11 +122,12 @@ class Spec:
     def _of_program(self, program: TextFile | PythonFile | CppFile) -> Iterator[Case]:
         names = (program.shown, *program.also)
         fitting = [s for s in self.sets if any(fnmatchcase(name, s.match) for name in names)] or [ArgumentSet()]
+        default = next((s.default_target for s in fitting if s.default_target), self.default_target)
         for target in self.targets or ("",):
             given = [program.on(target, s.args, s.expected) for s in fitting]
             for action in self.do:
                 common: dict[str, Any] = {"program": program.shown, "action": action, "target": target}
-                common |= {"seconds": self.seconds, "memory": self.memory, "default_target": self.default_target}
+                common |= {"seconds": self.seconds, "memory": self.memory, "default_target": default}
                 common["recorded"] = self._recorded(names, action)
                 for mode in _distinct(self.modes, _OF[action]):
                     if action in (Action.CHECK, Action.PROVE):
@@ -329,6 +331,7 @@ def _set(entry: Mapping[str, Any], number: int) -> ArgumentSet:
         read.text("program", ""),
         read.text("against", ""),
         bound,
+        read.one_of("default_target", tuple(TARGETS)),
     )
     read.finish()
     if out.against and out.against not in _MODE["backend"]:

@@ -221,7 +221,7 @@ class Diagnostic:
             "line": self.location.line,
             "column": self.location.column,
             "end_column": end_column(self.location),
-            "hint": self.hint,
+            "hint": None if self.hint is None else str(self.hint),
             "notes": [
                 {
                     "message": note.message,
@@ -273,6 +273,9 @@ class Change(str):
         made = super().__new__(cls, hint)
         made.wrong, made.right, made.of = wrong, right, of
         return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Change, (str(self), self.wrong, self.right, self.of)
 
     def at(self, place: Location) -> Proposal:
         """The hint, once it is known where the change is to be made."""
