@@ -18,7 +18,9 @@ from ptokit.ir.facts import constant_of, instr_of
 from ptokit.isa.order.sync_rules import flag_pipes, held_pipe
 from ptokit.isa.table import Sync
 from ptokit.records import dataclass
+from ptokit.sanitize.findings.insertion import interleaved
 from ptokit.sanitize.findings.insertion import statements as flag_statements
+from ptokit.sanitize.findings.race import ordering
 from ptokit.sanitize.findings.source_text import Statement, Structure, first_line, issues
 from ptokit.timing.state import NotPredicted
 from ptokit.types.enums import Pipe
@@ -80,7 +82,7 @@ class Timer:
         for barrier in placed.barriers:
             block = self.structure.block(barrier.before)
             blocks[id(block)] = block
-            made = Op("pto.barrier", {}, {"pipe": Pipe.ALL}, location=barrier.before.location)
+            made = ordering("barrier", (Pipe.ALL,), 0, barrier.before.location)
             before.setdefault(barrier.before, []).append(made)
         waits = []
         for flag in placed.flags:
@@ -88,22 +90,24 @@ class Timer:
             event: int | Value = ids[0] if flag.depth == 1 else self._rotating(flag, number, before)
             number += flag.depth
             if flag.at_once:
-                before.setdefault(flag.before, []).append(_op("set", flag, event))
-                waits.append((flag.before, _op("wait", flag, event)))
+                before.setdefault(flag.before, []).append(ordering("set", flag.pipes, event, flag.before.location))
+                waits.append((flag.before, ordering("wait", flag.pipes, event, flag.before.location)))
                 continue
             for verb, op, later in flag_statements(flag.after, flag.before, flag.around):
-                if op is flag.around:
-                    (after if later else before).setdefault(op, []).extend(_op(verb, flag, k) for k in ids)
+                outside = op is flag.around
+                there = [ordering(verb, flag.pipes, k, op.location) for k in (ids if outside else [event])]
+                if outside:
+                    (after if later else before).setdefault(op, []).extend(there)
                 elif verb == "wait":
-                    waits.append((op, _op(verb, flag, event)))
+                    waits.append((op, there[0]))
                 else:
-                    after.setdefault(op, []).insert(0, _op(verb, flag, event))
+                    after.setdefault(op, [])[:0] = there
         for op, wait in waits:  # next to what they are for
             before.setdefault(op, []).append(wait)
         kept = [(block, list(block.ops)) for block in blocks.values()]
         try:
             for block, ops in kept:
-                block.ops[:] = [x for op in ops for x in (*before.get(op, ()), op, *after.get(op, ()))]
+                block.ops[:] = interleaved(ops, before, after)
             yield
         finally:
             for block, ops in kept:
@@ -139,13 +143,6 @@ class Timer:
         value = computed("addi", computed("remui", value, constant(flag.depth)), constant(first))
         before[start] = [*ops, *before.get(start, ())]
         return value
-
-
-def _op(verb: str, flag: Flag, event: int | Value) -> Op:
-    attrs: dict[str, Any] = {"src_pipe": flag.pipes[0], "dst_pipe": flag.pipes[1]}
-    if isinstance(event, int):
-        return Op(f"pto.{verb}_flag", {}, attrs | {"event_id": event}, location=flag.before.location)
-    return Op(f"pto.{verb}_flag_dyn", {"event": event}, attrs, location=flag.before.location)
 
 
 def _what(flag: Flag) -> Hashable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import field
 from typing import Any
@@ -330,16 +330,17 @@ def _with(module: Module, fixes: list[Fix]) -> tuple[Module, dict[Op, Op]]:
     copy: Module = deepcopy(module, memo)
     copies = [op for f in copy.functions if f.body is not None for op in f.body.walk()]
     original = dict(zip(copies, ops))
-    steps: dict[tuple[Op, bool], list[Step]] = {}
-    for fix in fixes:
-        for step in fix.steps:
-            steps.setdefault((step.op, step.after), []).append(step)
+    before: dict[Op, list[Op]] = {}
+    after: dict[Op, list[Op]] = {}
+    copied = dict(zip(ops, copies))
+    for step in (step for fix in fixes for step in fix.steps):
+        (after if step.after else before).setdefault(copied[step.op], []).append(step.make())
     regions = [f.body for f in copy.functions if f.body is not None] + [r for op in copies for r in op.regions]
     for block in (block for region in regions for block in region.blocks):
-        placed: list[Op] = []
-        for op in block.ops:
-            placed += [step.make() for step in steps.get((original[op], False), [])]
-            placed.append(op)
-            placed += [step.make() for step in steps.get((original[op], True), [])]
-        block.ops[:] = placed
+        block.ops[:] = interleaved(block.ops, before, after)
     return copy, original
+
+
+def interleaved(ops: Iterable[Op], before: Mapping[Op, Sequence[Op]], after: Mapping[Op, Sequence[Op]]) -> list[Op]:
+    """Operations with others before and after some of them."""
+    return [x for op in ops for x in (*before.get(op, ()), op, *after.get(op, ()))]

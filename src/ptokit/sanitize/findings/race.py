@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.diagnostics import Location, finding
-from ptokit.ir.core import Op
+from ptokit.ir.core import Op, Value
 from ptokit.machine.buffers import groups
 from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
@@ -183,10 +183,17 @@ class Step:
 
     def make(self) -> Op:
         """The operation."""
-        if self.verb == "barrier":
-            return Op("pto.barrier", {}, {"pipe": self.pipes[0]}, location=self.op.location)
-        attrs = {"src_pipe": self.pipes[0], "dst_pipe": self.pipes[1], "event_id": self.number}
-        return Op(f"pto.{self.verb}_flag", {}, attrs, location=self.op.location)
+        return ordering(self.verb, self.pipes, self.number, self.op.location)
+
+
+def ordering(verb: str, pipes: tuple[Pipe, ...], number: int | Value, at: Location) -> Op:
+    """The operation that sets or waits for a flag, with a number or a value for its id, or a barrier."""
+    if verb == "barrier":
+        return Op("pto.barrier", {}, {"pipe": pipes[0]}, location=at)
+    attrs: dict[str, Any] = {"src_pipe": pipes[0], "dst_pipe": pipes[1]}
+    if isinstance(number, int):
+        return Op(f"pto.{verb}_flag", {}, attrs | {"event_id": number}, location=at)
+    return Op(f"pto.{verb}_flag_dyn", {"event": number}, attrs, location=at)
 
 
 @dataclass(frozen=True, slots=True)
