@@ -12,8 +12,8 @@ from ptokit.arguments.derive import Launch
 from ptokit.diagnostics import UsageError
 from ptokit.run import choose_entry
 from ptokit.sanitize.findings.source_text import Structure
-from ptokit.synchronise.choosing import Timer, everywhere
 from ptokit.synchronise.dependences import Placed
+from ptokit.synchronise.timer import Timer
 from ptokit.targets import target as target_named
 from tests.prove.clusters import cluster
 from tests.prove.kernels import add, flag, kernel, load, loop, store
@@ -121,7 +121,7 @@ def test_a_program_is_as_it_was_after_it_has_been_timed() -> None:
     assert entry.body is not None
     before = list(entry.body.ops)
     timer = Timer(Structure(module.functions), module, entry, Launch.derived(module, entry, A2A3, 1))
-    assert timer.cycles(everywhere(before[-2:])) > timer.cycles(Placed())
+    assert timer.everywhere(before[-2:]) > timer.cycles(Placed())
     assert entry.body.ops == before
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+import ptokit
 from ptokit.api.synchronise import Synchronised, synchronise
 from ptokit.cpp.compiler import find_compiler
 from ptokit.diagnostics import DiagnosticError
@@ -122,6 +124,57 @@ def test_loops_carry_flags_and_those_of_two_slots_rotate(tmp_path: Path) -> None
     assert [f.ids for f in made.flags] == [1, 2, 2]
     assert "event_t sync0 = (event_t)((i - 3) / 2 % 2);" in made.text
     assert "set_flag(PIPE_V, PIPE_MTE3, sync0);" in made.text
+
+
+TWO = """
+__global__ AICORE void two(__gm__ float* x) {
+    Strip a, b;
+    TASSIGN(a, 0);
+    TASSIGN(b, 4096);
+    Rows rows(x), more(x + 1024);
+    TLOAD(a, rows);
+    TLOAD(b, more);
+    TADDS(a, a, 1.0f);
+    TADDS(b, b, 1.0f);
+}
+"""
+
+
+def test_a_pipe_does_not_wait_for_the_second_load_to_work_on_the_first(tmp_path: Path) -> None:
+    made = at(tmp_path, HEAD + TWO, goal="overlap")
+    assert (made.proved, made.minimal, made.untimed) == (True, True, "")
+    assert added(made) == [
+        "set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0); < TLOAD(b, more);",
+        "set_flag(PIPE_MTE2, PIPE_V, EVENT_ID1); < TADDS(a, a, 1.0f);",
+        "wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0); < TADDS(a, a, 1.0f);",
+        "wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID1); < TADDS(b, b, 1.0f);",
+    ]
+    assert made.predicted is not None
+    assert made.predicted.cycles < made.predicted.count < made.predicted.barriers
+
+
+def cycles(text: str, folder: Path, arguments: list[str]) -> float:
+    """Of a text as it is."""
+    (folder / "again.cpp").write_text(text)
+    return ptokit.time(str(folder / "again.cpp"), arguments, target="a2a3").work
+
+
+@pytest.mark.campaign
+def test_what_a_launch_takes_is_predicted_for_the_text_as_it_is_written(tmp_path: Path) -> None:
+    """Loops, functions that are called twice, ids in rotation, and both kinds of cores."""
+    slots = LOOP.replace("Strip t;", "Strip s[2];").replace("    load(t, x);\n}", "}").replace("i < n", "i < 6")
+    slots = slots.replace("TASSIGN(t, 0);", "TASSIGN(s[0], 0);\n    TASSIGN(s[1], 4096);")
+    slots = slots.replace("(t, x + i * 1024)", "(s[i % 2], x)").replace(
+        "               t);", "               s[i % 2]);"
+    )
+    for text in (LOOP, slots, CLUSTER):
+        few, fast = (at(tmp_path, HEAD + text, goal=goal) for goal in ("count", "overlap"))
+        assert fast.proved
+        assert fast.predicted is not None, fast.untimed
+        arguments = re.findall(r"-a (\S+)", fast.predicted.launch)
+        assert fast.predicted.cycles == pytest.approx(cycles(fast.text, tmp_path, arguments))
+        assert fast.predicted.count == pytest.approx(cycles(few.text, tmp_path, arguments))
+        assert fast.predicted.cycles <= fast.predicted.count < fast.predicted.barriers
 
 
 CLUSTER = """

@@ -18,6 +18,7 @@ from ptokit.ir.core import Op
 from ptokit.ir.facts import instr_of
 from ptokit.ir.launch import with_reached
 from ptokit.records import dataclass
+from ptokit.run import choose_entry
 from ptokit.sanitize.findings.source_text import Statement, Structure, as_written, first_line, last_line
 from ptokit.synchronise.report import PLACE, Inserted, InVectorScope, Superfluous, Synchronised, overtaking
 from ptokit.targets import Target
@@ -142,6 +143,7 @@ class Synchronising:
         self.entry = self.checked.program.entry  # of a cube function and a vector function it calls both
         self.functions = with_reached(source.module, self.entry).functions
         self.structure = Structure(self.functions)
+        self.in_cpp = any(op.in_cpp for op in self.structure.ops)
         self.goal = Goal.COUNT
         self.scopes: list[Any] = []  # barriers inside of vector scopes
         self.compiled: dict[str, set[int]] = {}  # of C++, the lines that each kind of cores has
@@ -207,8 +209,9 @@ class Synchronising:
 
     def _ways(self, made: Synchronised, dependences: list[Any]) -> Iterator[Any]:
         """Flags that order the program, those first that are wanted; if they are not proved, others, and then all."""
-        from ptokit.synchronise.choosing import merged, predicted
+        from ptokit.synchronise.choosing import merged
         from ptokit.synchronise.placing import Placing, rotatable
+        from ptokit.synchronise.timer import predicted
 
         placing = partial(Placing, self.structure, dependences, rotatable)
         for least in (True, False):
@@ -236,10 +239,24 @@ class Synchronising:
     @cached_property
     def timer(self) -> Any:
         """Times a launch of the program with flags. Raises `NotPredicted`."""
-        from ptokit.synchronise.choosing import Timer
+        from ptokit.synchronise.timer import TextTimer, Timer
 
-        launch = Launch.derived(self.source.module, self.entry, self.how.target, self.how.blocks or 1)
-        return Timer(self.structure, self.source.module, self.entry, launch)
+        entry = self.checked.program.entry
+        launch = Launch.derived(self.source.module, entry, self.how.target, self.how.blocks or 1)
+        if not self.in_cpp:
+            return Timer(self.structure, self.source.module, entry, launch)
+        alone = Timer(Structure(with_reached(self.source.module, entry).functions), self.source.module, entry, launch)
+        return TextTimer(alone, self.structure, self._marked)
+
+    def _marked(self, parts: Sequence[Any]) -> Any:
+        """A program in C++, compiled with marks."""
+        from ptokit.synchronise.timer import Marks
+
+        marks = Marks(self.structure, self.source.file, self.compiled, parts)
+        text = edited(self.text, marks.edits)
+        source = self._read(text)
+        source.diagnostics.raise_if_errors()
+        return source.module, choose_entry(source.module, self.how.entry), marks.found(text, source.module, source.file)
 
     def _doubted(self, placed: Any) -> list[Any]:
         """Flags that only a proof finds needed or not: ages alone tell that where the program has no flags of its own,
@@ -276,7 +293,7 @@ class Synchronising:
         """The dependences, by the loops and branches of the text."""
         from ptokit.synchronise.placing import in_text
 
-        if not any(op.in_cpp for op in self.structure.ops):
+        if not self.in_cpp:
             return self.walk.dependences
         parts = {f.core: f.body for f in self.functions if f.core and f.body is not None}
         for core, body in parts.items() if len(parts) > 1 else ():

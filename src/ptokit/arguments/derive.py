@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Note, Severity, UsageError
 from ptokit.ir.control import callee, control_of, edges
@@ -449,41 +449,45 @@ class Launch:
     @staticmethod
     def derived(module: Module, entry: Function, target: Target, blocks: int, extended: bool = False) -> Launch:
         """A launch with arguments that the text tells. Raises `NotPredicted` where no part runs the target."""
+
+        def look(texts: list[str]) -> tuple[Launch, Iterable[Diagnostic]]:
+            # What arrays hold costs no time, and random numbers take some to make.
+            zeros = (re.sub(r"^random:(.*?)(:seed=\d+)?$", r"zeros:\1", text) for text in texts)
+            made = Launch(tuple(zeros), blocks, part_named(None, target), target, extended)
+            try:
+                made._timed(module, entry)
+            except DiagnosticError as error:
+                return made, error.diagnostics
+            return made, ()
+
         try:
-            part = part_named(None, target)
+            return settled(module, entry, look, blocks)[0]
         except PartError as error:
             raise NotPredicted(str(error)) from None
-        try:
-            texts = derive(module, entry, blocks)
-        except (DiagnosticError, UsageError, ValueError) as error:
+        except (DiagnosticError, UsageError, ValueError, MemoryError) as error:
             raise NotPredicted(f"arguments cannot be derived: {_first(error)}") from None
-        # What arrays hold costs no time, and random numbers take some to make.
-        return Launch(
-            tuple(re.sub(r"^random:(.*?)(:seed=\d+)?$", r"zeros:\1", text) for text in texts),
-            blocks,
-            part,
-            target,
-            extended,
-        )
 
     def cycles(self, module: Module, entry: Function) -> float:
         """Cycles of a program from the first start of a core to the last end. Raises `NotPredicted`."""
-        from ptokit.run import Param, Program
-        from ptokit.timing.report import timed
-
         try:
-            params = [Param(param.name, param.type) for param in entry.params]
-            if len(params) != len(self.texts):
-                raise NotPredicted("both do not have the same arguments")
-            values = make(read_arguments(self.texts))
-            values = [v if p.dtype is None else as_parameter(v, p.dtype) for v, p in zip(values, params)]
-            program = Program(module, entry, as_compiled(module, self.target), extended=self.extended)
-            timing = timed(program, values, self.blocks, self.part)
+            timing = self._timed(module, entry)
         except (DiagnosticError, UsageError, ValueError, MemoryError) as error:
             raise NotPredicted(f"the launch fails: {_first(error)}") from None
         if timing.run.stuck:
             raise NotPredicted("the launch does not end")
         return timing.work
+
+    def _timed(self, module: Module, entry: Function) -> Any:
+        from ptokit.run import Param, Program
+        from ptokit.timing.report import timed
+
+        if len(entry.params) != len(self.texts):
+            raise NotPredicted("both do not have the same arguments")
+        dtypes = [Param(param.name, param.type).dtype for param in entry.params]
+        program = Program(module, entry, as_compiled(module, self.target), extended=self.extended)
+        given = zip(make(read_arguments(self.texts)), dtypes)
+        values = [v if dtype is None else as_parameter(v, dtype) for v, dtype in given]
+        return timed(program, values, self.blocks, self.part)
 
     @property
     def said(self) -> str:

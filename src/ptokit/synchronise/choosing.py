@@ -1,33 +1,23 @@
-"""Which of several ways to order a program takes the least time, by the model of `ptokit time`.
-
-Flags are inserted into the program that has been read, each with ids of its own, timed, and taken out again: nothing is
-written or read, and ids do not run out. Then what may be left out of a program that has flags.
-"""
+"""Which of several ways to order a program takes the least time, and what may be left out of one that has flags."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice, pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from ptokit.ir.control import control_of
-from ptokit.ir.core import Block, Function, Module, Op, Value
+from ptokit.ir.core import Op
 from ptokit.ir.facts import constant_of, instr_of
 from ptokit.isa.order.sync_rules import flag_pipes, held_pipe
 from ptokit.isa.table import Sync
 from ptokit.records import dataclass
-from ptokit.sanitize.findings.insertion import interleaved
-from ptokit.sanitize.findings.insertion import statements as flag_statements
-from ptokit.sanitize.findings.race import ordering
 from ptokit.sanitize.findings.source_text import Statement, Structure, first_line, issues
-from ptokit.timing.state import NotPredicted
 from ptokit.types.enums import Pipe
 
-from .dependences import Barrier, Flag, Order, Path, Placed, suffices
+from .dependences import Flag, Order, Placed, suffices
 from .numbering import Numbering, rotate
-from .report import Predicted
+from .timer import Timer, identity
 
 MOST_MERGES = 16
 """So many ways to merge flags are timed where ids run out."""
@@ -37,117 +27,6 @@ MOST_TIMED = 64
 
 ENOUGH = 1e-4
 """A share of the time below which nothing is lost: the model leaves out iterations that repeat others."""
-
-_OWN = 1000
-"""The first id of flags that are timed."""
-
-
-class Launch(Protocol):
-    """A launch of versions of a program; ``said``: which one."""
-
-    @property
-    def said(self) -> str: ...
-
-    def cycles(self, module: Module, entry: Function) -> float: ...
-
-
-class Timer:
-    """Times a program with flags and barriers. Raises `NotPredicted` where there is no launch."""
-
-    def __init__(self, structure: Structure, module: Module, entry: Function, launch: Launch) -> None:
-        self.structure, self.module, self.entry, self.launch = structure, module, entry, launch
-        if any(op.in_cpp for op in structure.ops):
-            raise NotPredicted("flags are not timed in programs in C++")
-        self._known: dict[Hashable, float] = {}
-        self.timed = 0
-        if not self.cycles(Placed()):
-            raise NotPredicted(f"nothing is issued with {launch.said}")
-
-    def cycles(self, placed: Placed) -> float:
-        """From the first start of a core to the last end."""
-        key = frozenset(map(_what, placed.flags)), frozenset(barrier.before for barrier in placed.barriers)
-        if key not in self._known:
-            self.timed += 1
-            with self._inserted(placed):
-                self._known[key] = self.launch.cycles(self.module, self.entry)
-        return self._known[key]
-
-    @contextmanager
-    def _inserted(self, placed: Placed) -> Iterator[None]:
-        """The program has these while this is open."""
-        before: dict[Op, list[Op]] = {}
-        after: dict[Op, list[Op]] = {}
-        blocks = {id(block): block for flag in placed.flags for block in self._blocks(flag)}
-        number = _OWN
-        for barrier in placed.barriers:
-            block = self.structure.block(barrier.before)
-            blocks[id(block)] = block
-            made = ordering("barrier", (Pipe.ALL,), 0, barrier.before.location)
-            before.setdefault(barrier.before, []).append(made)
-        waits = []
-        for flag in placed.flags:
-            ids = [number + k for k in range(flag.depth)]
-            event: int | Value = ids[0] if flag.depth == 1 else self._rotating(flag, number, before)
-            number += flag.depth
-            if flag.at_once:
-                before.setdefault(flag.before, []).append(ordering("set", flag.pipes, event, flag.before.location))
-                waits.append((flag.before, ordering("wait", flag.pipes, event, flag.before.location)))
-                continue
-            for verb, op, later in flag_statements(flag.after, flag.before, flag.around):
-                outside = op is flag.around
-                there = [ordering(verb, flag.pipes, k, op.location) for k in (ids if outside else [event])]
-                if outside:
-                    (after if later else before).setdefault(op, []).extend(there)
-                elif verb == "wait":
-                    waits.append((op, there[0]))
-                else:
-                    after.setdefault(op, [])[:0] = there
-        for op, wait in waits:  # next to what they are for
-            before.setdefault(op, []).append(wait)
-        kept = [(block, list(block.ops)) for block in blocks.values()]
-        try:
-            for block, ops in kept:
-                block.ops[:] = interleaved(ops, before, after)
-            yield
-        finally:
-            for block, ops in kept:
-                block.ops[:] = ops
-
-    def _blocks(self, flag: Flag) -> Iterator[Block]:
-        yield flag.block
-        if flag.around is not None:
-            yield self.structure.block(flag.around)
-        if flag.depth > 1 and flag.home is not None:
-            yield flag.home.regions[0]
-
-    @staticmethod
-    def _rotating(flag: Flag, first: int, before: dict[Op, list[Op]]) -> Value:
-        """The id of an iteration, computed at its beginning."""
-        loop = flag.home
-        assert loop is not None
-        body = loop.regions[0]
-        variable, lower, _, step = control_of(loop).inductions(loop)[0]
-        start, ops, value = body.ops[0], list[Op](), variable
-
-        def constant(number: int) -> Value:
-            made = Value(variable.type)
-            ops.append(Op("arith.constant", {}, {"value": number}, [made], location=start.location))
-            return made
-
-        def computed(name: str, a: Value, b: Value) -> Value:
-            made = Value(variable.type)
-            ops.append(Op(f"arith.{name}", {"lhs": a, "rhs": b}, {}, [made], location=start.location))
-            return made
-
-        value = computed("divui", computed("subi", value, lower), step)
-        value = computed("addi", computed("remui", value, constant(flag.depth)), constant(first))
-        before[start] = [*ops, *before.get(start, ())]
-        return value
-
-
-def _what(flag: Flag) -> Hashable:
-    return flag.core, flag.pipes, flag.after, flag.before, flag.around, flag.depth, flag.at_once
-
 
 # Flags that are merged where that costs no time.
 
@@ -173,7 +52,7 @@ def merged(placed: Placed, timer: Timer) -> Placed:
     while merging:
         merging = False
         for _, a, b, one in _pairs(placed.flags, timer.structure):
-            key = _what(a), _what(b)
+            key = identity(a), identity(b)
             if key in refused or timer.timed >= last:
                 continue
             tried = Placed([one if x is a else x for x in placed.flags if x is not b], placed.barriers, placed.widened)
@@ -316,18 +195,6 @@ def _widenings(flags: Sequence[Flag], group: Sequence[Flag], structure: Structur
         if kind == 1:
             rotate(others)
         yield Widening(others, kind, 0, flag, f"{words} before line {line}")
-
-
-def everywhere(accesses: Iterable[Op]) -> Placed:
-    """A barrier of all pipes before each instruction."""
-    return Placed([], [Barrier(op, "") for op in dict.fromkeys(accesses)])
-
-
-def predicted(timer: Timer, least: Placed, accesses: Iterable[Iterable[Path]]) -> Predicted:
-    """How long the fewest flags take, and barriers everywhere. ``accesses``: of each kind of core."""
-    count = timer.cycles(least)
-    ends = (timer.structure.outside(path[-1]) for paths in accesses for path in paths)
-    return Predicted(count, count, timer.cycles(everywhere(ends)), timer.launch.said)
 
 
 # What may be superfluous.
