@@ -292,3 +292,52 @@ void f(int n) {  // { not this
     assert [s.kind for s, _ in found.around(11, 13)] == ["simple"]
     assert [s.kind for s, _ in found.around(17, 9)] == ["choice", "block", "simple"]
     assert CppText("void f() { a();").around(1, 12) == []
+
+
+CLUSTER = """#include <pto/pto-inst.hpp>
+using namespace pto;
+
+template <int N>
+__global__ AICORE void square(__gm__ float *x, __gm__ float *y, __gm__ float *slot)
+{
+    using Whole = GlobalTensor<float, Shape<1, 1, 1, N, N>, Stride<N * N, N * N, N * N, N, 1>>;
+    using Half = GlobalTensor<float, Shape<1, 1, 1, N / 2, N>, Stride<N * N, N * N, N * N, N, 1>>;
+#ifdef __DAV_CUBE__
+    Tile<TileType::Mat, float, N, N, BLayout::ColMajor, N, N, SLayout::RowMajor> mat;
+    TileLeft<float, N, N> left;
+    TileRight<float, N, N> right;
+    TileAcc<float, N, N> out;
+    TASSIGN(mat, 0x0);
+    TASSIGN(left, 0x0);
+    TASSIGN(right, 0x0);
+    TASSIGN(out, 0x0);
+    Whole from(x), to(slot);
+    TLOAD(mat, from);
+    pipe_barrier(PIPE_ALL);
+    TMOV(left, mat);
+    TMOV(right, mat);
+    pipe_barrier(PIPE_ALL);
+    TMATMUL(out, left, right);
+    pipe_barrier(PIPE_ALL);
+    TSTORE(to, out);
+#else
+    Tile<TileType::Vec, float, N / 2, N> rows;
+    TASSIGN(rows, 0x0);
+    const int half = get_subblockid() * N * N / 2;
+    Half from(slot + half), to(y + half);
+    TLOAD(rows, from);
+    pipe_barrier(PIPE_ALL);
+    TSTORE(to, rows);
+#endif
+}
+template __global__ AICORE void square<32>(__gm__ float *x, __gm__ float *y, __gm__ float *slot);
+"""
+
+
+def test_signals_between_the_cores_of_a_cluster(tmp_path: Path) -> None:
+    made = at(tmp_path, CLUSTER)
+    assert made.proved
+    assert added(made) == [
+        "ffts_cross_core_sync(PIPE_FIX, getFFTSMsg(2, 0)); < #else",
+        "wait_flag_dev(0); < TLOAD(rows, from);",
+    ]

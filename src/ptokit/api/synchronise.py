@@ -39,6 +39,9 @@ Progress = Callable[[str], None]
 GRANTED = "no access leaves its view, its array or its buffer"
 """What the order of pipes is proved for; `ptokit prove` proves that, too."""
 
+APART = "blocks do not race with each other, nor the vector cores of a cluster"
+"""What the order of cube and vector cores is proved for."""
+
 
 def synchronise(
     program: Program,
@@ -170,36 +173,40 @@ class Synchronising:
         from ptokit.prove.ranges import in_types
 
         made = Synchronised(self.checked.name, self.how.target.name, self.source.file, self.text, self.text)
-        granted = GRANTED, *walk.granted, *in_types(walk.found.wide)
+        apart = [APART] if self.checked.program.cores.mixed else []
+        granted = GRANTED, *apart, *walk.granted, *in_types(walk.found.wide)
         made.assumptions = (*self.checked.assume, *walk.asserted.values(), *granted)
         return made
 
     def made(self) -> Synchronised:
         """The program with flags."""
-        from ptokit.synchronise.dependences import Dependences
         from ptokit.synchronise.scopes import placed as placed_in
         from ptokit.synchronise.scopes import unordered
+        from ptokit.synchronise.signals import Crossings, Meeting
 
         self.progress("what has to be ordered")
-        self.walk: Dependences = self.gone(Dependences, self.checked)
+        self.walk: Crossings = self.gone(Crossings, self.checked)
         made = self._begun(self.walk)
         dependences = self._in_text()
         pairs = unordered(self.walk, self.structure)
-        if not dependences and not pairs:
+        with _placed():
+            meeting = Meeting(self.walk.in_text(self.structure), self.structure, self.how.target)
+        if not dependences and not pairs and not meeting.crossings:
             made.open = tuple(dict.fromkeys(self.walk.broken_pipes()))
             made.proved = not made.open
             return made
         self.progress("which flags are needed")
         self.scopes = placed_in(pairs, self.structure)
-        for placed in self._ways(made, dependences):
+        for placed in self._ways(made, dependences, meeting):
             made.edits, made.text = self._text(placed)
             self.progress("a proof of the new text")
             made.open = self._open(made.text)
             made.proved = not made.open
-            made.minimal = not placed.barriers and not self._doubted(placed)
+            made.minimal = not placed.barriers and not placed.signals and not self._doubted(placed)
             if made.proved:
                 break
-        if made.proved and not made.minimal and len(placed.flags) + len(placed.barriers) <= MOST_TRIED:
+        more = len(placed.flags) + len(placed.barriers) + len(placed.signals)
+        if made.proved and not made.minimal and more <= MOST_TRIED:
             placed = self._tried(made, placed)
         if made.predicted is not None:
             made.predicted = replace(made.predicted, cycles=self.timer.cycles(placed))
@@ -207,7 +214,13 @@ class Synchronising:
         self._told(made, placed)
         return made
 
-    def _ways(self, made: Synchronised, dependences: list[Any]) -> Iterator[Any]:
+    def _ways(self, made: Synchronised, dependences: list[Any], meeting: Any) -> Iterator[Any]:
+        """Flags and signals that order the program, those first that are wanted; if they are not proved, others."""
+        for placed in self._flags(made, dependences):
+            for signals in meeting.ways():
+                yield replace(placed, signals=signals)
+
+    def _flags(self, made: Synchronised, dependences: list[Any]) -> Iterator[Any]:
         """Flags that order the program, those first that are wanted; if they are not proved, others, and then all."""
         from ptokit.synchronise.choosing import merged
         from ptokit.synchronise.placing import Placing, rotatable
@@ -276,13 +289,15 @@ class Synchronising:
 
     def _tried(self, made: Synchronised, placed: Any) -> Any:
         """Leave out what a proof finds superfluous, where ages alone do not tell."""
-        from ptokit.synchronise.dependences import Barrier, Placed
+        from ptokit.synchronise.dependences import Flag, Placed
         from ptokit.synchronise.numbering import place_of
 
-        for one in (*placed.barriers, *sorted(self._doubted(placed), key=lambda flag: flag.around is None)):
+        flags = sorted(self._doubted(placed), key=lambda flag: flag.around is None)
+        for one in (*placed.signals, *placed.barriers, *flags):
             self.progress("a proof without one of them")
-            rest = [f for f in placed.flags if isinstance(one, Barrier) or place_of(f) != place_of(one)]
-            less = Placed(rest, [b for b in placed.barriers if b is not one], placed.widened)
+            rest = [f for f in placed.flags if not isinstance(one, Flag) or place_of(f) != place_of(one)]
+            barriers, signals = ([x for x in some if x is not one] for some in (placed.barriers, placed.signals))
+            less = Placed(rest, barriers, placed.widened, signals)
             edits, text = self._text(less)
             if not self._open(text):
                 placed, made.edits, made.text = less, edits, text
@@ -308,8 +323,8 @@ class Synchronising:
 
     def _reduced(self, whole: Any, dependences: list[Any], fewest: bool = True) -> Any:
         """Flags without superfluous ones; ``fewest``: also where others then wait for more."""
-        from ptokit.synchronise.choosing import lengthened, one_for_two
-        from ptokit.synchronise.dependences import Order, Placed, reduced
+        from ptokit.synchronise.choosing import lengthened, one_for_two, reduced
+        from ptokit.synchronise.dependences import Order, Placed
 
         functions = {function.name: function for function in self.functions}
         found = Placed([], list(whole.barriers), list(whole.widened))
@@ -341,15 +356,18 @@ class Synchronising:
             placed.barriers.append(Barrier(lacking.before, f"all event ids from {p} to {q} are taken"))
 
     def _text(self, placed: Any) -> tuple[tuple[Edit, ...], str]:
-        from ptokit.synchronise.placing import Writing
+        from ptokit.synchronise.writing import Writing, of_signal
 
         places = [(bar.before, bar.kind) for bar in self.scopes]
+        vectors, target = self.checked.program.cores.vectors, self.how.target
+        signals = (part for signal in placed.signals for part in of_signal(signal, vectors, target))
         with _placed():
-            edits = Writing(self.structure, placed, self.source.file, self.compiled, places).edits
+            edits = Writing(self.structure, placed, self.source.file, self.compiled, places, signals).edits
         return edits, edited(self.text, edits)
 
     def _open(self, text: str) -> tuple[tuple[str, int], ...]:
         """What is not proved of a new text."""
+        from ptokit.prove.report import OF_PIPES, Claim
         from ptokit.synchronise.dependences import Pipes
 
         source = self._read(text)
@@ -357,7 +375,7 @@ class Synchronising:
         checked = self._checked(source, self.checked.assume)
         if checked.errors:
             return tuple((d.message, d.location.line) for d in checked.errors)
-        found = self.gone(Pipes, checked).broken_pipes()
+        found = self.gone(Pipes, checked, claims=(*OF_PIPES, Claim.BLOCKS), in_clusters=True).broken_pipes()
         return tuple(dict.fromkeys([*found, *(self._in_scopes(source, checked) if self.scopes else ())]))
 
     def _in_scopes(self, source: Source, checked: Proving) -> Iterator[tuple[str, int]]:
@@ -380,6 +398,7 @@ class Synchronising:
 
     def _told(self, made: Synchronised, placed: Any) -> None:
         from ptokit.synchronise.numbering import of_text
+        from ptokit.synchronise.signals import told
 
         bars = ((bar.kind, first_line(bar.before), f"without it {overtaking(bar.needed)}") for bar in self.scopes)
         made.scopes = tuple(InVectorScope(*bar) for bar in bars)
@@ -394,6 +413,7 @@ class Synchronising:
             p, q = (pipe.text.removeprefix("PIPE_") for pipe in flag.pipes)
             flags.append(Inserted(p, q, *lines, line, flag.number, flag.depth, because, flag.at_once))
         made.flags = tuple(flags)
+        made.signals = tuple(told(signal, self.structure) for signal in placed.signals)
         made.barriers = tuple((first_line(barrier.before), barrier.why) for barrier in placed.barriers)
 
     def _others(self, ops: Iterable[Op]) -> tuple[str, ...]:

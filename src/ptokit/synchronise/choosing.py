@@ -77,6 +77,40 @@ def _pairs(flags: Sequence[Flag], structure: Structure) -> Iterator[tuple[int, F
     yield from sorted(found, key=lambda entry: entry[0])
 
 
+# Flags that the others make superfluous.
+
+
+def reduced(order: Order, placed: Placed) -> Placed:
+    """Without flags that the others make superfluous: those of loops first, then those that lie far apart."""
+    flags = list(placed.flags)
+    if not order.whole or suffices(order, flags, placed.barriers) is not None:
+        return placed
+    for flag in list(flags):
+        while flag in flags and flag.around is not None:
+            outer = next((x for x in flags if _takes_along(x, flag)), None)
+            if outer is None:
+                break
+            rest, before = [x for x in flags if x is not outer], flag.around
+            flag.around = outer.around
+            if suffices(order, rest, placed.barriers) is not None:
+                flag.around = before
+                break
+            flags = rest
+    numbered = {op: k for block in {id(f.block): f.block for f in flags}.values() for k, op in enumerate(block.ops)}
+    for flag in sorted(flags, key=lambda f: (f.around is None, numbered[f.after] - numbered[f.before])):
+        rest = [other for other in flags if other is not flag]
+        flag.needed = suffices(order, rest, placed.barriers)
+        flags = rest if flag.needed is None else flags
+    return Placed(flags, placed.barriers, placed.widened)
+
+
+def _takes_along(outer: Flag, inner: Flag) -> bool:
+    """True if a flag of a loop may be one with that of a loop in it."""
+    alike = outer is not inner and outer.pipes == inner.pipes and outer.core == inner.core
+    alike = alike and outer.depth == inner.depth == 1  # ids in rotation begin anew with the inner loop
+    return alike and outer.around is not None and inner.around in outer.block.ops
+
+
 # One flag in place of two where control flow is straight: fewer waits, and more that waits for more.
 
 

@@ -57,12 +57,14 @@ class Dependence:
 class Pipes(Control):
     """Goes through a kernel, and looks only at its flags and at the order of its pipes.
 
-    ``dropped``: operations that are taken to do nothing; ``claims``: what is looked at; ``visited``: instructions that
-    some launch comes to; ``granted``: what is assumed, since no flag changes it.
+    ``dropped``: operations that are taken to do nothing; ``claims``: what is looked at; ``in_clusters``: of blocks only
+    how the cube core and a vector core of one are ordered; ``visited``: instructions that some launch comes to;
+    ``granted``: what is assumed, since no flag changes it.
     """
 
     dropped: frozenset[Op] = frozenset()
     claims: tuple[Claim, ...] = OF_PIPES
+    in_clusters = False
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -93,7 +95,7 @@ class Pipes(Control):
         """What has been written is not followed."""
 
     def unpaired(self, step: Step) -> None:
-        if Claim.BLOCKS in self.claims:
+        if Claim.BLOCKS in self.claims and not self.in_clusters:
             super().unpaired(step)
         self.granted["what this rank waits for comes from other ranks"] = None
 
@@ -101,6 +103,14 @@ class Pipes(Control):
         """No flag of a core orders two blocks, but one may order what a signal tells."""
         if Claim.BLOCKS in self.claims:
             super().block_races()
+
+    def _block_race(self, a: Instance, s: Touch, b: Instance, t: Touch, *, inside: bool = False) -> None:
+        if not self.in_clusters or (inside and a.core != b.core):
+            super()._block_race(a, s, b, t, inside=inside)
+
+    def _rank_race(self, *given: Any) -> None:
+        if not self.in_clusters:
+            super()._rank_race(*given)
 
     def broken_pipes(self) -> list[tuple[str, int]]:
         """What may not hold of flags and pipes, each with its line; empty if all of it does."""
@@ -254,11 +264,15 @@ class Barrier:
 
 @dataclass
 class Placed:
-    """The flags and barriers that order a program; ``widened``: what orders more for want of ids, in words."""
+    """The flags, barriers and signals (`signals.Signal`) that order a program.
+
+    ``widened``: what orders more for want of ids, in words.
+    """
 
     flags: list[Flag] = field(default_factory=list)
     barriers: list[Barrier] = field(default_factory=list)
     widened: list[str] = field(default_factory=list)
+    signals: list[Any] = field(default_factory=list)
 
 
 class Unordered(Exception):
@@ -467,34 +481,3 @@ def suffices(order: Order, flags: Sequence[Flag], barriers: Sequence[Barrier] = 
     except Unordered as found:
         return found.dependence
     return None
-
-
-def reduced(order: Order, placed: Placed) -> Placed:
-    """Without flags that the others make superfluous: those of loops first, then those that lie far apart."""
-    flags = list(placed.flags)
-    if not order.whole or suffices(order, flags, placed.barriers) is not None:
-        return placed
-    for flag in list(flags):
-        while flag in flags and flag.around is not None:
-            outer = next((x for x in flags if _takes_along(x, flag)), None)
-            if outer is None:
-                break
-            rest, before = [x for x in flags if x is not outer], flag.around
-            flag.around = outer.around
-            if suffices(order, rest, placed.barriers) is not None:
-                flag.around = before
-                break
-            flags = rest
-    numbered = {op: k for block in {id(f.block): f.block for f in flags}.values() for k, op in enumerate(block.ops)}
-    for flag in sorted(flags, key=lambda f: (f.around is None, numbered[f.after] - numbered[f.before])):
-        rest = [other for other in flags if other is not flag]
-        flag.needed = suffices(order, rest, placed.barriers)
-        flags = rest if flag.needed is None else flags
-    return Placed(flags, placed.barriers, placed.widened)
-
-
-def _takes_along(outer: Flag, inner: Flag) -> bool:
-    """True if a flag of a loop may be one with that of a loop in it."""
-    alike = outer is not inner and outer.pipes == inner.pipes and outer.core == inner.core
-    alike = alike and outer.depth == inner.depth == 1  # ids in rotation begin anew with the inner loop
-    return alike and outer.around is not None and inner.around in outer.block.ops

@@ -26,6 +26,9 @@ def overtaking(need: Any) -> str:
     return f"{second} may overtake {first}"
 
 
+UNCOUNTED = "without it more signals may be under way than the 15 that are counted"
+"""Why a signal is needed that orders nothing."""
+
 SHOWN = 3
 """So many other kernels of a file are named."""
 
@@ -56,6 +59,33 @@ class Inserted:
         if self.at_once:
             place = f"set and waited for before line {self.wait_before}, since event ids run out"
         return f"{self.source} to {self.destination}, {number}: {place}{loop}: {self.because}"
+
+
+@dataclass(frozen=True)
+class Signalled:
+    """A signal between the kinds of cores of a cluster that was inserted.
+
+    ``cores``, ``pipes``: who gives it and who waits; ``set_after``, ``wait_before``: lines of the text before;
+    ``carried``: the lines of the loops of the two that carry it, none if it is waited for where it is given; ``ahead``:
+    so many are given before these loops; ``because``: what races without it.
+    """
+
+    cores: tuple[str, str]
+    pipes: tuple[str, str]
+    set_after: int
+    wait_before: int
+    carried: tuple[int, ...]
+    ahead: int
+    number: int
+    because: str
+
+    def __str__(self) -> str:
+        (a, b), (p, q) = self.cores, self.pipes
+        lines = " and ".join(map(str, dict.fromkeys(self.carried)))
+        several = "s" * (len({*self.carried}) > 1)
+        loops = f", {self.ahead} ahead, carried by the loop{several} in line{several} {lines}" if self.carried else ""
+        place = f"set after line {self.set_after}, waited for before line {self.wait_before}"
+        return f"signal {self.number} from {p} of the {a} core to {q} of the {b} core: {place}{loops}: {self.because}"
 
 
 @dataclass(frozen=True)
@@ -113,7 +143,8 @@ class Synchronised:
 
     ``text``: all of it; ``edits``: what was inserted. ``proved``: that its flags balance and that no two pipes race,
     for all arguments; else ``open`` says why not, with lines of the new text, 0 for none. ``barriers``: lines before
-    which a barrier of all pipes was inserted, with the reason. ``minimal``: each flag that was inserted is needed.
+    which a barrier of all pipes was inserted, with the reason. ``signals``: between the cores of a cluster.
+    ``minimal``: each flag that was inserted is needed.
     ``superfluous``: what was taken out; None where that was not asked for. ``scopes``: barriers inside of vector
     scopes. ``others``: kernels of a C++ file that have some of the lines, too, and are not proved. ``widened``: what
     orders more for want of event ids, and what that costs. ``predicted``: how long a launch takes, where that decides;
@@ -128,6 +159,7 @@ class Synchronised:
     edits: tuple[Edit, ...] = ()
     flags: tuple[Inserted, ...] = ()
     barriers: tuple[tuple[int, str], ...] = ()
+    signals: tuple[Signalled, ...] = ()
     superfluous: tuple[Superfluous, ...] | None = None
     widened: tuple[str, ...] = ()
     predicted: Predicted | None = None
@@ -147,6 +179,7 @@ class Synchronised:
         kinds = [f"{n} {what}" for n, what in ((carried, "carried by loops"), (rotating, "in rotation")) if n]
         what = counted(len(self.flags), "flag") + (f" ({', '.join(kinds)})" if kinds else "")
         what += f", {counted(len(self.barriers), 'barrier')}" if self.barriers else ""
+        what += f", {counted(len(self.signals), 'signal')} between cores" if self.signals else ""
         what = what if self.superfluous is None else f"{len(self.superfluous) or 'nothing'} superfluous"
         done = "proved for all arguments" if self.proved else "not proved"
         out = [f"{self.name} on {self.target}: {what}; {done}"]
@@ -155,6 +188,7 @@ class Synchronised:
             lines = counted(len(self.edits), "line")
             out = [f"{self.name} on {self.target}: {lines} for one launch alone, {clean} ({self.launch}); not proved"]
         out += [f"  {flag}" for flag in self.flags]
+        out += [f"  {signal}" for signal in self.signals]
         out += [f"  {bar}" for bar in self.scopes]
         out += [f"  a barrier of all pipes before line {line}: {why}" for line, why in self.barriers]
         out += [f"  superfluous: {each}" for each in self.superfluous or ()]

@@ -22,8 +22,9 @@ from ptokit.types.enums import Pipe
 
 from .dependences import Barrier, Flag, Path, Placed
 from .numbering import of_text, place_of
-from .placing import _RANKS, _STOP, _WAIT, NoPlace, Writing
+from .placing import NoPlace
 from .report import Predicted
+from .writing import RANKS, STOP, WAIT, Writing
 
 _OWN = 1000
 """The first id of flags that are timed."""
@@ -64,11 +65,11 @@ def parts_of(flags: Iterable[Flag]) -> list[Part]:
     found = []
     for flag in flags:
         if flag.at_once:
-            found += [Part(flag, "set", flag.before, False, _STOP), Part(flag, "wait", flag.before, False, _WAIT)]
+            found += [Part(flag, "set", flag.before, False, STOP), Part(flag, "wait", flag.before, False, WAIT)]
             continue
         for verb, op, after in statements(flag.after, flag.before, flag.around):
             outside = op is flag.around
-            found.append(Part(flag, verb, op, after, _RANKS[verb, outside], flag.depth > 1 and not outside))
+            found.append(Part(flag, verb, op, after, RANKS[verb, outside], flag.depth > 1 and not outside))
     return sorted(found, key=lambda part: part.rank)
 
 
