@@ -71,7 +71,7 @@ _TOOLS = {
 }
 """Functions for tools and what they return, with the module of the package that has them."""
 
-_PARTS = ("testing", "torch")
+_PARTS = ("pypto", "testing", "torch")
 """Modules that ``import ptokit`` gives, too, once they are named."""
 
 __version__ = "0.2.0"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ptokit.cpp.replay import SuiteReport, _host_compilers, replay
+from ptokit.cpp.replay import SuiteReport, host_compilers, replay
 from ptokit.diagnostics import DiagnosticError
 from ptokit.targets import target
 
@@ -125,7 +125,7 @@ def test_folder_that_is_no_suite(tmp_path: Path) -> None:
 
 
 def test_suite_that_does_not_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, *_ = _host_compilers()
+    first, *_ = host_compilers()
     monkeypatch.setenv("PTOKIT_HOST_CXX", " ".join(first))  # the next would try, and may build its library first
     folder = shutil.copytree(SUITE, tmp_path / "suite")
     (folder / "main.cpp").write_text("int broken(\n")

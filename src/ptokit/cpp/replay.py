@@ -281,7 +281,7 @@ class _Suite:
         common += [*macros(self.target, "vector"), "-I", str(HEADERS), *(f"-I{each}" for each in self.include)]
         common += ["-include", str(HEADERS / "ptokit" / "language.hpp")]
         first: DiagnosticError | None = None
-        for command in _host_compilers():
+        for command in host_compilers():
             try:
                 return self._built(command, common)
             except DiagnosticError as error:
@@ -452,7 +452,7 @@ class _Build:
         )
 
 
-def _host_compilers() -> list[list[str]]:
+def host_compilers() -> list[list[str]]:
     """The compilers of host programs: what is stated; else the system's, then that of kernels."""
     stated = os.environ.get("PTOKIT_HOST_CXX")
     if stated:

@@ -102,7 +102,7 @@ class Program:
         module, target = with_function(module, entry), as_compiled(module, target)
         self.module, self.entry, self.target, self.extended = module, entry, target, extended
         self.name = entry.name
-        self._vector_cores = vector_cores
+        self.vector_cores = vector_cores
         self._supplied: dict[tuple[tuple[int, Query], ...], Program] = {}  # by what each core supplies itself
         self.params = [Param(p.name, p.type) for p in entry.params]
         self.effects: Effects = analyse(module, entry)
@@ -225,7 +225,7 @@ class Program:
         key = tuple((i, arg) for i, arg in enumerate(args) if isinstance(arg, Query))
         found = self._supplied.get(key)
         if found is None:
-            cores = self._vector_cores
+            cores = self.vector_cores
             found = Program(self.module, kernel, self.target, extended=self.extended, vector_cores=cores)
             found.name = self.name
             self._supplied[key] = found

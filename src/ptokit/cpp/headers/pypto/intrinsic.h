@@ -1,0 +1,2 @@
+#pragma once
+#include "pto_orchestration_api.h"
