@@ -25,8 +25,9 @@ def test_a_page_shows_what_its_code_prints(page: Path) -> None:
             find_compiler()
         except DiagnosticError as error:
             pytest.skip(f"{error.diagnostics[0].message}: {error.diagnostics[0].hint}")
-    if "import torch" in page.read_text(encoding="utf-8"):
-        pytest.importorskip("torch")
+    for package in ("torch", "pypto"):
+        if f"import {package}" in page.read_text(encoding="utf-8"):
+            pytest.importorskip(package)
     assert pages.executed(page) == page.read_text(encoding="utf-8")
 
 

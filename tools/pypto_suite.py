@@ -127,7 +127,8 @@ def run(checkout: Path, target: str, results: Path, tests: Sequence[str], second
     with ptokit.pypto.on_device(target, sanitize=sanitize) as device:
         watch = Watch(device, results, target, seconds)
         start = time.perf_counter()
-        options = ["-q", "-p", "no:cacheprovider", "--no-header", "--tb=short", f"--platform={target}"]
+        options = ["-q", "-p", "no:cacheprovider", "--no-header", "--tb=short", "--continue-on-collection-errors"]
+        options += [f"--platform={target}"]
         code = pytest.main([*options, *(tests or TESTS)], plugins=[watch])
         print(f"{time.perf_counter() - start:.0f} s")
     return int(code)
@@ -143,7 +144,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=300, help="the most that a test may take")
     parser.add_argument("--sanitize", action="store_true")
     parser.add_argument("--table", type=Path, nargs="+")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     if given.table:
         lines = "\n".join(table(read(given.table)))
         page = PAGE.read_text()

@@ -195,7 +195,7 @@ class Worker:
     def __init__(self, **_: Any) -> None:
         pass
 
-    def init(self, **_: Any) -> None:
+    def init(self, *_: Any, **__: Any) -> None:
         """Nothing has to be prepared."""
 
     close = unregister = free = init
