@@ -41,14 +41,11 @@ class Watch:
         self.known = {each["test"] for each in read([results])}
         self.launches = 0
 
-    def pytest_configure(self) -> None:
-        """There is a device."""
-        for name, module in list(sys.modules.items()):
-            if name.startswith("harness") and hasattr(module, "is_hardware_available"):
-                module.__dict__["is_hardware_available"] = lambda: True
-
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        """Leave out what has been run."""
+        """Leave out what has been run, and let the tests see a device."""
+        for module in list(sys.modules.values()):
+            if "is_hardware_available" in getattr(module, "__dict__", {}):
+                module.__dict__["is_hardware_available"] = lambda: True
         items[:] = [item for item in items if item.nodeid not in self.known]
 
     def pytest_runtest_setup(self) -> None:
