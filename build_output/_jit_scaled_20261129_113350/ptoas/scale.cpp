@@ -1,0 +1,4 @@
+template <typename... Ts>
+static void scale(Ts... values) {
+    ptokit_called("scale.pto:scale", values...);
+}
