@@ -1,4 +1,4 @@
-"""pypto's programs run here: ``with ptokit.pypto.on_device():`` stands for the device, ``ptokit.pypto.run`` runs one.
+"""pypto's programs run here: ``with ptokit.pypto.on_device():`` is the device, ``ptokit.pypto.run`` runs one.
 
 pypto compiles as ever. In the place of the assembler a script leaves each kernel as the text that pypto wrote; in the
 place of its runtime "simpler" are modules that hand a compiled program to `ptokit.cpp.orchestration`.

@@ -65,7 +65,7 @@ class LaunchedTask:
 
 @dataclass
 class Device:
-    """What stands for a device: on which target it runs, whether it looks for faults, and what has been launched."""
+    """What is used as a device: on which target it runs, whether it looks for faults, and what has been launched."""
 
     target: Target | None
     sanitize: bool
@@ -250,7 +250,7 @@ Words = Mapping[str, int]
 
 @dataclass
 class _Call:
-    """A wrapper has called its kernel: of which text, on which core. ``slot``: 0 cube, 1 and 2 vector cores."""
+    """A wrapper has called its kernel: the text that has it, and the core. ``slot``: 0 cube, 1 and 2 vector cores."""
 
     unit: str
     name: str
