@@ -68,7 +68,7 @@ def _first(findings: object) -> str:
 
 def write(repositories: dict[str, str], folder: Path) -> None:
     """The texts below a folder for each repository, and ``campaign.toml``, with a target for each."""
-    lines = ['name = "public kernels"', 'programs = ["*/**/*.pto"]', f'recorded = "{JUDGED.name}"']
+    lines = ['name = "public kernels"', 'programs = ["*/**/*.pto"]', f'recorded = "{JUDGED.name}"', "seconds = 1800"]
     for repository, target in repositories.items():
         name = Path(repository).name
         for path, blob, text in texts(repository):

@@ -103,6 +103,28 @@ def test_a_number_is_large_enough_for_what_it_is_divided_by(from_the_end: bool) 
     assert arguments(program(body))[2] == ("256" if from_the_end else "128")
 
 
+@pytest.mark.parametrize(
+    ("branch", "wanted"),
+    [
+        ("scf.if %is { pto.store_scalar %f, %y[%c64] : !pto.ptr<f32>, f32 }", "16"),
+        ("scf.if %is { pto.store_scalar %f, %y[%c64] : !pto.ptr<f32>, f32 } else { }", "16"),
+        (
+            "scf.if %is { pto.store_scalar %f, %y[%c1] : !pto.ptr<f32>, f32 } else { %z = arith.addi %m, %m : index }",
+            "0",
+        ),
+    ],
+)
+def test_a_number_is_what_a_branch_asks_for(branch: str, wanted: str) -> None:
+    """Where the kernel does nothing else."""
+    body = f"""
+    %m = arith.index_cast %n : i32 to index
+    %size = arith.addi %c16, %c0 : index
+    %is = arith.cmpi eq, %m, %size : index
+    %f = pto.load_scalar %x[%c0] : !pto.ptr<f32> -> f32
+    {branch}"""
+    assert arguments(program(body, "%x: !pto.ptr<f32>, %y: !pto.ptr<f32>, %n: i32"))[2] == wanted
+
+
 def test_a_core_of_several_is_asked_for_rows_of_its_own() -> None:
     body = """
     %core = pto.get_subblock_idx

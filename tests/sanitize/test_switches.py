@@ -132,6 +132,27 @@ def test_manual_mode_by_request() -> None:
     assert sorted(found(CHAIN, mode="manual", tiles=NO_ADDRESS)) == ["RACE-RAW", "UNBOUND-TILE"]
 
 
+@pytest.mark.parametrize(
+    ("first", "tiles", "mode", "rests"),
+    [
+        ("barrier V", NO_ADDRESS, None, True),
+        ("barrier V", NO_ADDRESS, "manual", False),
+        ("barrier V", None, None, False),
+        ("set MTE2 V 0\nwait MTE2 V 0\nbarrier V", NO_ADDRESS, None, False),
+    ],
+)
+def test_what_rests_on_barriers_alone_says_so(
+    first: str, tiles: dict[str, int] | None, mode: str | None, rests: bool
+) -> None:
+    """Barriers make a program manual, though the assembler may add flags to it; flags and addresses leave no doubt."""
+    given = {} if tiles is None else {"tiles": tiles}
+    report = Mini(f"{first}\n{CHAIN}", **given).sanitize(mode=mode)
+    races = [d for d in report.diagnostics if d.rule == "RACE-RAW"]
+    assert races
+    assert {any("--mode auto-sync" in note.message for note in d.notes) for d in races} == {rests}
+    assert set(races) <= set(report.races)
+
+
 # ---------------------------------------------------------------------- scatters
 
 

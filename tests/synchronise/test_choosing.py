@@ -7,8 +7,8 @@ import re
 import pytest
 
 from ptokit.api.check import read
+from ptokit.api.one_launch import Launch
 from ptokit.api.synchronise import Synchronised, synchronise
-from ptokit.arguments.derive import Launch
 from ptokit.diagnostics import UsageError
 from ptokit.run import choose_entry
 from ptokit.sanitize.findings.source_text import Structure

@@ -1,21 +1,28 @@
-"""A program with the flags that one launch needs, which runs have found: for kernels that a proof does not follow."""
+"""One launch: the flags that it needs, which runs have found, for kernels that a proof does not follow; and how long
+versions of a program are predicted to take in it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ptokit.arguments.derive import derive
-from ptokit.arguments.grammar import make, read_arguments
-from ptokit.diagnostics import Diagnostic, DiagnosticError
+from ptokit.arguments.derive import derive, settled
+from ptokit.arguments.grammar import as_parameter, make, read_arguments
+from ptokit.diagnostics import Diagnostic, DiagnosticError, UsageError
 from ptokit.diagnostics.finding import edited
+from ptokit.ir.core import Function, Module
+from ptokit.ir.functions import as_compiled
 from ptokit.prove.report import counted
+from ptokit.records import dataclass
 from ptokit.run import Param, choose_entry
 from ptokit.sanitize import Report, sanitize_launch
 from ptokit.synchronise.report import PLACE, Synchronised
 from ptokit.targets import Target
+from ptokit.targets.base import Part, PartError, part_named
+from ptokit.timing.state import NotPredicted
 from ptokit.types.choices import LaunchOptions, SanitizeOptions
 
 from .check import origin
@@ -86,3 +93,70 @@ def with_text(found: Any, text: str) -> Iterator[Any]:
         yield PythonKernel(found.kernel.with_text(text), found.file)
     else:
         yield Text(found.file, text)
+
+
+# How long versions of a program are predicted to take, on arguments that are derived from one of them.
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A launch by which versions of a program are compared: arguments as after ``--arg``, and the part."""
+
+    texts: tuple[str, ...]
+    blocks: int
+    part: Part
+    target: Target
+    extended: bool = False
+
+    @staticmethod
+    def derived(module: Module, entry: Function, target: Target, blocks: int, extended: bool = False) -> Launch:
+        """A launch with arguments that the text tells. Raises `NotPredicted` where no part runs the target."""
+
+        def look(texts: list[str]) -> tuple[Launch, Iterable[Diagnostic]]:
+            # What arrays hold costs no time, and random numbers take some to make.
+            zeros = (re.sub(r"^random:(.*?)(:seed=\d+)?$", r"zeros:\1", text) for text in texts)
+            made = Launch(tuple(zeros), blocks, part_named(None, target), target, extended)
+            try:
+                made._timed(module, entry)
+            except DiagnosticError as error:
+                return made, error.diagnostics
+            return made, ()
+
+        try:
+            return settled(module, entry, look, blocks)[0]
+        except PartError as error:
+            raise NotPredicted(str(error)) from None
+        except (DiagnosticError, UsageError, ValueError, MemoryError) as error:
+            raise NotPredicted(f"arguments cannot be derived: {_first(error)}") from None
+
+    def cycles(self, module: Module, entry: Function) -> float:
+        """Cycles of a program from the first start of a core to the last end. Raises `NotPredicted`."""
+        try:
+            timing = self._timed(module, entry)
+        except (DiagnosticError, UsageError, ValueError, MemoryError) as error:
+            raise NotPredicted(f"the launch fails: {_first(error)}") from None
+        if timing.run.stuck:
+            raise NotPredicted("the launch does not end")
+        return timing.work
+
+    def _timed(self, module: Module, entry: Function) -> Any:
+        from ptokit.run import Param, Program
+        from ptokit.timing.report import timed
+
+        if len(entry.params) != len(self.texts):
+            raise NotPredicted("both do not have the same arguments")
+        dtypes = [Param(param.name, param.type).dtype for param in entry.params]
+        program = Program(module, entry, as_compiled(module, self.target), extended=self.extended)
+        given = zip(make(read_arguments(self.texts)), dtypes)
+        values = [v if dtype is None else as_parameter(v, dtype) for v, dtype in given]
+        return timed(program, values, self.blocks, self.part)
+
+    @property
+    def said(self) -> str:
+        """What it is, for a report."""
+        given = f" with -a {' -a '.join(self.texts)}" if self.texts else ""
+        return f"{self.blocks} block{'s' * (self.blocks != 1)} on {self.part.name}{given}"
+
+
+def _first(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from ptokit.arguments.derive import Launch, derive, resting, settled
+from ptokit.arguments.derive import derive, resting, settled
 from ptokit.arguments.grammar import Argument, copied, make, of_ranks, read_arguments
 from ptokit.diagnostics import Diagnostic, Diagnostics, Note, UsageError
 from ptokit.ir.core import Module
@@ -30,6 +30,7 @@ from ptokit.watch.seen import Seen
 from .check import PerTarget, SeveralTargets, for_each, is_several, named_targets, origin
 from .findings import Found, Selection, reported, selection
 from .launch import as_parameters, prepare, read_for, read_without_arguments
+from .one_launch import Launch
 from .parts import Part, Table, Words, checked, find_target, keywords, plain
 from .program import Origin, Program, Source
 

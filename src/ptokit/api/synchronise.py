@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
-from ptokit.arguments.derive import Launch
 from ptokit.arguments.grammar import read_arguments
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, UsageError
 from ptokit.diagnostics.finding import Edit, edited
@@ -28,7 +27,7 @@ from ptokit.types.choices import Goal, LaunchOptions
 from .check import origin
 from .files import CppProgram
 from .launch import read_for, read_without_arguments
-from .one_launch import for_launch, with_text
+from .one_launch import Launch, for_launch, with_text
 from .parts import find_target
 from .program import Program, Source, executed_text
 from .prove import ENOUGH, Proving

@@ -11,26 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from ptokit.diagnostics import Diagnostic, DiagnosticError, Note, Severity, UsageError
+from ptokit.diagnostics import Diagnostic, Note, Severity
 from ptokit.ir.control import callee, control_of, edges
 from ptokit.ir.core import Block, Function, Module, Op, Value, ordered
 from ptokit.ir.facts import folded, packed_slice
-from ptokit.ir.functions import as_compiled
 from ptokit.ir.launch import Query, with_function
 from ptokit.isa.exchange.core_pipes import SLOTS
 from ptokit.isa.scalar.arithmetic import ARITHMETIC, Arithmetic
 from ptokit.plan.effects import analyse
-from ptokit.records import dataclass
-from ptokit.targets import Target
-from ptokit.targets.base import Part, PartError, part_named
-from ptokit.timing.state import NotPredicted
 from ptokit.types.dtypes import SINGLES
 from ptokit.types.tile import DYNAMIC
 from ptokit.types.values import MemRef, PartitionView, Ptr, Scalar, TensorView
-
-from .grammar import as_parameter, make, read_arguments
 
 SIZE = 128
 """What a scalar is that decides the size of a view."""
@@ -187,8 +180,10 @@ def likely(
         else:
             is_size, is_end = param in uses.sizes, param in uses.iterations
             numbers[param] = guess.size if is_size else guess.iterations if is_end else otherwise
-    for param, least in _Reach(module, entry, numbers, blocks).least().items():
+    reach = _Reach(module, entry, numbers, blocks)
+    for param, least in reach.least().items():
         numbers[param] = max(numbers[param], least)
+    numbers |= {param: reach.greatest.get(value, 0) for param, value in uses.equal.items() if asked(param) is None}
     return _enough(module, entry, blocks, numbers, uses)
 
 
@@ -209,11 +204,15 @@ def _enough(module: Module, entry: Function, blocks: int, numbers: dict[Value, i
 
 
 class _Uses:
-    """Which scalar parameters decide the sizes of views, and which how often loops run."""
+    """Which scalar parameters decide the sizes of views, and which how often loops run; ``equal``: what parameters have
+    to be for a branch that has no other side."""
 
     def __init__(self, module: Module, entry: Function, params: set[Value]) -> None:
         self.sizes: set[Value] = set()
         self.iterations: set[Value] = set()
+        self.equal: dict[Value, Value] = {}
+        self._same: dict[Value, Value] = {p: p for p in params}  # parameters, by values that are no other number
+        self._equality: dict[Value, tuple[Value, Value]] = {}
         self._from: dict[Value, frozenset[Value]] = {p: frozenset((p,)) for p in params}
         self._function(module, entry, 0)
 
@@ -226,12 +225,26 @@ class _Uses:
                     self._from[param] = self._from.get(param, frozenset()) | self._from.get(value, frozenset())
                 self._function(module, called, depth + 1)
             self._note(self.iterations, [induction.upper for induction in control_of(op).inductions(op)])
+            self._guard(op)
             if op.name.startswith("arith."):
                 sources = frozenset().union(*(self._from.get(v, frozenset()) for v in op.values))
                 for result in op.results:
                     self._from[result] = sources
         if function.body is not None and function.body.more:
             self._note(self.iterations, _ends_of_loops(function.body))
+
+    def _guard(self, op: Op) -> None:
+        """A comparison of a parameter with another number, and a branch that is taken where they are equal."""
+        if op.name in _CASTS and op.values[0] in self._same:
+            self._same[op.result] = self._same[op.values[0]]
+        elif op.name == "arith.cmpi" and op.attrs.get("predicate") == "eq":
+            for value, other in (op.values, op.values[::-1]):
+                if value in self._same and not self.deciding(other):
+                    self._equality[op.result] = (self._same[value], other)
+        elif sum(bool(region.ops) for region in op.regions) == 1:
+            for name in control_of(op).decides:
+                for value in filter(self._equality.__contains__, op.group(name)):
+                    self.equal.setdefault(*self._equality[value])
 
     def deciding(self, value: Value) -> frozenset[Value]:
         """The parameters that a number is computed from."""
@@ -431,70 +444,3 @@ class _Reach:
         assert isinstance(param.type, _ARRAYS)
         elements = -(-(offset + size) // max(1, param.type.dtype.size))
         self.elements[param] = max(self.elements.get(param, 1), elements)
-
-
-# How long versions of a program are predicted to take, on arguments that are derived from one of them.
-
-
-@dataclass(frozen=True)
-class Launch:
-    """A launch by which versions of a program are compared: arguments as after ``--arg``, and the part."""
-
-    texts: tuple[str, ...]
-    blocks: int
-    part: Part
-    target: Target
-    extended: bool = False
-
-    @staticmethod
-    def derived(module: Module, entry: Function, target: Target, blocks: int, extended: bool = False) -> Launch:
-        """A launch with arguments that the text tells. Raises `NotPredicted` where no part runs the target."""
-
-        def look(texts: list[str]) -> tuple[Launch, Iterable[Diagnostic]]:
-            # What arrays hold costs no time, and random numbers take some to make.
-            zeros = (re.sub(r"^random:(.*?)(:seed=\d+)?$", r"zeros:\1", text) for text in texts)
-            made = Launch(tuple(zeros), blocks, part_named(None, target), target, extended)
-            try:
-                made._timed(module, entry)
-            except DiagnosticError as error:
-                return made, error.diagnostics
-            return made, ()
-
-        try:
-            return settled(module, entry, look, blocks)[0]
-        except PartError as error:
-            raise NotPredicted(str(error)) from None
-        except (DiagnosticError, UsageError, ValueError, MemoryError) as error:
-            raise NotPredicted(f"arguments cannot be derived: {_first(error)}") from None
-
-    def cycles(self, module: Module, entry: Function) -> float:
-        """Cycles of a program from the first start of a core to the last end. Raises `NotPredicted`."""
-        try:
-            timing = self._timed(module, entry)
-        except (DiagnosticError, UsageError, ValueError, MemoryError) as error:
-            raise NotPredicted(f"the launch fails: {_first(error)}") from None
-        if timing.run.stuck:
-            raise NotPredicted("the launch does not end")
-        return timing.work
-
-    def _timed(self, module: Module, entry: Function) -> Any:
-        from ptokit.run import Param, Program
-        from ptokit.timing.report import timed
-
-        if len(entry.params) != len(self.texts):
-            raise NotPredicted("both do not have the same arguments")
-        dtypes = [Param(param.name, param.type).dtype for param in entry.params]
-        program = Program(module, entry, as_compiled(module, self.target), extended=self.extended)
-        given = zip(make(read_arguments(self.texts)), dtypes)
-        values = [v if dtype is None else as_parameter(v, dtype) for v, dtype in given]
-        return timed(program, values, self.blocks, self.part)
-
-    @property
-    def said(self) -> str:
-        """What it is, for a report."""
-        given = f" with -a {' -a '.join(self.texts)}" if self.texts else ""
-        return f"{self.blocks} block{'s' * (self.blocks != 1)} on {self.part.name}{given}"
-
-
-def _first(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -143,7 +143,7 @@ class ObservedRun:
             self.devices = bind_devices(kernel, devices, written, blocks, None)
         else:
             self.devices = [bind_arguments(kernel, args, written, blocks)]
-        self.findings = Findings()
+        self.findings = Findings(mode.rests)
         self.also, self.args, self.profile = frozenset(launch.how.also), args, launch.how.order == "profile"
         self.fresh: Sequence[Any] | None = None  # the arguments as they were, to launch once more
         values = [value for device in self.devices for value in device]

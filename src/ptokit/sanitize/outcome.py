@@ -15,6 +15,7 @@ from ptokit.diagnostics.finding import edited
 from ptokit.diagnostics.render import summary
 from ptokit.ir.core import Module, Op
 from ptokit.ir.facts import instr_of
+from ptokit.isa.table import Sync
 from ptokit.records import dataclass
 from ptokit.types.dtypes import DType
 from ptokit.types.enums import SECOND_CORE, Pipe
@@ -223,13 +224,14 @@ class SyncMode:
     ``placed``: it gives tiles addresses. ``by_compiler``: it leaves the order of the pipes of a core to the compiler.
     ``stated``: that was said, not inferred. ``adds_flags``: it was said that the compiler adds them.
     ``between_cores``: it orders cores. ``unsure``: flags between cores that several pipes give or take.
-    ``others_may_end``: waits of it may end by other signals than in the order of a launch.
+    ``others_may_end``: waits of it may end by other signals than in the order of a launch. ``rests``: what a finding
+    about the order of pipes rests on, where nothing but barriers tells that the program orders them.
     """
 
     def __init__(self, module: Module, stated: str | None) -> None:
         ops = [op for f in module.functions if f.body is not None for op in f.body.walk()]
         instrs = [instr for op in ops if (instr := instr_of(op)) is not None]
-        ordered = any(instr.order.only and not instr.order.between_cores for instr in instrs)
+        ordered = [instr.order.does for instr in instrs if instr.order.only and not instr.order.between_cores]
         addressed = any(isinstance(v.type, Ptr) and v.type.space == "ub" for op in ops for v in op.results)
         self.placed = any(op.name == "pto.tassign" or (op.name in ALLOCATIONS and op.get("addr")) for op in ops)
         self.waits_for_work = any(instr.name == "TSYNC" for instr in instrs)
@@ -239,11 +241,18 @@ class SyncMode:
         self.others_may_end = bool(asking or self.unsure)
         self.by_compiler = not self.placed and not addressed and not ordered
         self.stated = stated is not None
+        alone = not self.placed and not addressed and bool(ordered) and set(ordered) == {Sync.BARRIER}
+        self.rests = _BARRIERS if alone and not self.stated else None
         self.adds_flags = stated == "auto-sync"
         if stated is not None:
             self.by_compiler = stated != "manual"
             self.placed = stated == "manual" or (stated == "auto-sync" and self.placed)
 
+
+_BARRIERS = Note(
+    "the program has barriers and no flags, and is taken to order its pipes itself; if it is assembled with "
+    "--enable-insert-sync, --mode auto-sync leaves that order to the assembler"
+)
 
 _GIVE, _TAKE = (
     frozenset((f"sync.{verb}", *(f"{other}_{place}_block" for place in ("cross", "intra"))))

@@ -67,9 +67,10 @@ class Folded:
 
 
 class Findings:
-    """All findings of a run, in the order they were first made."""
+    """All findings of a run, in the order they were first made. ``rests``: what those about pipes of a core rest on."""
 
-    def __init__(self) -> None:
+    def __init__(self, rests: Note | None = None) -> None:
+        self.rests = rests
         self._folded: dict[tuple[str, Hashable], Folded] = {}
 
     def add(self, rule: str, key: Hashable, core: Core, item: Item | None, make: Callable[[], Draft]) -> Folded:
@@ -143,6 +144,8 @@ class Findings:
         hint, race = draft.hint, draft.race
         if race is not None:
             race.times, race.iterations, race.blocks = folded.times, len(folded.iterations), sorted(folded.blocks)
+            if self.rests is not None and race.same_core:
+                notes.append(self.rests)
             if cause is not None:
                 race.fix = cause.fix
             elif insertion is not None and race.same_core and race.first.work and race.second.work:
