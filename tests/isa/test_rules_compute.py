@@ -306,6 +306,13 @@ CASES: list[Case] = [
     ),
     (
         "CMP-INP-01",
+        "TCOLSUM",
+        "a2a3",
+        {"dst": at(ROW, 0), "src": at(F, 0), "tmp": at(F, 8192), "attrs": {"is_binary": True}},
+        {"dst": at(ROW, 256), "src": at(F, 0), "tmp": at(F, 8192), "attrs": {"is_binary": True}},
+    ),
+    (
+        "CMP-INP-01",
         "TCOLARGMAX",
         "a5",
         {"dst": at(IROW, 8192), "src": at(F, 0)},

@@ -231,3 +231,48 @@ def test_a_window_may_be_larger_than_what_is_left_of_its_tile(backend: str, addr
         with pytest.raises(DiagnosticError) as caught:
             program.launch([x, y, row, col, rows, cols], backend=backend)
         assert caught.value.diagnostics[0].rule == "SS-1", (row, col)
+
+
+def test_rows_of_a_tile_in_boxes_begin_anywhere() -> None:
+    """Down a column of boxes that are stored row by row, rows lie one after the other."""
+    nz = (
+        "!pto.tile_buf<loc=mat, dtype=f16, rows=32, cols=32, v_row={}, v_col=32, blayout=col_major, slayout=row_major, "
+    )
+    nz += "fractal=512, pad=0>"
+    mat, part_ = nz.format(32), nz.format("?")
+    left = "!pto.tile_buf<left, 32x32xf16, blayout=col_major, slayout=row_major>"
+    right = "!pto.tile_buf<right, 32x32xf16, blayout=row_major, slayout=col_major>"
+    acc = "!pto.tile_buf<acc, 32x32xf32, blayout=col_major, slayout=row_major, fractal=1024>"
+    view_, some = "!pto.tensor_view<?x?xf16>", "!pto.partition_tensor_view<?x32xf16>"
+    text = f"""func.func @k(%e: memref<32x32xf16>, %x: memref<32x32xf16>, %y: !pto.ptr<f16>, %o: memref<32x32xf32>,
+                            %r: index, %n: index) attributes {{pto.kernel_kind = #pto.kernel_kind<cube>}} {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c32 = arith.constant 32 : index
+      %a = pto.alloc_tile : {mat}
+      %b = pto.alloc_tile : {mat}
+      pto.tload ins(%e : memref<32x32xf16>) outs(%a : {mat})
+      pto.tload ins(%x : memref<32x32xf16>) outs(%b : {mat})
+      %w = pto.subview %b[%r, %c0] sizes [32, 32] valid [%n, %c32] : {mat} -> {part_}
+      %v = pto.make_tensor_view %y, shape = [%n, %c32], strides = [%c32, %c1] : {view_}
+      %p = pto.partition_view %v, offsets = [%c0, %c0], sizes = [%n, %c32] : {view_} -> {some}
+      pto.tload ins(%p : {some}) outs(%w : {part_})
+      %l = pto.alloc_tile : {left}
+      %m = pto.alloc_tile : {right}
+      %s = pto.alloc_tile : {acc}
+      pto.tmov ins(%a : {mat}) outs(%l : {left})
+      pto.tmov ins(%b : {mat}) outs(%m : {right})
+      pto.tmatmul ins(%l, %m : {left}, {right}) outs(%s : {acc})
+      pto.tstore ins(%s : {acc}) outs(%o : memref<32x32xf32>)
+      return
+    }}"""
+    parsed = parse_module(text, "k.pto", target=target("a2a3"))
+    parsed.diagnostics.raise_if_errors()
+    program = compile_program(parsed.module, target("a2a3"))
+    x = np.arange(1024, dtype=np.float16).reshape(32, 32)
+    y = -x
+    for row, rows in ((5, 27), (31, 1), (17, 6)):
+        found, wanted = np.zeros((32, 32), np.float32), x.astype(np.float32)
+        wanted[row : row + rows] = y[:rows]
+        program.launch([np.eye(32, dtype=np.float16), x, y, found, row, rows])
+        assert np.array_equal(found, wanted), row

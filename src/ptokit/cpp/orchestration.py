@@ -32,14 +32,16 @@ from ptokit.ir.core import Function, Module, Value
 from ptokit.ir.launch import Query, found_for, pair, with_function, with_reached
 from ptokit.ir.verify import verify
 from ptokit.records import dataclass
-from ptokit.run import Program
+from ptokit.run import Program, compile_program
+from ptokit.run.tensors import words_in_memory
 from ptokit.sanitize.api import sanitize_launch
 from ptokit.targets import TARGETS, Target
 from ptokit.targets.base import default_part
 from ptokit.types.choices import LaunchOptions, Mode, SanitizeOptions
 from ptokit.types.values import Ptr, Scalar
 
-from .compiler import HEADERS
+from .compiler import HEADERS, Options
+from .kernels import CppFile
 from .replay import host_compilers
 
 
@@ -151,10 +153,7 @@ class Assembled:
         self, device: Device, target: Target, folder: Path, source: Path, kernels: Sequence[Mapping[str, Any]]
     ) -> None:
         self.device, self.target, self.name = device, target, source.stem
-        self.texts = Texts(folder / "ptoas", target)
-        external = [kernel["name"] for kernel in kernels if kernel.get("external")]
-        if external:
-            raise OrchestrationError(f"program {self.name}: {', '.join(external)} is a kernel in C++ of its own")
+        self.texts = Texts(folder / "ptoas", target, {k["name"]: k for k in kernels if k.get("external")})
         self._library = ctypes.CDLL(str(_compiled(folder, _together(source, kernels))))
         self._library.ptokit_run.restype = ctypes.c_char_p
 
@@ -181,13 +180,16 @@ def _together(source: Path, kernels: Sequence[Mapping[str, Any]]) -> str:
         number = kernel["func_id"]
         names[number] = f"ptokit_of_{number}::ptokit_entry_{number}"
         lines += [f"#define kernel_entry ptokit_entry_{number}", f"namespace ptokit_of_{number} {{"]
-        lines += [f'#include "{kernel["source"]}"', "}", "#undef kernel_entry"]
+        if kernel.get("external"):
+            body = f'ptokit_called_by_words("{EXTERNAL}:{kernel["name"]}", args);'
+            lines += [f"void kernel_entry(int64_t *args) {{ {body} }}"]
+        else:
+            lines += [f'#include "{kernel["source"]}"']
+        lines += ["}", "#undef kernel_entry"]
     count = max(names, default=-1) + 1
     table = ", ".join(names.get(number, "nullptr") for number in range(count)) or "nullptr"
-    lines += [
-        f"void (*const ptokit_kernels[])(int64_t *) = {{{table}}};",
-        f"const int32_t ptokit_kernel_count = {count};",
-    ]
+    lines += [f"void (*const ptokit_kernels[])(int64_t *) = {{{table}}};"]
+    lines += [f"const int32_t ptokit_kernel_count = {count};"]
     return "\n".join(lines) + "\n"
 
 
@@ -213,18 +215,30 @@ def _compiled(folder: Path, text: str) -> Path:
     return made
 
 
-class Texts:
-    """The kernels of a program, read from the texts that pypto wrote, and compiled once for all launches."""
+EXTERNAL = "C++"
+"""In the place of a text, of kernels that somebody has written in C++."""
 
-    def __init__(self, folder: Path, target: Target) -> None:
-        self.folder, self.target = folder, target
+
+class Texts:
+    """The kernels of a program, read from the texts that pypto wrote, and compiled once for all launches.
+
+    ``external``: what pypto says of those in C++.
+    """
+
+    def __init__(self, folder: Path, target: Target, external: Mapping[str, Mapping[str, Any]]) -> None:
+        self.folder, self.target, self.external = folder, target, external
         self._read: dict[str, tuple[Module, Diagnostics]] = {}
         self._programs: dict[tuple[str, tuple[str, ...], int], Program] = {}
 
     def program(self, unit: str, names: tuple[str, ...], vector_cores: int) -> Program:
         """A function, or a cube and a vector function that run together. Raises `DiagnosticError`."""
         key = (unit, names, vector_cores)
-        if key not in self._programs:
+        if key not in self._programs and unit == EXTERNAL:
+            kernel = self.external[names[0]]
+            folders = (str(HEADERS / "pypto" / "kernel"), *kernel.get("extra_include_dirs", ()))
+            file = CppFile(kernel["source"], self.target, Options(folders), _CORES[kernel["core_type"]])
+            self._programs[key] = compile_program(file.module(file.kernel("kernel_entry")), self.target)
+        elif key not in self._programs:
             module, found = self._module(unit)
             functions = [function for name in names if (function := module.function(name)) is not None]
             entry = pair(*functions) if len(functions) == 2 else functions[0]
@@ -243,6 +257,8 @@ class Texts:
             self._read[unit] = read.module, found
         return self._read[unit]
 
+
+_CORES = {"aic": "cube", "aiv": "vector"}
 
 Words = Mapping[str, int]
 """What the parameters of a kernel get, by their names."""
@@ -305,6 +321,8 @@ class _Flight:
         task = LaunchedTask(self.program.name, self._number, names, 1 + max(call.block for call in calls))
         self.device.launches.append(task)
         try:
+            if len(names) == 2 and calls[0].unit == EXTERNAL:
+                raise OrchestrationError(f"{task.title}: cube and vector cores run files of C++ of their own")
             if len(names) == 2:
                 self._launch(calls, task)
             else:  # both vector cores without their cube core: they do not know of each other
@@ -318,19 +336,33 @@ class _Flight:
         """Launch a kernel on all blocks, or on one after the other where they get different memory."""
         vectors = len({call.slot for call in calls} - {0})
         program = self.program.texts.program(calls[0].unit, task.kernels, max(1, vectors))
-        queries = {name: query for name, param in _named(program.entry) if (query := asked(param)) is not None}
+        if calls[0].unit == EXTERNAL:
+            return self._launch_words(program, calls[0].words, task)
+        params = _named(program.entry)
+        queries = {name: query for name, param in params if (query := asked(param)) is not None}
         blocks = [_words(program.module, [c for c in calls if c.block == block]) for block in range(task.blocks)]
-        if all(_without(words, queries) == _without(blocks[0], queries) for words in blocks) and len(blocks) > 1:
-            return self._carry_out(program, blocks[0], queries, len(blocks), task)
+        if len(blocks) > 1 and all(_without(words, queries) == _without(blocks[0], queries) for words in blocks):
+            args = [queries[name] if name in queries else self._value(p, blocks[0][name]) for name, p in params]
+            return self._carry_out(program, args, len(blocks), task)
         of_cores = (Query.SUBBLOCK_IDX, Query.SUBBLOCK_NUM) if len(task.kernels) == 2 else ()
+        own = {name: query for name, query in queries.items() if query in of_cores}
         for words in blocks:
-            self._carry_out(program, words, {n: q for n, q in queries.items() if q in of_cores}, 1, task)
+            args = [own[name] if name in own else self._value(param, words[name]) for name, param in params]
+            self._carry_out(program, args, 1, task)
         return None
 
-    def _carry_out(
-        self, program: Program, words: Words, queries: Mapping[str, Query], blocks: int, task: LaunchedTask
-    ) -> None:
-        args = [queries.get(name) or self._value(param, words[name]) for name, param in _named(program.entry)]
+    def _launch_words(self, program: Program, words: Sequence[int], task: LaunchedTask) -> None:
+        """Launch a kernel in C++, which gets its arguments in memory: tensors, then numbers."""
+        given: list[Any] = list(words[1:])
+        for k in range(words[0]):
+            tensor = np.ctypeslib.as_array((ctypes.c_uint64 * 16).from_address(given[k])).tolist()
+            given[k] = [self._memory_at(tensor[0]), *tensor[1:]]
+        memory, pieces = words_in_memory(given, 0)
+        self._carry_out(program, [memory], task.blocks, task)
+        for array, there in pieces:
+            array[:] = there
+
+    def _carry_out(self, program: Program, args: Sequence[Any], blocks: int, task: LaunchedTask) -> None:
         if self.device.sanitize:
             copies = [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
             options = LaunchOptions(blocks=blocks, entry=program.entry.name, vector_cores=program.vector_cores)
@@ -340,6 +372,13 @@ class _Flight:
             report.diagnostics.raise_if_errors()
         program.launch(args, blocks)
 
+    def _memory_at(self, address: int) -> np.ndarray:
+        """The bytes from an address to the end of what was allocated there."""
+        k = bisect_right(self._starts, address) - 1
+        if k < 0 or address - self._starts[k] > self._memory[k].size:
+            return np.zeros(0, np.uint8)
+        return self._memory[k][address - self._starts[k] :]
+
     def _value(self, param: Value, word: int) -> Any:
         """An argument of a kernel, from the word that its wrapper passes."""
         if isinstance(param.type, Scalar):
@@ -348,10 +387,7 @@ class _Flight:
             return bool(word) if param.type.name == "i1" else word - (word >> 63 << 64)
         assert isinstance(param.type, Ptr)
         kind = param.type.dtype.value or param.type.dtype.storage
-        k = bisect_right(self._starts, word) - 1
-        if k < 0 or word - self._starts[k] > self._memory[k].size:
-            return np.zeros(0, kind)
-        rest = self._memory[k][word - self._starts[k] :]
+        rest = self._memory_at(word)
         return rest[: rest.size - rest.size % kind.itemsize].view(kind)
 
 

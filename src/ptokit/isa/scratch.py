@@ -198,7 +198,7 @@ def _matrix(o: Site, source: TileInfo, written: TileInfo) -> bool:
 
 
 def _row_0(o: Site, source: TileInfo, written: TileInfo) -> bool:
-    return not o.has("tmp") and bool(source.addr == written.addr and source.cols == written.cols)
+    return bool(source.addr == written.addr and source.cols == written.cols)
 
 
 def _row_after_row(source: TileInfo, written: TileInfo) -> bool | None:

@@ -157,7 +157,9 @@ class TileWords(Bursts):
                 "SS-1",
                 f"the valid {vr}x{vc} of the window at ({row}, {col}) leave the {parent.rows}x{parent.cols} tile",
             )
-        if row % box.rows or col % box.cols:
+        # Boxes that follow each other down a column, each row after row, are rows one after the other; so with columns.
+        rows, cols = 1 if parent.layout_name == "Nz" else box.rows, 1 if parent.layout_name == "Zn" else box.cols
+        if row % rows or col % cols:
             raise Fault("SS-1", f"the window at ({row}, {col}) begins inside a box of {box.rows}x{box.cols}")
         return Window(tile, spec, row, col, vr, vc, name)
 

@@ -210,6 +210,7 @@ struct PtokitState {
     std::deque<ChipTensor> tensors;
     uint64_t tasks = 0;
     int32_t block = 0, blocks = 1, slot = 0;
+    uint64_t given_tensors = 0, given_words = 0;  // of the task under way
 };
 
 extern PtokitState ptokit_state;
@@ -219,6 +220,8 @@ extern const int32_t ptokit_kernel_count;
 inline int32_t get_block_idx(const int64_t *) { return ptokit_state.block; }
 inline int32_t get_block_num(const int64_t *) { return ptokit_state.blocks; }
 inline int32_t get_sub_block_id(const int64_t *) { return ptokit_state.slot == 2; }
+enum DmaWorkspaceKind { DMA_WORKSPACE_SDMA };
+inline uint64_t get_dma_workspace(const int64_t *, DmaWorkspaceKind) { return 0; }  // nothing is fetched in advance
 
 template <typename T>
 uint64_t ptokit_word(T value) {
@@ -233,6 +236,13 @@ template <typename... Ts>
 void ptokit_called(const char *kernel, Ts... values) {
     const uint64_t words[] = {ptokit_word(values)..., 0};
     ptokit_state.host->called(kernel, ptokit_state.block, ptokit_state.slot, words, sizeof...(Ts));
+}
+
+// The same of a hand-written kernel, which has no wrapper: the number of its tensors, and its words.
+inline void ptokit_called_by_words(const char *kernel, const int64_t *args) {
+    std::vector<uint64_t> words(args, args + ptokit_state.given_words);
+    words.insert(words.begin(), ptokit_state.given_tensors);
+    ptokit_state.host->called(kernel, ptokit_state.block, ptokit_state.slot, words.data(), words.size());
 }
 
 // --- Tasks
@@ -373,6 +383,8 @@ inline TaskOutputTensors rt_submit_task(const MixedKernels &mixed, const CoreTas
     for (uint64_t number : args.numbers) *next++ = static_cast<int64_t>(number);
     if (!ptokit_holds(args.condition)) return outputs;
     ptokit_state.blocks = task.blocks;
+    ptokit_state.given_tensors = args.slots.size();
+    ptokit_state.given_words = next - words;
     for (ptokit_state.block = 0; ptokit_state.block < task.blocks; ++ptokit_state.block)
         for (ptokit_state.slot = 0; ptokit_state.slot < 3; ++ptokit_state.slot) {
             const int32_t kernel = task.kernels[ptokit_state.slot];
