@@ -21,7 +21,7 @@ SECTIONS = [
     for page in PAGES
     for part in page.read_text(encoding="utf-8").split("\n## ")[1:]
 ]
-THREAD = re.compile(r"\]\(https://github\.com/[\w-]+/[\w-]+/(?:issues|pull)/\d+\)")
+THREAD = re.compile(r"\]\(https://github\.com/[\w-]+/[\w-]+/(?:(?:issues|pull)/\d+|commit/[0-9a-f]{40})\)")
 
 
 def test_there_are_twenty() -> None:

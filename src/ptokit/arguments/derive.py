@@ -205,7 +205,7 @@ def _enough(module: Module, entry: Function, blocks: int, numbers: dict[Value, i
 
 class _Uses:
     """Which scalar parameters decide the sizes of views, and which how often loops run; ``equal``: what parameters have
-    to be for a branch that has no other side."""
+    to be for a branch that has no other side, or leads to other blocks."""
 
     def __init__(self, module: Module, entry: Function, params: set[Value]) -> None:
         self.sizes: set[Value] = set()
@@ -241,7 +241,7 @@ class _Uses:
             for value, other in (op.values, op.values[::-1]):
                 if value in self._same and not self.deciding(other):
                     self._equality[op.result] = (self._same[value], other)
-        elif sum(bool(region.ops) for region in op.regions) == 1:
+        elif sum(bool(region.ops) for region in op.regions) < 2:
             for name in control_of(op).decides:
                 for value in filter(self._equality.__contains__, op.group(name)):
                     self.equal.setdefault(*self._equality[value])
