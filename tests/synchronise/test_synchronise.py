@@ -253,7 +253,25 @@ def test_what_an_arm_of_a_loop_hands_over_stays_in_it() -> None:
 
 def clean(text: str) -> bool:
     report = ptokit.sanitize(text, ["zeros:f32:2048", "zeros:f32:2048", "4"], target="a2a3", also=["FLAG-REUSE-RACE"])
-    return report.clean
+    return not [d.rule for d in report.diagnostics if d.rule.startswith(("FLAG", "RACE", "DEADLOCK"))]
+
+
+def test_a_source_that_may_be_ahead_is_told_of_the_last_wait() -> None:
+    """In iterations that only store, MTE3 would set the flag again, and nothing tells if MTE2 has come to its wait."""
+    arms = (load("%t0", "%c0"), store("%t0", "%c16"), "} else {", store("%t0", "%c0"), "}")
+    made = synchronised(LOOP, *LATER, *arms, "}")
+    assert (made.proved, made.minimal) == (True, True)
+    assert [(f, each.answer) for f, each in zip(flags(made), made.flags)] == [
+        ("MTE3 MTE2 0 loop", 0),
+        ("MTE2 MTE3 1", -1),
+    ]
+    told = [flag(verb, "MTE2", "MTE3", 0) for verb in ("set", "wait")]
+    assert "\n".join([*told, flag("set", "MTE3", "MTE2")]) in made.text
+    assert clean(made.text)
+    assert not clean(made.text.replace("\n".join(told) + "\n", ""))
+    assert "of the wait MTE3 is told by id 0: without it" in str(made)
+    once = synchronised(LOOP.replace("%n", "%c1"), *LATER[:1], load("%t0", "%c0"), store("%t0", "%c0"), "}")
+    assert [each.answer for each in once.flags] == [-1]  # which no other iteration follows
 
 
 def test_an_arm_has_no_flag_of_a_loop_of_which_several_iterations_are_under_way() -> None:

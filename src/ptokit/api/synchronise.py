@@ -322,17 +322,16 @@ class Synchronising:
 
     def _reduced(self, whole: Any, dependences: list[Any], fewest: bool = True) -> Any:
         """Flags without superfluous ones; ``fewest``: also where others then wait for more."""
-        from ptokit.synchronise.choosing import lengthened, one_for_two, reduced
-        from ptokit.synchronise.dependences import Order, Placed
+        from ptokit.synchronise.choosing import Reuse, least
+        from ptokit.synchronise.dependences import Placed
 
         functions = {function.name: function for function in self.functions}
         found = Placed([], list(whole.barriers), list(whole.widened))
         for core, accesses in self.walk.accesses.items():
             mine = [d for d in dependences if d.core == core]
-            order = Order(functions, self.entry, accesses, mine, self.walk.certain)
-            flags = [flag for flag in whole.flags if flag.core == core]
-            needed = reduced(order, Placed(flags, whole.barriers))
-            found.flags += lengthened(order, one_for_two(order, needed) if fewest else needed, self.numbering()).flags
+            order = Reuse(functions, self.entry, accesses, mine, self.walk.certain, single=self.walk.single)
+            flags = Placed([flag for flag in whole.flags if flag.core == core], whole.barriers)
+            found.flags += least(order, flags, self.numbering(), fewest, not self.walk.used).flags
         return found
 
     def numbering(self) -> Any:
@@ -410,7 +409,8 @@ class Synchronising:
             line = 0 if flag.around is None else first_line(flag.around)
             lines = last_line(flag.after, self.structure.following(flag.after)), first_line(flag.before)
             p, q = (pipe.text.removeprefix("PIPE_") for pipe in flag.pipes)
-            flags.append(Inserted(p, q, *lines, line, flag.number, flag.depth, because, flag.at_once))
+            answer = flag.answer if flag.told else -1
+            flags.append(Inserted(p, q, *lines, line, flag.number, flag.depth, because, flag.at_once, answer))
         made.flags = tuple(flags)
         made.signals = tuple(told(signal, self.structure) for signal in placed.signals)
         made.barriers = tuple((first_line(barrier.before), barrier.why) for barrier in placed.barriers)

@@ -199,8 +199,8 @@ _rule(
     "FLAG-REUSE",
     "Between two sets of one flag there is a wait, in program order.",
     why="A flag is one bit: one of the two sets is lost.",
-    source="memory-model-and-sync 5.3, 10",
-    decision="Public texts disagree on whether flags count; nothing documents that they do (M6).",
+    source="memory-model-and-sync 5.3, 10; CANN 8.5 API reference, SetFlag/WaitFlag",
+    decision="Public texts disagree on whether flags count; CANN's manual calls one a bit, which a wait clears (M6).",
     example="set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0); set_flag(PIPE_MTE2, PIPE_V, EVENT_ID{1|0}); "
     "wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0); wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID{1|0})",
 )
@@ -208,8 +208,9 @@ _warning(
     "FLAG-REUSE-RACE",
     "A flag is not set again before the wait for its last set has happened.",
     why="The source pipe may run ahead of the destination; if flags neither queue nor count, a set is lost.",
-    source="memory-model-and-sync 5.3, 11.7",
-    decision="Off by default (--also FLAG-REUSE-RACE): kernels do it, and no public text says that it is wrong.",
+    source="memory-model-and-sync 5.3, 11.7; CANN 8.5 API reference, SetFlag/WaitFlag",
+    decision="Off by default (--also FLAG-REUSE-RACE), since published kernels do it; `ptokit sync` does not. By CANN's"
+    " manual a set makes a bit 1, and a wait makes it 0.",
     example="""
         # ptokit sanitize --also FLAG-REUSE-RACE
         for i in range(4):

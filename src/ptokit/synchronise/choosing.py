@@ -15,7 +15,7 @@ from ptokit.records import dataclass
 from ptokit.sanitize.findings.source_text import Statement, Structure, first_line, issues
 from ptokit.types.enums import Pipe
 
-from .dependences import Flag, Order, Placed, suffices
+from .dependences import Barrier, Flag, Order, Placed, suffices
 from .numbering import Numbering, rotate
 from .timer import Timer, identity
 
@@ -173,6 +173,79 @@ def lengthened(order: Order, placed: Placed, numbering: Numbering) -> Placed:
                 flag.around = before
                 break
     return placed
+
+
+# Flags that may be set again before the wait for the last time has come.
+
+
+class Reuse(Order):
+    """Finds them: a flag is one bit, and its source may be ahead of its destination.
+
+    ``single``: loops that run at most once; ``early``: the flags that are found, and at what.
+    """
+
+    def __init__(self, *args: Any, single: set[Op]) -> None:
+        super().__init__(*args)
+        self.single = single
+        self.early: dict[Flag, set[str]] = {}
+
+    def found(self, flags: Sequence[Flag], barriers: Sequence[Barrier]) -> dict[Flag, set[str]]:
+        """What may be set too early, and whether when it is "set" or set first, before a loop ("prime")."""
+        self.early = {}
+        self.check(flags, barriers)
+        return self.early
+
+    def _do(self, verb: str, k: int, state: Any) -> None:
+        if verb == "barrier" or (flag := self.flags[k]).depth > 1:  # with ids in rotation others are between
+            super()._do(verb, k, state)
+            return
+        (p, q), wait = flag.pipes, -1 - k  # a wait is like an access
+        if verb in ("set", "prime"):
+            if verb in flag.told:
+                self._told(state, p, dict(state.unknown[q]))
+            elif wait in state.unknown[p]:
+                self.early.setdefault(flag, set()).add(verb)
+        super()._do(verb, k, state)
+        if verb in ("wait", "drain") and q is not Pipe.S:
+            for ages in state.everything():
+                if ages is not state.unknown[q]:
+                    ages[wait] = (1,)
+
+    def _loop(self, node: Any, entry: Any) -> Any:
+        if node.op not in self.single:
+            return super()._loop(node, entry)
+        end = self._go(node.regions[0], entry.copy())
+        return end if node.certain else entry.join(end)
+
+
+def tell(order: Reuse, placed: Placed) -> None:
+    """Have the sources of flags told of waits where nothing else does."""
+    flags, barriers = placed.flags, placed.barriers
+    for flag in flags:
+        flag.told = frozenset()
+    if not order.whole or suffices(order, flags, barriers) is not None:
+        return
+    while early := order.found(flags, barriers):
+        for flag, verbs in early.items():
+            flag.told |= verbs
+    for flag in flags:
+        for verb in sorted(flag.told):
+            flag.told -= {verb}
+            if order.found(flags, barriers):
+                flag.told |= {verb}
+
+
+def least(order: Reuse, placed: Placed, numbering: Numbering, fewest: bool, alone: bool) -> Placed:
+    """Flags of one kind of core without superfluous ones, told of waits where that is needed.
+
+    ``fewest``: also where others then wait for more; ``alone``: the program has no flags of its own; it is not
+    known here what those order.
+    """
+    found = reduced(order, placed)
+    found = lengthened(order, one_for_two(order, found) if fewest else found, numbering)
+    if alone:
+        tell(order, found)
+    return found
 
 
 # Ids that run out.

@@ -16,6 +16,7 @@ from ptokit.ir.control import decides, is_call, is_loop
 from ptokit.ir.core import Block, Function, Op
 from ptokit.plan.steps import Step
 from ptokit.prove.claims import Instance, Loop, Suspect
+from ptokit.prove.cluster import times_of
 from ptokit.prove.control import Control
 from ptokit.prove.numbers import Number, both, key_of, lifted, renamed, simple
 from ptokit.prove.places import Touch, View, certainly_apart, overlap
@@ -132,6 +133,7 @@ class Dependences(Pipes):
         self.used: set[tuple[str, Pipe, Pipe, int]] = set()  # flags that the program has, by core
         self.dependences: list[Dependence] = []
         self.certain: set[Op] = set()  # loops that run at least once, whatever the arguments are
+        self.single: set[Op] = set()  # at most once
         self._feasible: dict[Any, bool] = {}
 
     def access(self, step: Step, state: State, pipe: Pipe, touches: Sequence[Touch]) -> None:
@@ -158,6 +160,8 @@ class Dependences(Pipes):
         for loops in self.loops_seen.values():
             if all(self.solver.implied(self.assumed, lifted(x.lower) < lifted(x.upper)) for x in loops):
                 self.certain.add(loops[0].step.op)
+            if all(self.solver.implied(self.assumed, lifted(times_of(x)) <= 1) for x in loops):
+                self.single.add(loops[0].step.op)
 
     def depend(self, a: Instance, b: Instance, ages: Ages, found: dict[Any, Dependence]) -> None:
         """Add the dependences of two accesses, where they are not older than `ages`."""
@@ -233,7 +237,8 @@ class Flag:
     later iterations wait, and this is the loop before which it is set first, and waited for last after it.
     ``depth``: how many ids it rotates through with the iterations of its home, from ``number`` on.
     ``at_once``: for want of ids it is set where it is waited for, which orders more. ``needed``: a dependence that
-    nothing else orders.
+    nothing else orders. ``told``: of the last wait its source is told before it is "set", or set first ("prime"), by a
+    flag in the other direction with the id ``answer``.
     """
 
     pipes: tuple[Pipe, Pipe]
@@ -247,11 +252,8 @@ class Flag:
     number: int = -1
     at_once: bool = False
     needed: Dependence | None = None
-
-    @property
-    def reaches(self) -> Op | None:
-        """The loop in which no other flag may have its ids."""
-        return self.around or (self.home if self.depth > 1 else None)
+    told: frozenset[str] = frozenset()
+    answer: int = -1
 
 
 @dataclass(eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ptokit.ir.control import is_call, returns
@@ -56,6 +57,8 @@ def number(
     alike: dict[Any, list[Flag]] = {}
     for flag in flags:
         alike.setdefault(place_of(flag), []).append(flag)
+    for same in alike.values():
+        same[0].told = same[0].told.union(*(flag.told for flag in same))
     flags = [same[0] for same in alike.values()]
     while (group := numbering.lacking(flags)) is not None:
         longest = max((span for span in group if not span[-1].at_once), key=lambda s: (s[1] - s[0], s[2]), default=None)
@@ -70,12 +73,18 @@ def number(
     for flag, *others in alike.values():
         for other in others:
             other.number, other.depth, other.at_once = flag.number, flag.depth, flag.at_once
+            other.told, other.answer = flag.told, flag.answer
             other.around = None if flag.at_once else other.around
     return None
 
 
 _Held = tuple[float, float, int, Flag]
 """A flag, with its place among all, from where to where it holds its ids."""
+
+
+def answer(flag: Flag) -> Flag:
+    """What tells the source of a flag that it has been waited for."""
+    return replace(flag, pipes=flag.pipes[::-1], depth=1, at_once=True, told=frozenset())
 
 
 class Numbering:
@@ -100,8 +109,10 @@ class Numbering:
     def lacking(self, flags: Sequence[Flag]) -> list[_Held] | None:
         """Flags that are under way at once and have not ids enough; None if all got theirs."""
         groups: dict[tuple[str, ...], list[_Held]] = {}
-        for k, flag in enumerate(flags):
-            groups.setdefault(self.ids.place(flag.core, *flag.pipes), []).append((*self._span(flag), k, flag))
+        told = {answer(flag): flag for flag in flags if flag.told}
+        for k, flag in enumerate([*flags, *told]):
+            span = self._span(told.get(flag, flag))
+            groups.setdefault(self.ids.place(flag.core, *flag.pipes), []).append((*span, k, flag))
         for spans in groups.values():
             busy: dict[int, float] = {}
             known: list[_Held] = []
@@ -114,10 +125,15 @@ class Numbering:
                     for i in range(EVENT_ID_COUNT + 1 - flag.depth)
                     if all(busy.get(i + j, -2.0) < start and i + j not in closed for j in range(flag.depth))
                 ]
+                if not fits and flag in told:
+                    told[flag].told = frozenset()
+                    continue
                 if not fits:
                     return known
                 flag.number = min(fits, key=lambda i: (max(busy.get(i + j, -2.0) for j in range(flag.depth)), i))
                 busy |= {flag.number + j: end for j in range(flag.depth)}
+        for one, flag in told.items():
+            flag.answer = one.number
         return None
 
     def _span(self, flag: Flag) -> tuple[float, float]:
@@ -126,7 +142,8 @@ class Numbering:
         ordered = function is not None and function.name in self.once  # in C++ all other functions are put in line
         if not ordered and not (flag.before.in_cpp and statement is not None and statement.once):
             return -1.0, float(len(self.at))
-        before, around = self.at[flag.before], flag.reaches
+        before = self.at[flag.before]
+        around = flag.around or (flag.home if flag.depth > 1 else None)  # in which no other flag may have its ids
         if flag.at_once:
             return before - 0.375, before - 0.25
         return (

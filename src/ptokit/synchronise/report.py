@@ -39,7 +39,8 @@ class Inserted:
 
     ``set_after``, ``wait_before``: lines of the text before; ``carried``: by the loop in this line, 0 for none;
     ``ids``: how many it rotates through, from ``first_id`` on; ``at_once``: for want of ids it is set where it is
-    waited for; ``because``: what races without it.
+    waited for; ``because``: what races without it. ``answer``: the id of the flag by which the destination tells the
+    source that it has waited, before that sets it again; -1 where nothing has to tell it.
     """
 
     source: str
@@ -51,6 +52,7 @@ class Inserted:
     ids: int
     because: str
     at_once: bool = False
+    answer: int = -1
 
     def __str__(self) -> str:
         number = f"id {self.first_id}" if self.ids == 1 else f"ids {self.first_id}..{self.first_id + self.ids - 1}"
@@ -58,7 +60,8 @@ class Inserted:
         place = f"set after line {self.set_after}, waited for before line {self.wait_before}"
         if self.at_once:
             place = f"set and waited for before line {self.wait_before}, since event ids run out"
-        return f"{self.source} to {self.destination}, {number}: {place}{loop}: {self.because}"
+        told = f"; of the wait {self.source} is told by id {self.answer}" if self.answer >= 0 else ""
+        return f"{self.source} to {self.destination}, {number}: {place}{loop}{told}: {self.because}"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
+from ptokit.diagnostics import Location
 from ptokit.ir.control import control_of
 from ptokit.ir.core import Block, Function, Module, Op, Value
 from ptokit.sanitize.findings.insertion import interleaved, statements
@@ -42,7 +43,7 @@ class Launch(Protocol):
 class Part(NamedTuple):
     """A set of a flag or a wait for it, and beside which operation it is. ``rank``: of what is inserted in one place.
 
-    ``rotates``: for one of its ids after the other, else for all.
+    ``rotates``: for one of its ids after the other, else for all. ``told``: the source is told of the last wait before.
     """
 
     flag: Flag
@@ -51,6 +52,7 @@ class Part(NamedTuple):
     after: bool
     rank: int
     rotates: bool = False
+    told: bool = False
 
     @property
     def place(self) -> Hashable:
@@ -69,7 +71,8 @@ def parts_of(flags: Iterable[Flag]) -> list[Part]:
             continue
         for verb, op, after in statements(flag.after, flag.before, flag.around):
             outside = op is flag.around
-            found.append(Part(flag, verb, op, after, RANKS[verb, outside], flag.depth > 1 and not outside))
+            told = verb == "set" and ("prime" if outside else "set") in flag.told
+            found.append(Part(flag, verb, op, after, RANKS[verb, outside], flag.depth > 1 and not outside, told))
     return sorted(found, key=lambda part: part.rank)
 
 
@@ -110,7 +113,8 @@ class Timer:
                 start, ops, event = _rotated(flag, first)
                 begin.setdefault(start, []).extend(ops)
                 events = [event]
-            made = [ordering(part.verb, flag.pipes, event, part.op.location) for event in events]
+            made = _told(part, first, part.op.location)
+            made += [ordering(part.verb, flag.pipes, event, part.op.location) for event in events]
             (after if part.after else before).setdefault(part.op, []).extend(made)
         for start, ops in begin.items():
             before[start] = [*ops, *before.get(start, ())]
@@ -194,6 +198,7 @@ _MARK = re.compile(r"/\* mark (\d+) \*/")
 def _instead(mark: Op, part: Part, first: int) -> Iterator[Op]:
     """What sets or waits for a flag in the place of a mark."""
     pipes, event = part.flag.pipes, mark.get("event")
+    yield from _told(part, first, mark.location)
     if not part.rotates:
         yield from (ordering(part.verb, pipes, first + k, mark.location) for k in range(part.flag.depth))
     elif event is None:
@@ -204,6 +209,12 @@ def _instead(mark: Op, part: Part, first: int) -> Iterator[Op]:
         made = Value(event.type)
         yield Op("arith.addi", {"lhs": event, "rhs": number}, {}, [made], location=mark.location)
         yield ordering(part.verb, pipes, made, mark.location)
+
+
+def _told(part: Part, first: int, at: Location) -> list[Op]:
+    """What tells the source of a flag of the last wait for it."""
+    back = part.flag.pipes[::-1]
+    return [ordering(verb, back, first + part.flag.depth, at) for verb in (("set", "wait") if part.told else ())]
 
 
 @contextmanager
@@ -224,7 +235,7 @@ def _own_ids(flags: Iterable[Flag]) -> dict[Flag, int]:
     found, number = {}, _OWN
     for flag in flags:
         found[flag] = number
-        number += flag.depth
+        number += flag.depth + 1  # the last one is of what tells its source of waits
     return found
 
 
@@ -252,8 +263,8 @@ def _rotated(flag: Flag, first: int) -> tuple[Op, list[Op], Value]:
 def identity(flag: Flag) -> Hashable:
     """What decides how long a launch takes with a flag; of C++, what is equal for all flags of one place."""
     if flag.before.in_cpp:
-        return place_of(flag), flag.depth, flag.at_once
-    return flag.core, flag.pipes, flag.after, flag.before, flag.around, flag.depth, flag.at_once
+        return place_of(flag), flag.depth, flag.at_once, flag.told
+    return flag.core, flag.pipes, flag.after, flag.before, flag.around, flag.depth, flag.at_once, flag.told
 
 
 def predicted(timer: Timer, least: Placed, accesses: Iterable[Iterable[Path]]) -> Predicted:

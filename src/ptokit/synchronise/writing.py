@@ -124,6 +124,9 @@ class Writing:
         for verb, op, after in statements(flag.after, flag.before, flag.around):
             outside = op is flag.around
             rank = RANKS[verb, outside]
+            if verb == "set" and ("prime" if outside else "set") in flag.told:
+                for word in ("set", "wait"):
+                    self._insert(op, after, rank, flag_code(word, (q, p, flag.answer), op))
             for one in range(flag.number, flag.number + flag.depth) if outside else (event,):
                 self._insert(op, after, rank, flag_code(verb, (p, q, one), op))
 
