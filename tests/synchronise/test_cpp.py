@@ -294,11 +294,11 @@ void f(int n) {  // { not this
     assert CppText("void f() { a();").around(1, 12) == []
 
 
-CLUSTER = """#include <pto/pto-inst.hpp>
+SQUARE = """#include <pto/pto-inst.hpp>
 using namespace pto;
 
 template <int N>
-__global__ AICORE void square(__gm__ float *x, __gm__ float *y, __gm__ float *slot)
+__global__ AICORE void square(__gm__ float *x, __gm__ float *y, __gm__ float *slot, int n)
 {
     using Whole = GlobalTensor<float, Shape<1, 1, 1, N, N>, Stride<N * N, N * N, N * N, N, 1>>;
     using Half = GlobalTensor<float, Shape<1, 1, 1, N / 2, N>, Stride<N * N, N * N, N * N, N, 1>>;
@@ -311,33 +311,44 @@ __global__ AICORE void square(__gm__ float *x, __gm__ float *y, __gm__ float *sl
     TASSIGN(left, 0x0);
     TASSIGN(right, 0x0);
     TASSIGN(out, 0x0);
-    Whole from(x), to(slot);
-    TLOAD(mat, from);
-    pipe_barrier(PIPE_ALL);
-    TMOV(left, mat);
-    TMOV(right, mat);
-    pipe_barrier(PIPE_ALL);
-    TMATMUL(out, left, right);
-    pipe_barrier(PIPE_ALL);
-    TSTORE(to, out);
+    for (int i = 0; i < n; ++i) {
+        Whole from(x + i * N * N), to(slot + (i % 2) * N * N);
+        TLOAD(mat, from);
+        pipe_barrier(PIPE_ALL);
+        TMOV(left, mat);
+        TMOV(right, mat);
+        pipe_barrier(PIPE_ALL);
+        TMATMUL(out, left, right);
+        pipe_barrier(PIPE_ALL);
+        TSTORE(to, out);
+        pipe_barrier(PIPE_ALL);
+    }
 #else
     Tile<TileType::Vec, float, N / 2, N> rows;
     TASSIGN(rows, 0x0);
     const int half = get_subblockid() * N * N / 2;
-    Half from(slot + half), to(y + half);
-    TLOAD(rows, from);
-    pipe_barrier(PIPE_ALL);
-    TSTORE(to, rows);
+    for (int i = 0; i < n; ++i) {
+        Half from(slot + half + (i % 2) * N * N), to(y + half + i * N * N);
+        TLOAD(rows, from);
+        pipe_barrier(PIPE_ALL);
+        TSTORE(to, rows);
+        pipe_barrier(PIPE_ALL);
+    }
 #endif
 }
-template __global__ AICORE void square<32>(__gm__ float *x, __gm__ float *y, __gm__ float *slot);
+template __global__ AICORE void square<32>(__gm__ float *x, __gm__ float *y, __gm__ float *slot, int n);
 """
 
 
 def test_signals_between_the_cores_of_a_cluster(tmp_path: Path) -> None:
-    made = at(tmp_path, CLUSTER)
+    made = at(tmp_path, SQUARE)
     assert made.proved
+    set_, wait = "ffts_cross_core_sync(PIPE_{}, getFFTSMsg(2, {}));", "wait_flag_dev({});"
     assert added(made) == [
-        "ffts_cross_core_sync(PIPE_FIX, getFFTSMsg(2, 0)); < #else",
-        "wait_flag_dev(0); < TLOAD(rows, from);",
+        f"{wait.format(1)} < TSTORE(to, out);",
+        f"{set_.format('FIX', 0)} < pipe_barrier(PIPE_ALL);",
+        f"#ifdef __DAV_CUBE__\n    {wait.format(1)}\n    {wait.format(1)}\n#endif < #else",
+        "#ifdef __DAV_VEC__\n    {0}\n    {0}\n#endif < for (int i = 0; i < n; ++i) {{".format(set_.format("MTE2", 1)),
+        f"{wait.format(0)} < TLOAD(rows, from);",
+        f"{set_.format('MTE2', 1)} < pipe_barrier(PIPE_ALL);",
     ]

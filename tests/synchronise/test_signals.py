@@ -140,6 +140,17 @@ def test_slots_are_given_back_by_signals_with_as_many_ahead() -> None:
     assert "signal 1 from MTE2 of the vector core to FIX of the cube core: set after line 59" in str(made)
 
 
+def test_a_while_loop_that_counts_is_in_step_with_one_that_says_so() -> None:
+    asks = "%goes = arith.cmpi ult, %a, %n : index\nscf.condition(%goes) %a : index\n} do {\n^bb0(%i: index):"
+    counted = f"scf.while (%a = %c0) : (index) -> index {{\n{asks}", "%next = arith.addi %i, %c1 : index"
+    body = counted[0], ROW, SLOT, cube("x", "s"), counted[1], "scf.yield %next : index", "}"
+    made = synchronise(
+        kernel(*section("cube", *body), *section("vector", *loop(ROW, SLOT, vector("s", "y")))), target="a5"
+    )
+    assert made.proved
+    assert signals(made) == ["cube FIX MTE2 0", "vector MTE2 FIX 1 2 ahead"]
+
+
 def test_a_loop_around_both_sections_gets_sections_for_what_is_outside() -> None:
     body = loop(ROW, SLOT, *section("cube", cube("x", "s")), *section("vector", vector("s", "y")))
     made = synchronise(kernel(*body), target="a2a3")

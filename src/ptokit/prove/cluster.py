@@ -6,23 +6,21 @@ is used between its pop and its free only, that nothing else lies among the slot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-import z3
 
 from ptokit.isa.exchange import core_pipes
 from ptokit.isa.site import UNKNOWN
-from ptokit.plan.steps import Region, Step, without_form
+from ptokit.plan.steps import Step, without_form
 from ptokit.records import dataclass
 from ptokit.run.program import Program
 from ptokit.types.enums import Direction, Pipe, TileType
 from ptokit.types.enums import TileSplitAxis as Split
 from ptokit.types.tile import DYNAMIC, TileSpec
 
-from .claims import RING, Fragment, Loop
-from .footprints import Footprints
-from .numbers import DATA, Number, both, either, lifted, renamed, simple
+from .alternation import Alternation
+from .claims import RING, Fragment
+from .numbers import DATA, Number, both, either, lifted, simple
 from .places import Pointer, Space, Tile, Touch, View, identity, of_tile, space_of
 from .report import Claim
 from .state import State
@@ -41,10 +39,6 @@ PIPED: dict[Any, str] = {
     core_pipes.free: "free",
 }
 """What goes through operations on pipes between cores, by what runs them."""
-
-
-MOST_TIMES = 16
-"""Iterations of a loop of one core that are gone through one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +89,7 @@ class Passed:
     size: int
 
 
-class Cluster(Footprints):
+class Cluster(Alternation):
     """Goes through operations on pipes between cores.
 
     ``rings``: pipes between cores, by key; ``piped``: by core, calls and loops around and step, what an operation
@@ -107,11 +101,8 @@ class Cluster(Footprints):
         self.piped: dict[Any, tuple[str, Any]] = {}
         self.passed: dict[tuple[Any, bool], dict[int, Passed]] = {}
         self.unplaced: set[Any] = set()
-        self.loops_seen: dict[Any, list[Loop]] = {}  # loops by core, what is around, and step
         self._ids: dict[Any, Ring] = {}
         self._takes: dict[Space, tuple[int, ...]] = {}  # by space of an entry, the loops and calls around what pops it
-        self._tokens: Mapping[Any, tuple[str, Any]] = self.piped  # what both cores do one after the other
-        self._met: set[Any] = set()  # of these, what has been come to
         super().__init__(program, **options)
 
     # --- pipes between cores -------------------------------------------------------------------------------------
@@ -306,24 +297,6 @@ class Cluster(Footprints):
                     raise Fragment("a core that touches the buffer of another one is not followed", instance.step)
         self.alternate(self.piped, {})
 
-    def alternate(self, tokens: Mapping[Any, tuple[str, Any]], counts: dict[Any, list[int]]) -> list[list[Any]]:
-        """Go through all that the cores do on pipes and signals. ``tokens``: as `piped`; ``counts``: of signals, 0."""
-        self._tokens, self._met = tokens, set()
-        bodies: list[list[Any]] = []
-        for core in dict.fromkeys(role.kind for role in self.program.cores.roles):
-            self.core = core
-            bodies.append(list(self._on_pipes(self.program.entry.name, ())))
-        if self._met != tokens.keys():
-            raise Fragment("operations on pipes in loops that a condition ends are not followed")
-        counts |= {key: [0, 0] for key in self.rings}
-        self._together(bodies[0], [*bodies, []][1], counts, self.assumed, ())
-        for key, (_, ready) in counts.items():
-            if ready and key in self.rings:
-                self.suspect(Claim.FLAGS, "PIPE-LEFT", None, self.assumed, "entries of a pipe are never popped")
-            elif ready:
-                self.suspect(Claim.FLAGS, "XFLAG-UNMATCHED", None, self.assumed, "a signal is never waited for")
-        return bodies
-
     def _among_slots(self, ring: Ring) -> None:
         """No other tile of the consumer may lie where the slots are."""
         if ring.base is None:
@@ -365,132 +338,6 @@ class Cluster(Footprints):
                     or any(n != m for n, m in halves)
                 ):
                     self.leave_open(Claim.WRITTEN, "an entry of a pipe that is not pushed as it is popped", out.step)
-
-    def _on_pipes(self, name: str, context: tuple[int, ...]) -> Iterator[Any]:
-        """What a core does on pipes in a function: operations and, as pairs of their key and body, loops."""
-        yield from self._on_pipes_in(self.program.plan.functions[name].body, context)
-
-    def _on_pipes_in(self, region: Region, context: tuple[int, ...]) -> Iterator[Any]:
-        if len(region) > 1 and any(True for block in region for _ in self._on_pipes_in((block,), context)):
-            raise Fragment("operations on pipes or signals in branches are not followed")
-        for step in region[0].steps if len(region) == 1 else ():
-            if step.core and step.core != self.core:
-                continue
-            inside = (*context, id(step)) if step.word in ("for", "call") else context
-            below = [list(self._on_pipes_in(inner, inside)) for inner in step.regions]
-            if (self.core, context, id(step)) in self._tokens:
-                self._met.add((self.core, context, id(step)))
-                yield step, *self._tokens[self.core, context, id(step)]
-            elif step.word == "call":
-                yield from self._on_pipes(step.callee, inside)
-            elif step.word == "for" and any(below):
-                yield (self.core, context, id(step)), below[0]
-            elif step.word in ("region", "scope"):
-                yield from (item for items in below for item in items)
-            elif any(below):
-                raise Fragment("operations on pipes or signals in branches are not followed", step)
-
-    def _together(self, a: list[Any], b: list[Any], counts: dict[Any, list[int]], facts: Any, pairs: Any) -> None:
-        """Go through what two cores do on pipes, each as far as the other lets it.
-
-        Operations only wait for the other core, and nothing takes from a core what it may do: that there is one order
-        in which all of them happen is enough for every order to come to the end. ``counts``: by pipe, slots that are
-        taken and entries that are there. A loop of both is gone through once: its counts have to be as they were.
-        """
-        at = [0, 0]
-        while at != [len(a), len(b)]:
-            before = list(at)
-            for side, items in enumerate((a, b)):
-                while at[side] < len(items) and len(items[at[side]]) == 3 and self._happens(items[at[side]], counts):
-                    at[side] += 1
-            if at != before:
-                continue
-            heads = [items[k] if k < len(items) else None for items, k in zip((a, b), at)]
-            mine, theirs = heads
-            if mine is not None and theirs is not None and (len(mine), len(theirs)) == (2, 2):
-                inside = self._equally_often(mine[0], theirs[0], facts, pairs)
-                if inside is not None:
-                    again = {key: list(count) for key, count in counts.items()}
-                    self._together(mine[1], theirs[1], again, *inside)
-                    if again != counts:
-                        raise Fragment("a loop leaves more in a pipe than it finds, which is not followed")
-                    at = [k + 1 for k in at]
-                    continue
-            if mine is not None and theirs is not None and mine[1:] == theirs[1:] and mine[1] == "meet":
-                at = [k + 1 for k in at]
-                continue
-            for side, head in enumerate(heads):
-                if head is not None and len(head) == 2 and self._alone(head, side, counts, facts, pairs):
-                    at[side] += 1
-                    break
-                times = self._times(head) if head is not None and len(head) == 2 else None
-                if head is not None and times is not None:
-                    (a, b)[side][at[side] : at[side] + 1] = head[1] * times
-                    break
-            else:
-                stuck = next((head[0] for head in heads if head is not None and len(head) == 3), None)
-                raise Fragment("one core may wait for what the other does not do, or does in a loop of its own", stuck)
-
-    def _times(self, head: Any) -> int | None:
-        """How often a loop runs, if constants say so, and it is not often."""
-        found = [simple(times_of(loop)) for loop in self.loops_seen.get(head[0], [])]
-        alike = all(type(n) is int and n == found[0] for n in found)
-        return found[0] if found and alike and found[0] <= MOST_TIMES else None
-
-    def _alone(self, head: Any, side: int, counts: dict[Any, list[int]], facts: Any, pairs: Any) -> bool:
-        """True if one core can go through a loop alone, and leaves everything as it was."""
-        again = {key: list(count) for key, count in counts.items()}
-        inside = list(head[1])
-        try:
-            self._together([] if side else inside, inside if side else [], again, facts, pairs)
-        except Fragment:
-            return False
-        return again == counts
-
-    def _happens(self, item: tuple[Step, str, Any], counts: dict[Any, list[int]]) -> bool:
-        """Do an operation on a pipe, or with a signal; False if it has to wait."""
-        _, does, key = item
-        if does == "give":
-            for receiver in key:
-                counts[receiver][1] += 1
-            return True
-        if does == "take":
-            counts[key][1] -= (taken := counts[key][1] > 0)
-            return taken
-        if does == "meet":
-            return False
-        ring, count = self.rings[key], counts[key]
-        if does == "push":
-            if count[0] == ring.slots:
-                return False
-            count[:] = count[0] + 1, count[1] + 1
-        elif does == "pop":
-            if not count[1]:
-                return False
-            count[:] = count[0] - (ring.memory is not None), count[1] - 1
-        elif ring.memory is None:
-            if count[0] == count[1]:
-                raise Fragment(f"{item[0].name} gives back what has not been taken", item[0])
-            count[0] -= 1
-        return True
-
-    def _equally_often(self, mine: Any, theirs: Any, facts: Any, pairs: Any) -> Any:
-        """What holds in an iteration of two loops that run equally often, and what the unknowns of the second are then;
-        None where they may not."""
-        found = None
-        for x in self.loops_seen.get(mine, []):
-            for y in self.loops_seen.get(theirs, []):
-                often = [lifted(renamed(times_of(y), pairs)), times_of(x)]
-                if not self.solver.implied(facts, often[0] == often[1]):
-                    return None
-                found = (*facts, x.k >= 0, x.k < often[1]), (*pairs, (y.k, x.k))
-        return found
-
-
-def times_of(loop: Loop) -> Any:
-    """How often a loop runs."""
-    low, high, step = map(lifted, (loop.lower, loop.upper, loop.by))
-    return z3.If(low < high, (high - low + step - 1) / step, z3.IntVal(0))
 
 
 def _foreign(core: str, touch: Touch) -> bool:

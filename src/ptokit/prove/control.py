@@ -184,7 +184,7 @@ class Iterations:
 
     def __init__(self, walk: Control, loop: Loop, state: State, body: Body, *, asks: bool = False) -> None:
         self.walk, self.loop, self.state, self.body, self.asks = walk, loop, state, walk.counting(body, state), asks
-        self.asking = loop
+        self.asking, self.repeats = loop, asks
         self.carried, self.first, self.modes = self.body.args, list(self.body.first), list[Any]()
         self.left: list[list[Any]] = []  # by what is carried, the modes that have not been tried
         self._untried("open", "value", "later") if asks else self._untried("value", "open", "later")
@@ -210,6 +210,8 @@ class Iterations:
                     self.settled = True
                     if decided or not outer:
                         walk.loops_known[key] = self.modes, self.left, self.counts
+                        if self.repeats and outer:
+                            walk.seen(key, self.loop if self.counts else None, self.asking, self.state.facts)
                         return ended
             except _Again:
                 pass
@@ -309,11 +311,9 @@ class Iterations:
         """The valid regions that tiles have when an iteration begins, or after the loop."""
         if not self.havoc:
             return dict(self.state.cells)
-        made = {}
-        for cell, (spec, *_) in self.state.cells.items():
-            key = id(self.loop.step), when, cell
-            made[cell] = (spec, *(self.walk.unknown((key, k)) for k in range(2)))
-        return made
+        step, some = id(self.loop.step), self.walk.unknown
+        cells = self.state.cells.items()
+        return {cell: (spec, *(some(((step, when, cell), k)) for k in range(2))) for cell, (spec, *_) in cells}
 
     def _handed(self, state: State, given: Sequence[Any], before: Sequence[Any], is_first: bool) -> tuple[Any, ...]:
         """What the next iteration gets."""
@@ -390,10 +390,8 @@ class Iterations:
         while at not in seen and len(self.after.get(at, ())) == 1:
             seen.append(at)
             (at,) = self.after[at]
-        if len(seen) < 2 or at != seen[0] or self.period % len(seen) == 0:
-            return False
         period = math.lcm(self.period, len(seen))
-        if period > MOST_CYCLE:
+        if len(seen) < 2 or at != seen[0] or period == self.period or period > MOST_CYCLE:
             return False
         self.period = period
         return True
@@ -433,9 +431,11 @@ class Iterations:
         return True
 
     def _decides(self, j: int, upper: Number, facts: Sequence[Number], goes_on: bool) -> bool:
-        """True if the loop certainly goes on, or not, as what is carried says."""
-        after = lifted(self.modes[j].of(self.first[j], self.loop.k + 1)) if isinstance(self.modes[j], Growth) else None
-        return after is not None and self.walk.solver.implied(facts, (after < lifted(upper)) == goes_on)
+        """True if the loop certainly goes on, or not, as what is carried says, which is below its end before that."""
+        if not isinstance(mode := self.modes[j], Growth):
+            return False
+        now, after = (lifted(mode.of(self.first[j], self.loop.k + k)) for k in (0, 1))
+        return self.walk.solver.implied((*facts, now < lifted(upper)), (after < lifted(upper)) == goes_on)
 
     def _leave(self, state: State, to: int | None, results: Mapping[Any, Any], exits: dict[Any, Any]) -> None:
         """The loop ends after an iteration."""

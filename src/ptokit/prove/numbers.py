@@ -232,8 +232,10 @@ def _combined(does: str, a: Number, b: Number, implied: Implied) -> Number:
     if not isinstance(b, int) or b < 0:
         return DATA
     match does:
-        case "and" if b & (b + 1) == 0 and _whole(a, implied):
-            return simple(lifted(a) % (b + 1))
+        case "and" if _field(b) and _whole(a, implied):
+            unit = (b & -b) or 1
+            exact = _quotient(a, unit)
+            return simple((lifted(a) / unit if exact is None else lifted(exact)) % (b // unit + 1) * unit)
         case "or" | "xor" if isinstance(a, int) and a >= 0:
             return a | b if does == "or" else a ^ b
         case "or" if implied(lifted(a) % (1 << b.bit_length()) == 0):
@@ -247,6 +249,12 @@ def _combined(does: str, a: Number, b: Number, implied: Implied) -> Number:
         case "shr" if b < 63 and _whole(a, implied):
             return simple(lifted(a) / (1 << b))
     return DATA
+
+
+def _field(mask: int) -> bool:
+    """True if the ones of a mask stand side by side."""
+    above = mask + (mask & -mask)
+    return above & mask == 0
 
 
 def _quotient(a: Number, by: int) -> Number | None:

@@ -19,8 +19,9 @@ from ptokit.plan.steps import Data, Step, constant, without_form
 from ptokit.records import dataclass
 from ptokit.types.enums import SECOND_CORE, Pipe
 
+from .alternation import times_of
 from .claims import Fragment, Instance, Loop
-from .cluster import Cluster, times_of
+from .cluster import Cluster
 from .numbers import Number, both, either, lifted, renamed, same, simple, symbols
 from .places import Pointer, Tile, Touch, View
 from .report import Claim

@@ -446,18 +446,37 @@ def turned(region: Region, n: int, cycle: list[int]) -> tuple[int, list[int]]:
     return (within[0], [*(k for k in cycle if k != n), n]) if asks else (n, cycle)
 
 
-def laid(region: Region, order: Sequence[int], head: int | None = None) -> Iterator[int]:
-    """Blocks in the order in which they are executed: those of a loop together, before what comes after it."""
+def laid_out(
+    region: Region, order: Sequence[int], head: int | None = None
+) -> Iterator[tuple[int, int | None, Sequence[int]]]:
+    """Blocks and loops of blocks, in the order in which they are executed: the block that each begins with, that which
+    iterations begin with, None for a block alone, and all of its blocks."""
     done: set[int] = set()
     for n in order:
         if n not in done:
-            cycle = cycle_of(region, n, order) if n != head else None
-            if cycle:
-                first, inside = turned(region, n, cycle)
-                yield from laid(region, inside, first)
-                done.update(cycle)
-            else:
-                yield n
+            cycle = cycle_of(region, n, order) if n != head else []
+            yield (n, *turned(region, n, cycle)) if cycle else (n, None, [n])
+            done.update(cycle)
+
+
+def laid(region: Region, order: Sequence[int], head: int | None = None) -> Iterator[int]:
+    """Blocks in the order in which they are executed: those of a loop together, before what comes after it."""
+    for n, first, blocks in laid_out(region, order, head):
+        yield from [n] if first is None else laid(region, blocks, first)
+
+
+def always(region: Region, order: Sequence[int], head: int | None, blocks: Sequence[int]) -> bool:
+    """True if every way through blocks, from the first one to where they end or begin again, leads through some."""
+    todo, seen = [order[0]], set(blocks)
+    while todo:
+        n = todo.pop()
+        if n not in seen:
+            seen.add(n)
+            following = leads_to(region, n)
+            if not following or any(to == head or to not in order for to in following):
+                return False
+            todo += following
+    return True
 
 
 def executed(region: Region) -> Iterator[Step]:

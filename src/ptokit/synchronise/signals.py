@@ -18,8 +18,8 @@ from ptokit.ir.core import Op
 from ptokit.ir.facts import constant_of, instr_of
 from ptokit.isa.order.sync_rules import flag_ids, reserved
 from ptokit.isa.table import Sync
+from ptokit.prove.alternation import times_of
 from ptokit.prove.claims import Instance, Loop
-from ptokit.prove.cluster import times_of
 from ptokit.prove.numbers import Number, both, either, lifted, renamed
 from ptokit.prove.places import Touch, overlap
 from ptokit.prove.report import OF_PIPES, Claim

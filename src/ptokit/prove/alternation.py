@@ -1,0 +1,206 @@
+"""What the cores of a cluster do on pipes and signals, one after the other: whether all of it comes to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import z3
+
+from ptokit.plan.steps import Region, Step
+from ptokit.run.program import Program
+
+from .claims import Fragment, Loop
+from .footprints import Footprints
+from .numbers import Number, both, lifted, renamed, simple
+from .report import Claim
+from .state import always, laid_out
+
+MOST_TIMES = 16
+"""Iterations of a loop of one core that are gone through one by one."""
+
+
+class Alternation(Footprints):
+    """Goes through what cores do on pipes and signals, each as far as the others let it."""
+
+    rings: dict[Any, Any]
+    piped: dict[Any, tuple[str, Any]]
+
+    def __init__(self, program: Program, **options: Any) -> None:
+        self.loops_seen: dict[Any, list[Loop]] = {}  # loops by core, what is around, and step
+        self._tokens: Mapping[Any, tuple[str, Any]] = {}  # what both cores do one after the other
+        self._met: set[Any] = set()  # of these, what has been come to
+        super().__init__(program, **options)
+
+    def seen(self, key: Any, loop: Loop | None, unknown: Loop, facts: Sequence[Number]) -> None:
+        """Remember a loop that branches form, and come to where `facts` hold: that which runs as often as its bounds
+        say, also where nothing leads to it, or one that runs an unknown number of times."""
+        if loop is not None:
+            around = [both(x.k >= 0, x.k < times_of(x)) for x in self.loops[:-1]]
+            runs = (*self.assumed, *around, lifted(loop.lower) < lifted(loop.upper))
+            loop = loop if self.solver.implied(runs, both(*facts)) else None
+        self.loops_seen.setdefault(key, []).append(unknown if loop is None else loop)
+
+    def alternate(self, tokens: Mapping[Any, tuple[str, Any]], counts: dict[Any, list[int]]) -> list[list[Any]]:
+        """Go through all that the cores do on pipes and signals. ``tokens``: as `piped`; ``counts``: of signals, 0."""
+        self._tokens, self._met = tokens, set()
+        bodies: list[list[Any]] = []
+        for core in dict.fromkeys(role.kind for role in self.program.cores.roles):
+            self.core = core
+            bodies.append(list(self._on_pipes(self.program.entry.name, ())))
+        if self._met != tokens.keys():
+            raise Fragment("operations on pipes in loops that a condition ends are not followed")
+        counts |= {key: [0, 0] for key in self.rings}
+        self._together(bodies[0], [*bodies, []][1], counts, self.assumed, ())
+        for key, (_, ready) in counts.items():
+            if ready and key in self.rings:
+                self.suspect(Claim.FLAGS, "PIPE-LEFT", None, self.assumed, "entries of a pipe are never popped")
+            elif ready:
+                self.suspect(Claim.FLAGS, "XFLAG-UNMATCHED", None, self.assumed, "a signal is never waited for")
+        return bodies
+
+    def _on_pipes(self, name: str, context: tuple[int, ...]) -> Iterator[Any]:
+        """What a core does on pipes in a function: operations and, as pairs of their key and body, loops."""
+        yield from self._on_pipes_in(self.program.plan.functions[name].body, context)
+
+    def _on_pipes_in(self, region: Region, context: tuple[int, ...]) -> Iterator[Any]:
+        yield from self._on_blocks(region, range(len(region)), None, context)
+
+    def _on_blocks(
+        self, region: Region, order: Sequence[int], head: int | None, context: tuple[int, ...]
+    ) -> Iterator[Any]:
+        """What a core does in blocks that branches lead to. ``head``: with which an iteration of theirs begins.
+
+        A loop that a branch may lead past counts how often it runs, which is not at all then (`control.Iterations`).
+        """
+        for n, first, blocks in laid_out(region, order, head):
+            asks = region[n].steps[-1]
+            loops = len(blocks) > 1 or first is not None
+            if first is not None:
+                below = list(self._on_blocks(region, blocks, first, (*context, id(asks))))
+                items = [((self.core, context, id(asks)), below)] if below else []
+            else:
+                items = list(self._on_steps(region[n].steps, context))
+            if items and not loops and not always(region, order, head, blocks):
+                raise Fragment("operations on pipes or signals in branches are not followed", asks)
+            yield from items
+
+    def _on_steps(self, steps: Sequence[Step], context: tuple[int, ...]) -> Iterator[Any]:
+        for step in steps:
+            if step.core and step.core != self.core:
+                continue
+            inside = (*context, id(step)) if step.word in ("for", "while", "call") else context
+            below = [list(self._on_pipes_in(inner, inside)) for inner in step.regions]
+            if (self.core, context, id(step)) in self._tokens:
+                self._met.add((self.core, context, id(step)))
+                yield step, *self._tokens[self.core, context, id(step)]
+            elif step.word == "call":
+                yield from self._on_pipes(step.callee, inside)
+            elif step.word in ("for", "while") and below[-1] and not any(below[:-1]):
+                yield (self.core, context, id(step)), below[-1]
+            elif step.word in ("region", "scope"):
+                yield from (item for items in below for item in items)
+            elif any(below):
+                raise Fragment("operations on pipes or signals in branches are not followed", step)
+
+    def _together(self, a: list[Any], b: list[Any], counts: dict[Any, list[int]], facts: Any, pairs: Any) -> None:
+        """Go through what two cores do on pipes, each as far as the other lets it.
+
+        Operations only wait for the other core, and nothing takes from a core what it may do: that there is one order
+        in which all of them happen is enough for every order to come to the end. ``counts``: by pipe, slots that are
+        taken and entries that are there. A loop of both is gone through once: its counts have to be as they were.
+        """
+        at = [0, 0]
+        while at != [len(a), len(b)]:
+            before = list(at)
+            for side, items in enumerate((a, b)):
+                while at[side] < len(items) and len(items[at[side]]) == 3 and self._happens(items[at[side]], counts):
+                    at[side] += 1
+            if at != before:
+                continue
+            heads = [items[k] if k < len(items) else None for items, k in zip((a, b), at)]
+            mine, theirs = heads
+            if mine is not None and theirs is not None and (len(mine), len(theirs)) == (2, 2):
+                inside = self._equally_often(mine[0], theirs[0], facts, pairs)
+                if inside is not None:
+                    again = {key: list(count) for key, count in counts.items()}
+                    self._together(mine[1], theirs[1], again, *inside)
+                    if again != counts:
+                        raise Fragment("a loop leaves more in a pipe than it finds, which is not followed")
+                    at = [k + 1 for k in at]
+                    continue
+            if mine is not None and theirs is not None and mine[1:] == theirs[1:] and mine[1] == "meet":
+                at = [k + 1 for k in at]
+                continue
+            for side, head in enumerate(heads):
+                if head is not None and len(head) == 2 and self._alone(head, side, counts, facts, pairs):
+                    at[side] += 1
+                    break
+                times = self._times(head) if head is not None and len(head) == 2 else None
+                if head is not None and times is not None:
+                    (a, b)[side][at[side] : at[side] + 1] = head[1] * times
+                    break
+            else:
+                stuck = next((head[0] for head in heads if head is not None and len(head) == 3), None)
+                raise Fragment("one core may wait for what the other does not do, or does in a loop of its own", stuck)
+
+    def _times(self, head: Any) -> int | None:
+        """How often a loop runs, if constants say so, and it is not often."""
+        found = [simple(times_of(loop)) for loop in self.loops_seen.get(head[0], [])]
+        alike = all(type(n) is int and n == found[0] for n in found)
+        return found[0] if found and alike and found[0] <= MOST_TIMES else None
+
+    def _alone(self, head: Any, side: int, counts: dict[Any, list[int]], facts: Any, pairs: Any) -> bool:
+        """True if one core can go through a loop alone, and leaves everything as it was."""
+        again = {key: list(count) for key, count in counts.items()}
+        inside = list(head[1])
+        try:
+            self._together([] if side else inside, inside if side else [], again, facts, pairs)
+        except Fragment:
+            return False
+        return again == counts
+
+    def _happens(self, item: tuple[Step, str, Any], counts: dict[Any, list[int]]) -> bool:
+        """Do an operation on a pipe, or with a signal; False if it has to wait."""
+        _, does, key = item
+        if does == "give":
+            for receiver in key:
+                counts[receiver][1] += 1
+            return True
+        if does == "take":
+            counts[key][1] -= (taken := counts[key][1] > 0)
+            return taken
+        if does == "meet":
+            return False
+        ring, count = self.rings[key], counts[key]
+        if does == "push":
+            if count[0] == ring.slots:
+                return False
+            count[:] = count[0] + 1, count[1] + 1
+        elif does == "pop":
+            if not count[1]:
+                return False
+            count[:] = count[0] - (ring.memory is not None), count[1] - 1
+        elif ring.memory is None:
+            if count[0] == count[1]:
+                raise Fragment(f"{item[0].name} gives back what has not been taken", item[0])
+            count[0] -= 1
+        return True
+
+    def _equally_often(self, mine: Any, theirs: Any, facts: Any, pairs: Any) -> Any:
+        """What holds in an iteration of two loops that run equally often, and what the unknowns of the second are then;
+        None where they may not."""
+        found = None
+        for x in self.loops_seen.get(mine, []):
+            for y in self.loops_seen.get(theirs, []):
+                often = [lifted(renamed(times_of(y), pairs)), times_of(x)]
+                if not self.solver.implied(facts, often[0] == often[1]):
+                    return None
+                found = (*facts, x.k >= 0, x.k < often[1]), (*pairs, (y.k, x.k))
+        return found
+
+
+def times_of(loop: Loop) -> Any:
+    """How often a loop runs."""
+    low, high, step = map(lifted, (loop.lower, loop.upper, loop.by))
+    return z3.If(low < high, (high - low + step - 1) / step, z3.IntVal(0))
