@@ -15,8 +15,8 @@ from typing import Any
 from ptokit.ir.control import decides, is_call, is_loop
 from ptokit.ir.core import Block, Function, Op
 from ptokit.plan.steps import Step
+from ptokit.prove.alternation import times_of
 from ptokit.prove.claims import Instance, Loop, Suspect
-from ptokit.prove.cluster import times_of
 from ptokit.prove.control import Control
 from ptokit.prove.numbers import Number, both, key_of, lifted, renamed, simple
 from ptokit.prove.places import Touch, View, certainly_apart, overlap
