@@ -16,7 +16,9 @@ import numpy as np
 import pytest
 
 import ptokit as pto
+from ptokit.cpp.orchestration import Texts
 from ptokit.diagnostics import DiagnosticError
+from ptokit.targets import TARGETS
 
 TILE = "!pto.tile_buf<vec, 8x64xf32>"
 VIEW = "!pto.tensor_view<?x?xf32>"

@@ -3,19 +3,22 @@
     python tools/pypto_suite.py CHECKOUT --target a2a3 --results FILE [TEST ...]
     python tools/pypto_suite.py --table FILE ...
 
-CHECKOUT is a clone of hw-native-sys/pypto with its extension built in place (or installed), beside torch and pytest.
-FILE gets one line of JSON for each test; tests that it has are not run again. TEST: folders, files or node ids below
-CHECKOUT, by default the system tests of single chips; ``--sanitize`` looks at each launch first. ``--table`` writes the
-table and the list of what is not right, from the results of both targets.
+CHECKOUT is a clone of hw-native-sys/pypto with its extension built in place (or installed), beside torch and pytest, or
+one of pypto-lib. FILE gets one line of JSON for each test; tests that it has are not run again. TEST: folders, files or
+node ids below CHECKOUT, by default the system tests of single chips; a file that is no test is a program, which judges
+itself. ``--sanitize`` looks at each launch first. ``--table`` writes the table from the results of both targets.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import re
+import runpy
 import signal
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -26,7 +29,7 @@ from typing import Any
 PAGE = Path(__file__).parents[1] / "docs" / "corpora.md"
 BEGIN, END = "<!-- pypto: begin -->", "<!-- pypto: end -->"
 TESTS = ("tests/st/runtime", "tests/st/examples", "tests/st/codegen")
-KINDS = ("right", "wrong", "refused", "fails", "skipped", "launches nothing")
+KINDS = ("right", "wrong", "refused", "fails", "skipped", "for another target", "launches nothing")
 _WRONG = re.compile(
     r"does not match golden|Mismatched elements|not close|allclose|max_diff|mismatch|AssertionError: assert"
 )
@@ -46,10 +49,20 @@ class Watch:
         for module in list(sys.modules.values()):
             if "is_hardware_available" in getattr(module, "__dict__", {}):
                 module.__dict__["is_hardware_available"] = lambda: True
-        items[:] = [item for item in items if item.nodeid not in self.known]
+        harness: Any = importlib.import_module("harness.core.harness")
+        runner = importlib.import_module("harness.core.test_runner").TestRunner
+        original = runner.run
+
+        def run(own: Any, case: Any) -> Any:
+            # Most tests say a2a3, by a default of theirs, and would be compiled for it wherever they run.
+            case.get_backend_type = lambda: harness.platform_to_backend(case.get_platform() or self.target)
+            return original(own, case)
+
+        runner.run = run
 
     def pytest_runtest_setup(self) -> None:
-        """The launches of a test are counted from here."""
+        """The launches of a test are counted from here; pypto has one target until it is told to forget it."""
+        importlib.import_module("pypto.backend").reset_for_testing()
         self.device.launches.clear()
         signal.alarm(self.seconds)
 
@@ -83,6 +96,8 @@ def kind(result: dict[str, Any]) -> str:
         return "skipped"
     if result["outcome"] == "passed":
         return "right" if result["launches"] else "launches nothing"
+    if "is compiled for" in result["text"]:
+        return "for another target"
     if _WRONG.search(result["text"]) and "DiagnosticError" not in result["text"]:
         return "wrong"
     return "refused" if "DiagnosticError" in result["text"] else "fails"
@@ -104,6 +119,48 @@ def table(results: Sequence[dict[str, Any]]) -> Iterator[str]:
         judged = sum(found[k] for k in KINDS[:4])
         yield f"| {target} | {judged} | " + " | ".join(str(found[k]) for k in KINDS) + " |"
     yield ""
+
+
+def run_programs(checkout: Path, target: str, results: Path, files: Sequence[str], seconds: int) -> int:
+    """Run files of a checkout, each in a process of its own."""
+    known = {each["test"] for each in read([results])}
+    for file in files:
+        if file in known:
+            continue
+        start = time.perf_counter()
+        command = [sys.executable, __file__, str(checkout), "--target", target, "--program", file]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+            text, passed = done.stdout + done.stderr, done.returncode == 0
+        except subprocess.TimeoutExpired:
+            text, passed = f"TimeoutError: the program takes longer than {seconds} s", False
+        launches = re.findall(r"^launches: (\d+)$", text, re.MULTILINE)
+        found = {
+            "target": target, "test": file, "outcome": "passed" if passed else "failed",
+            "launches": int(launches[-1]) if launches else 0, "seconds": round(time.perf_counter() - start, 2),
+            "reason": "" if passed else reason(text), "text": "" if passed else text[-6000:],
+        }  # fmt: skip
+        print(found["outcome"], file, found["reason"], flush=True)
+        with results.open("a") as lines:
+            lines.write(json.dumps(found) + "\n")
+    return 0
+
+
+def run_program(checkout: Path, target: str, file: str) -> int:
+    """Run a file here; ``-p`` says the platform where it takes that."""
+    import ptokit
+
+    checkout = checkout.resolve()
+    sys.path[:0] = [str((checkout / file).parent), str(checkout), str(checkout / "python")]
+    os.chdir(checkout)
+    takes = '"-p"' in Path(file).read_text()
+    sys.argv = [file, *(["-p", f"{target}sim"] if takes else [])]
+    with ptokit.pypto.on_device(target) as device:
+        try:
+            runpy.run_path(file, run_name="__main__")
+        finally:
+            print(f"\nlaunches: {len(device.launches)}")
+    return 0
 
 
 def run(checkout: Path, target: str, results: Path, tests: Sequence[str], seconds: int, sanitize: bool) -> int:
@@ -141,6 +198,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=300, help="the most that a test may take")
     parser.add_argument("--sanitize", action="store_true")
     parser.add_argument("--table", type=Path, nargs="+")
+    parser.add_argument("--program", help=argparse.SUPPRESS)
     given = parser.parse_intermixed_args()
     if given.table:
         lines = "\n".join(table(read(given.table)))
@@ -150,6 +208,11 @@ def main() -> int:
         return 0
     if given.checkout is None:
         parser.error("name a checkout of pypto")
+    if given.program:
+        return run_program(given.checkout, given.target, given.program)
+    programs = [t for t in given.tests if t.endswith(".py") and not Path(t).name.startswith("test_")]
+    if programs:
+        return run_programs(given.checkout, given.target, given.results.resolve(), programs, given.seconds)
     return run(given.checkout, given.target, given.results, given.tests, given.seconds, given.sanitize)
 
 

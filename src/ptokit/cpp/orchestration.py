@@ -29,6 +29,7 @@ from ptokit.backends.native.compiler import read as read_entry
 from ptokit.backends.native.compiler import write as write_entry
 from ptokit.diagnostics import DiagnosticError, Diagnostics, Note, UsageError
 from ptokit.ir.core import Function, Module, Value
+from ptokit.ir.functions import stated_target
 from ptokit.ir.launch import Query, found_for, pair, with_function, with_reached
 from ptokit.ir.verify import verify
 from ptokit.records import dataclass
@@ -251,7 +252,13 @@ class Texts:
         if unit not in self._read:
             text, found = read_text(str(self.folder / unit))
             found.raise_if_errors()
-            read = parse_module(text or "", str(self.folder / unit), target=self.target)
+            read = parse_module(text or "", str(self.folder / unit))
+            if (stated := stated_target(read.module)) not in (None, self.target):
+                assert stated is not None
+                raise OrchestrationError(
+                    f"{unit} is compiled for {stated.name}, and the program runs on {self.target.name}"
+                )
+            read = read if stated else parse_module(text or "", str(self.folder / unit), target=self.target)
             found.extend(read.diagnostics)
             found.extend(verify(read.module, self.target))
             self._read[unit] = read.module, found
