@@ -223,6 +223,10 @@ def test_the_target_is_that_of_the_program(compiled: Path, tmp_path: Path, monke
         pytest.raises(pto.UsageError, match="compiled for a2a3sim, and launches run on a5"),
     ):
         carried_out(compiled, 8, 1, target="a5")
+    with pytest.raises(
+        pto.pypto.OrchestrationError, match=r"scale.pto is compiled for a2a3, and the program runs on a5"
+    ):
+        Texts(compiled / "ptoas", TARGETS["a5"], {}).program("scale.pto", ("scale",), 1)
 
 
 def test_everything_is_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
