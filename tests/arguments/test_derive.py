@@ -166,6 +166,38 @@ def test_the_examples_run_on_their_derived_arguments(path: Path) -> None:
 
 
 @pytest.mark.parametrize("at_the_end", [False, True])
+@pytest.mark.parametrize(("step", "wanted"), [(64, 3 * 64 + 16), (100, 2 * 100 + 16)])
+def test_a_loop_of_blocks_reaches_as_far_as_its_last_iteration(at_the_end: bool, step: int, wanted: int) -> None:
+    """From 0 to 256, with 16 elements at each; compared before the count is raised, or after it."""
+    compared = "%count = arith.index_cast %i : i64 to index\n%more = arith.cmpi ult, %count, %end : index"
+    if at_the_end:
+        compared = compared.replace("%i :", "%next :")
+    text = f"""
+        func.func @k(%x: !pto.ptr<f32>) attributes {{pto.entry}} {{
+          %c0 = arith.constant 0 : i64
+          %step = arith.constant {step} : i64
+          %c1 = arith.constant 1 : index
+          %c16 = arith.constant 16 : index
+          %end = arith.constant 256 : index
+          cf.br ^go(%c0 : i64)
+        ^go(%i: i64):
+          {compared if not at_the_end else ""}
+          {"cf.cond_br %more, ^body, ^done" if not at_the_end else "cf.br ^body"}
+        ^body:
+          %at = arith.index_cast %i : i64 to index
+          %p = pto.addptr %x, %at : !pto.ptr<f32> -> !pto.ptr<f32>
+          %v = pto.make_tensor_view %p, shape = [%c16, %c1], strides = [%c1, %c1] : !pto.tensor_view<?x?xf32>
+          %next = arith.addi %i, %step : i64
+          {compared if at_the_end else ""}
+          {"cf.cond_br %more, ^go(%next : i64), ^done" if at_the_end else "cf.br ^go(%next : i64)"}
+        ^done:
+          return
+        }}
+    """
+    assert arguments(text) == [f"random:f32:{wanted}:seed=0"]
+
+
+@pytest.mark.parametrize("at_the_end", [False, True])
 def test_a_loop_of_blocks_runs(at_the_end: bool) -> None:
     """A number that ends it is one, as that of a loop in the text; where nothing goes back it is not."""
     text = f"""

@@ -9,12 +9,12 @@ lengths more often than not; others are random. The same text gives the same arg
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from ptokit.diagnostics import Diagnostic, Note, Severity
-from ptokit.ir.control import callee, control_of, edges
+from ptokit.ir.control import Edge, callee, control_of, edges
 from ptokit.ir.core import Block, Function, Module, Op, Value, ordered
 from ptokit.ir.facts import folded, packed_slice
 from ptokit.ir.launch import Query, with_function
@@ -255,14 +255,39 @@ class _Uses:
             into.update(self.deciding(value))
 
 
-def _ends_of_loops(region: Block) -> list[Value]:
-    """The conditions of loops that blocks form: where control goes back, or where it has gone back to."""
+def _back(region: Block) -> list[tuple[Block, Block, Edge]]:
+    """Where control goes back in loops that blocks form: from which block, to which, and what it hands over."""
     blocks = ordered(region)
     place = {id(block): k for k, block in enumerate(blocks)}
-    back = [(k, place[id(to)]) for k, block in enumerate(blocks) for to in block.ops[-1].successors]
-    ends = dict.fromkeys(n for k, to in back if to <= k for n in (k, to))
-    deciding = (op for op in (blocks[n].ops[-1] for n in ends) if len(op.successors) > 1)
+    leaving = (
+        (block, to, edge) for block in blocks for to, edge in zip(block.ops[-1].successors, edges(block.ops[-1]))
+    )
+    return [(block, to, edge) for block, to, edge in leaving if place[id(to)] <= place[id(block)]]
+
+
+def _ends_of_loops(region: Block) -> list[Value]:
+    """The conditions of loops that blocks form: where control goes back, or where it has gone back to."""
+    ends = {id(block): block.ops[-1] for back in _back(region) for block in back[:2]}
+    deciding = (op for op in ends.values() if len(op.successors) > 1)
     return [value for op in deciding for name in control_of(op).decides for value in op.group(name)]
+
+
+def _counted(region: Block) -> Iterator[tuple[Value, Value, Value]]:
+    """Of loops that blocks form what counts iterations, how far it goes in each, and the end it is compared with."""
+    made = {result: op for block in ordered(region) for op in block.ops for result in op.results}
+    steps: dict[Value, Value] = {}
+    for _, _, edge in _back(region):
+        for given, arg in zip(edge.given, edge.taken):
+            op = made.get(given)
+            if op is not None and op.name == "arith.addi" and arg in op.values:
+                steps[arg] = op.values[op.values[0] is arg]
+    for condition in _ends_of_loops(region):
+        compared = made.get(condition)
+        for value, end in (compared.values, compared.values[::-1]) if compared is not None else ():
+            while (op := made.get(value)) is not None and op.name in (*_CASTS, "arith.addi"):
+                value = op.values[0]
+            if value in steps:
+                yield value, steps[value], end
 
 
 class _Reach:
@@ -302,6 +327,14 @@ class _Reach:
         return self.greatest.get(value, 0) if value is not None else 0
 
     def _region(self, region: Block) -> None:
+        self._blocks(region)
+        for count, step, end in _counted(region) if region.more else ():
+            far = max(1, self._of(step))
+            first = self._of(count)  # of one of the first iterations
+            self.greatest[count] = max(first, first + (self._of(end) - 1 - first) // far * far)
+            self._blocks(region)
+
+    def _blocks(self, region: Block) -> None:
         for block in ordered(region):
             for op in block.ops:
                 self._op(op)
