@@ -16,7 +16,7 @@ from ptokit.campaign.case import Action, Case, Status
 from ptokit.campaign.work import work
 from ptokit.cpp.compiler import find_compiler
 from ptokit.diagnostics import DiagnosticError
-from ptokit.synchronise.comparing import OrderComparison
+from ptokit.synchronise.report import OrderComparison
 from tests.cli.conftest import Run
 from tests.cli.conftest import ptokit as command  # noqa: F401
 from tests.prove.kernels import COPY, HANDED, add, flag, kernel, load, loop
@@ -49,7 +49,8 @@ def test_a_dropped_wait_is_named_with_what_it_ordered() -> None:
     )
     assert [(lost.without, lost.carried) for lost in made.lost] == [("B", False)]
     assert (made.less, made.whole, made.gained, made.both) == (True, True, [], 4)
-    assert made.broken[0].endswith("the flag PIPE_MTE2 to PIPE_V, id 0 is set again before a wait")
+    told = f"; A has a wait for the flag PIPE_MTE2 to PIPE_V in line {line(HANDED[1])}"
+    assert made.broken[0].endswith("the flag PIPE_MTE2 to PIPE_V, id 0 is set again before a wait" + told)
     again = compared(DROPPED, COPY)
     assert (again.less, [lost.without for lost in again.lost + again.gained]) == (False, ["A"])
     assert "A lacks the wait between TLOAD" in str(again)
@@ -58,6 +59,23 @@ def test_a_dropped_wait_is_named_with_what_it_ordered() -> None:
 def test_a_wait_at_the_beginning_of_an_iteration_is_about_the_one_before() -> None:
     made = compared(COPY, COPY.replace(flag("wait", "V", "MTE2") + "\n", "", 1))
     assert "TLOAD on PIPE_MTE2 may overtake TADDS on PIPE_V of an earlier iteration" in str(made)
+
+
+def test_a_dropped_wait_that_orders_nothing_is_named_by_its_flag() -> None:
+    """After a loop, where only the flag is left set, and where no launch comes to; ids do not count."""
+    last = COPY.rindex(drain := flag("wait", "V", "MTE2") + "\n")
+    at = COPY[:last].count("\n") + 1
+    less = COPY[:last] + COPY[last + len(drain) :]
+    for b in (less, less.replace("<PIPE_V>, <PIPE_MTE2>, <EVENT_ID0>", "<PIPE_V>, <PIPE_MTE2>, <EVENT_ID5>")):
+        made = compared(COPY, b)
+        assert (made.less, made.lost, made.unreached) == (True, [], [])
+        assert [said.endswith(f"; A has a wait for the flag PIPE_V to PIPE_MTE2 in line {at}") for said in made.broken]
+    never = ("scf.for %k = %c2 to %c1 step %c1 {", *HANDED, "}")
+    dead = kernel(load("%t0", "%c0"), *never, *HANDED, add("%t0", "%t0"), rows="%c32", params="")
+    made = compared(dead, dead.replace(HANDED[1] + "\n", "", 1))
+    said = f"a wait for the flag PIPE_MTE2 to PIPE_V in line {line(HANDED[1], dead)}"
+    assert (made.less, made.unreached) == (False, [said])
+    assert f"only A has {said}, where no launch comes to" in str(made)
 
 
 def test_names_addresses_ids_and_comments_do_not_count() -> None:

@@ -35,7 +35,7 @@ from .parts import Part, Table, Words, checked, find_target, keywords, plain
 from .program import Origin, Program, Source
 
 if TYPE_CHECKING:
-    from ptokit.synchronise.comparing import OrderComparison
+    from ptokit.synchronise.report import OrderComparison
 
 # `sanitize`: a run under observation.
 
@@ -438,7 +438,8 @@ def compare_order(
     options: dict[str, Any] = {"target": target, "entry": entry, "assume": assume, "blocks": blocks}
     options |= {"extended": extended, "default_target": default_target, "limit": limit, "progress": progress}
     one, two = opened(a, **options), opened(b, **options)
-    from ptokit.synchronise.comparing import OrderComparison, Version, compared
+    from ptokit.synchronise.comparing import Version, compared
+    from ptokit.synchronise.report import OrderComparison
 
     made = OrderComparison(one.checked.name, one.how.target.name, (one.source.file, two.source.file))
     known: dict[Any, int] = {}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import field
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -17,14 +16,14 @@ from ptokit.ir.facts import constant_of, instr_of
 from ptokit.isa.order.sync_rules import flag_pipes, held_pipe
 from ptokit.isa.table import Sync
 from ptokit.prove.claims import line_of
-from ptokit.prove.report import Claim, counted
+from ptokit.prove.report import Claim
 from ptokit.prove.state import Ages
-from ptokit.records import dataclass
 from ptokit.types.enums import Pipe
 from ptokit.types.tile import TileSpec
 from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView
 
 from .dependences import Dependence, Dependences, Path
+from .report import SHOWN, Lost, OrderComparison, Stronger
 
 _ARRAYS = (Ptr, MemRef, TensorView, PartitionView)
 _DEEP = 64
@@ -35,8 +34,6 @@ _ORDERING = (Sync.SET, Sync.WAIT, Sync.BARRIER, Sync.TAKE, Sync.RELEASE)
 
 NEAREST = 12
 """What orders two instructions is looked for among so many waits and barriers, the closest before the second first."""
-
-MOST_NAMED = 8
 
 Walk = Callable[[type[Dependences], frozenset[Op]], Dependences]
 
@@ -199,10 +196,10 @@ class Version:
     """
 
     def __init__(self, module: Module, entry: Function, ops: Iterable[Op], walk: Walk, known: Any) -> None:
-        self.walk = walk
-        self.ordering = [op for op in ops if orders(op) is not None]
+        self.walk, self.ops = walk, [op for op in ops if instr_of(op) is not None]
+        self.ordering = [op for op in self.ops if orders(op) is not None]
         every, left = walk(Dependences, frozenset(self.ordering)), walk(Dependences, frozenset())
-        self.mixed = every.program.cores.mixed
+        self.mixed, self.visited = every.program.cores.mixed, left.visited
         self.accesses = {core if self.mixed else "": paths for core, paths in every.accesses.items()}
         self.labels = Labels(module, entry, self.accesses, known)
         self.needed, self.open = (
@@ -257,164 +254,51 @@ def orders(op: Op) -> Sync | None:
     return instr.order.does if instr is not None and only and instr.order.does in _ORDERING else None
 
 
+def dropped(a: Version, b: Version, core: str) -> list[Op]:
+    """The flags, barriers and tokens of a version that are not in the other one; ids do not count where they differ."""
+
+    def told(op: Op, ids: bool) -> Hashable:
+        does = orders(op)
+        if does not in (Sync.SET, Sync.WAIT):
+            return op.name, does
+        event = op.get("event")
+        number = op.attrs.get("event_id") if event is None else constant_of(event)
+        return does, *flag_pipes(op.attrs, core), number if ids else None
+
+    one, other = ([told(op, True) for op in each.ops] for each in (a, b))
+    matching = SequenceMatcher(None, one, other, autojunk=False)
+    left, new = list[Op](), list[Hashable]()
+    for what, start, end, first, last in matching.get_opcodes():
+        if what != "equal":
+            left += [op for op in a.ops[start:end] if orders(op) is not None]
+            new += [told(op, False) for op in b.ops[first:last] if orders(op) is not None]
+    found = []
+    for op in left:
+        if told(op, False) in new:
+            new.remove(told(op, False))
+        else:
+            found.append(op)
+    return found
+
+
+def _flag(op: Op, core: str) -> str:
+    """The flag that an operation sets or waits for, as findings say it."""
+    src, dst = flag_pipes(op.attrs, core) if orders(op) in (Sync.SET, Sync.WAIT) else (None, None)
+    return "token" if src is None or dst is None else f"the flag {src.text} to {dst.text}"
+
+
 def _said(op: Op, core: str) -> tuple[str, str]:
     does, line = orders(op), op.location.line
-    src, dst = flag_pipes(op.attrs, core) if does is Sync.WAIT else (None, None)
+    src, dst = flag_pipes(op.attrs, core) if does in (Sync.SET, Sync.WAIT) else (None, None)
     if does is Sync.BARRIER:
         held = held_pipe(op.attrs, core)
         what, text = "barrier", f"a barrier of {'all pipes' if held is None or held is Pipe.ALL else held.text}"
     elif src is None or dst is None:
-        what, text = "buffer token", "a buffer token that is taken"
+        what, text = "buffer token", f"a buffer token that is {'taken' if does is Sync.TAKE else 'given back'}"
     else:
-        what, text = "wait", f"a wait for the flag {src.text} to {dst.text}"
+        what = "wait" if does is Sync.WAIT else "set"
+        text = f"a {'wait for' if does is Sync.WAIT else 'set of'} {_flag(op, core)}"
     return what, f"{text} in line {line}"
-
-
-@dataclass(frozen=True)
-class Lost:
-    """Dependences that the version ``without`` does not order: the one whose lines are closest, and ``more``.
-
-    ``lines``: of both instructions there; ``other``: in the other version, None if they share no memory in it.
-    ``by``: ``what`` orders them in that one, with its line; "" if nothing alone does.
-    """
-
-    without: str
-    names: tuple[str, str]
-    pipes: tuple[str, str]
-    lines: tuple[int, int]
-    other: tuple[int, int] | None
-    carried: bool
-    what: str = "wait"
-    by: str = ""
-    more: int = 0
-
-    def __str__(self) -> str:
-        one = "B" if self.without == "A" else "A"
-        first, second = (f"{name} in line {line}" for name, line in zip(self.names, self.lines))
-        where = ""
-        if self.other is not None and self.other != self.lines:
-            where = f" (lines {self.other[0]} and {self.other[1]} of {one})"
-        before = " of an earlier iteration" if self.carried else ""
-        may = f"{self.names[1]} on {self.pipes[1]} may overtake {self.names[0]} on {self.pipes[0]}{before}"
-        if self.other is None:
-            text = f"{self.without} does not order {first} and {second}: {may}; in {one} they share no memory"
-        else:
-            verb = "dropped" if self.without == "B" else "lacks"
-            text = f"{self.without} {verb} the {self.what} between {first} and {second}{where}: {may}"
-            text += f"; {one} has {self.by}" if self.by else ""
-        return text + (f"; likewise {counted(self.more, 'further dependence')}" if self.more else "")
-
-    def as_json(self) -> dict[str, Any]:
-        """As in docs/formats.md."""
-        made: dict[str, Any] = {"without": self.without, "first": self.names[0], "second": self.names[1]}
-        made |= {"pipes": self.pipes, "lines": self.lines, "lines_of_other": self.other, "carried": self.carried}
-        return made | {"what": self.what, "by": self.by, "more": self.more, "text": str(self)}
-
-
-@dataclass(frozen=True)
-class Stronger:
-    """How many pairs of instructions of two pipes only one version orders, though they share no memory; the closest."""
-
-    version: str
-    pipes: tuple[str, str]
-    pairs: int
-    names: tuple[str, str]
-    lines: tuple[int, int]
-
-    def __str__(self) -> str:
-        first, second = (f"{name} in line {line}" for name, line in zip(self.names, self.lines))
-        of = f"{counted(self.pairs, 'such pair')} of {self.pipes[0]} and {self.pipes[1]}"
-        return f"only {self.version} orders {first} before {second}, which share no memory ({of})"
-
-    def as_json(self) -> dict[str, Any]:
-        """As in docs/formats.md."""
-        made: dict[str, Any] = {"version": self.version, "pipes": self.pipes, "pairs": self.pairs}
-        return made | {"first": self.names[0], "second": self.names[1], "lines": self.lines}
-
-
-@dataclass
-class OrderComparison:
-    """What two versions of a program order, A and B.
-
-    ``lost``: what B leaves open that A orders, or does not have; ``gained``: the other way round. ``both``,
-    ``neither``: how many dependences both order, or none. ``broken``: flags that do not balance in B, and do in A.
-    ``stronger``: orders of what shares no memory. ``unmatched``: instructions of one without a counterpart. ``open``:
-    why they were not compared. ``cycles``: predicted for A and B, from the first start of a core on; ``launch``: for
-    which launch, or why there are none.
-    """
-
-    name: str
-    target: str
-    files: tuple[str, str]
-    lost: list[Lost] = field(default_factory=list)
-    gained: list[Lost] = field(default_factory=list)
-    both: int = 0
-    neither: int = 0
-    broken: list[str] = field(default_factory=list)
-    stronger: list[Stronger] = field(default_factory=list)
-    unmatched: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
-    open: list[str] = field(default_factory=list)
-    cycles: tuple[float, float] | None = None
-    launch: str = ""
-
-    @property
-    def less(self) -> bool:
-        """True if B orders less than A, or its flags do not balance."""
-        return bool(self.lost or self.broken)
-
-    @property
-    def whole(self) -> bool:
-        """True if everything was compared."""
-        return not (self.open or any(self.unmatched))
-
-    @property
-    def change(self) -> float | None:
-        """Share by which B takes longer than A; None without a prediction."""
-        return None if self.cycles is None else self.cycles[1] / (self.cycles[0] or 1.0) - 1
-
-    def lines(self) -> list[str]:
-        """What the terminal shows."""
-        out = [f"{self.name} on {self.target}: A is {self.files[0]}, B is {self.files[1]}"]
-        out += [f"  {each}" for each in (*self.lost, *(f"only in B: {each}" for each in self.broken), *self.gained)]
-        neither = f", in neither: {self.neither}" if self.neither else ""
-        out.append(f"  ordered in both: {counted(self.both, 'dependence')}{neither}")
-        out += [f"  {each}" for each in self.stronger]
-        for which, names in zip("AB", self.unmatched):
-            if names:
-                shown = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
-                out.append(f"  only in {which}: {shown}")
-        out += [f"  not compared: {why}" for why in self.open]
-        if self.cycles is None:
-            out.append(f"  no time is predicted: {self.launch}")
-        else:
-            a, b = self.cycles
-            out.append(f"  predicted: A {a:.0f} cycles, B {b:.0f} ({self.change:+.1%}), {self.launch}")
-        return out
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
-
-    def as_json(self) -> dict[str, Any]:
-        """The JSON object of docs/formats.md."""
-        cycles = None if self.cycles is None else [round(each, 1) for each in self.cycles]
-        return {
-            "schema_version": 1,
-            "kernel": self.name,
-            "target": self.target,
-            "files": list(self.files),
-            "less": self.less,
-            "whole": self.whole,
-            "lost": [each.as_json() for each in self.lost],
-            "gained": [each.as_json() for each in self.gained],
-            "broken": self.broken,
-            "ordered_in_both": self.both,
-            "ordered_in_neither": self.neither,
-            "stronger": [each.as_json() for each in self.stronger],
-            "unmatched": {"A": self.unmatched[0], "B": self.unmatched[1]},
-            "not_compared": self.open,
-            "cycles": cycles,
-            "launch": self.launch,
-        }
 
 
 def compared(made: OrderComparison, a: Version, b: Version) -> None:
@@ -446,7 +330,13 @@ def compared(made: OrderComparison, a: Version, b: Version) -> None:
         found += [_lost(which, group) for group in groups.values()]
     over = {to for key in needed[0] if key not in opened[0] and (to := _over(key, there)) is not None}
     made.both = sum(to in needed[1] and to not in opened[1] for to in over)
-    made.broken = [f"line {line}: {text}" if line else text for text, line in b.broken.items() if text not in a.broken]
+    core = next(iter(a.accesses), "")
+    gone = dropped(a, b, core)
+    for text, line in b.broken.items():
+        if text not in a.broken:
+            had = [_said(op, core)[1] for op in gone if _flag(op, core) in text][:SHOWN]
+            made.broken.append(f"{f'line {line}: ' if line else ''}{text}" + f"; A has {', '.join(had)}" * bool(had))
+    made.unreached = [_said(op, core)[1] for op in gone if op not in a.visited]
     _stronger(made, (a, b), there, needed)
 
 

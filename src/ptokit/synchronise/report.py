@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
 from ptokit.diagnostics import Location, Scope, define
@@ -31,6 +32,9 @@ UNCOUNTED = "without it more signals may be under way than the 15 that are count
 
 SHOWN = 3
 """So many other kernels of a file are named."""
+
+MOST_NAMED = 8
+"""So many instructions without a counterpart are named."""
 
 
 @dataclass(frozen=True)
@@ -214,3 +218,157 @@ class Synchronised:
         return "\n".join(self.lines())
 
     __repr__ = __str__
+
+
+# What two versions of a program order.
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Dependences that the version ``without`` does not order: the one whose lines are closest, and ``more``.
+
+    ``lines``: of both instructions there; ``other``: in the other version, None if they share no memory in it.
+    ``by``: ``what`` orders them in that one, with its line; "" if nothing alone does.
+    """
+
+    without: str
+    names: tuple[str, str]
+    pipes: tuple[str, str]
+    lines: tuple[int, int]
+    other: tuple[int, int] | None
+    carried: bool
+    what: str = "wait"
+    by: str = ""
+    more: int = 0
+
+    def __str__(self) -> str:
+        one = "B" if self.without == "A" else "A"
+        first, second = (f"{name} in line {line}" for name, line in zip(self.names, self.lines))
+        where = ""
+        if self.other is not None and self.other != self.lines:
+            where = f" (lines {self.other[0]} and {self.other[1]} of {one})"
+        before = " of an earlier iteration" if self.carried else ""
+        may = f"{self.names[1]} on {self.pipes[1]} may overtake {self.names[0]} on {self.pipes[0]}{before}"
+        if self.other is None:
+            text = f"{self.without} does not order {first} and {second}: {may}; in {one} they share no memory"
+        else:
+            verb = "dropped" if self.without == "B" else "lacks"
+            text = f"{self.without} {verb} the {self.what} between {first} and {second}{where}: {may}"
+            text += f"; {one} has {self.by}" if self.by else ""
+        return text + (f"; likewise {counted(self.more, 'further dependence')}" if self.more else "")
+
+    def as_json(self) -> dict[str, Any]:
+        """As in docs/formats.md."""
+        made: dict[str, Any] = {"without": self.without, "first": self.names[0], "second": self.names[1]}
+        made |= {"pipes": self.pipes, "lines": self.lines, "lines_of_other": self.other, "carried": self.carried}
+        return made | {"what": self.what, "by": self.by, "more": self.more, "text": str(self)}
+
+
+@dataclass(frozen=True)
+class Stronger:
+    """How many pairs of instructions of two pipes only one version orders, though they share no memory; the closest."""
+
+    version: str
+    pipes: tuple[str, str]
+    pairs: int
+    names: tuple[str, str]
+    lines: tuple[int, int]
+
+    def __str__(self) -> str:
+        first, second = (f"{name} in line {line}" for name, line in zip(self.names, self.lines))
+        of = f"{counted(self.pairs, 'such pair')} of {self.pipes[0]} and {self.pipes[1]}"
+        return f"only {self.version} orders {first} before {second}, which share no memory ({of})"
+
+    def as_json(self) -> dict[str, Any]:
+        """As in docs/formats.md."""
+        made: dict[str, Any] = {"version": self.version, "pipes": self.pipes, "pairs": self.pairs}
+        return made | {"first": self.names[0], "second": self.names[1], "lines": self.lines}
+
+
+@dataclass
+class OrderComparison:
+    """What two versions of a program order, A and B.
+
+    ``lost``: what B leaves open that A orders, or does not have; ``gained``: the other way round. ``both``,
+    ``neither``: how many dependences both order, or none. ``broken``: flags that do not balance in B, and do in A.
+    ``unreached``: flags and barriers that only A has where no launch comes to. ``stronger``: orders of what shares no
+    memory. ``unmatched``: instructions of one without a counterpart. ``open``: why they were not
+    compared. ``cycles``: predicted for A and B, from the first start of a core on; ``launch``: for
+    which launch, or why there are none.
+    """
+
+    name: str
+    target: str
+    files: tuple[str, str]
+    lost: list[Lost] = field(default_factory=list)
+    gained: list[Lost] = field(default_factory=list)
+    both: int = 0
+    neither: int = 0
+    broken: list[str] = field(default_factory=list)
+    unreached: list[str] = field(default_factory=list)
+    stronger: list[Stronger] = field(default_factory=list)
+    unmatched: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
+    open: list[str] = field(default_factory=list)
+    cycles: tuple[float, float] | None = None
+    launch: str = ""
+
+    @property
+    def less(self) -> bool:
+        """True if B orders less than A, or its flags do not balance."""
+        return bool(self.lost or self.broken)
+
+    @property
+    def whole(self) -> bool:
+        """True if everything was compared."""
+        return not (self.open or any(self.unmatched))
+
+    @property
+    def change(self) -> float | None:
+        """Share by which B takes longer than A; None without a prediction."""
+        return None if self.cycles is None else self.cycles[1] / (self.cycles[0] or 1.0) - 1
+
+    def lines(self) -> list[str]:
+        """What the terminal shows."""
+        out = [f"{self.name} on {self.target}: A is {self.files[0]}, B is {self.files[1]}"]
+        out += [f"  {each}" for each in (*self.lost, *(f"only in B: {each}" for each in self.broken), *self.gained)]
+        neither = f", in neither: {self.neither}" if self.neither else ""
+        out.append(f"  ordered in both: {counted(self.both, 'dependence')}{neither}")
+        out += [f"  only A has {each}, where no launch comes to" for each in self.unreached]
+        out += [f"  {each}" for each in self.stronger]
+        for which, names in zip("AB", self.unmatched):
+            if names:
+                shown = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
+                out.append(f"  only in {which}: {shown}")
+        out += [f"  not compared: {why}" for why in self.open]
+        if self.cycles is None:
+            out.append(f"  no time is predicted: {self.launch}")
+        else:
+            a, b = self.cycles
+            out.append(f"  predicted: A {a:.0f} cycles, B {b:.0f} ({self.change:+.1%}), {self.launch}")
+        return out
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON object of docs/formats.md."""
+        cycles = None if self.cycles is None else [round(each, 1) for each in self.cycles]
+        return {
+            "schema_version": 1,
+            "kernel": self.name,
+            "target": self.target,
+            "files": list(self.files),
+            "less": self.less,
+            "whole": self.whole,
+            "lost": [each.as_json() for each in self.lost],
+            "gained": [each.as_json() for each in self.gained],
+            "broken": self.broken,
+            "unreached": self.unreached,
+            "ordered_in_both": self.both,
+            "ordered_in_neither": self.neither,
+            "stronger": [each.as_json() for each in self.stronger],
+            "unmatched": {"A": self.unmatched[0], "B": self.unmatched[1]},
+            "not_compared": self.open,
+            "cycles": cycles,
+            "launch": self.launch,
+        }
