@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -175,6 +175,20 @@ def _given(each: dict[str, Any]) -> str | None:
     return f"{kind}:{each['dtype']}:{each['elems']}"
 
 
+def kernels(item: Item) -> Iterator[Item]:
+    """The kernels of a text: each of them where it has several."""
+    try:
+        module = read(item.text, name=item.key, target=item.target or None).module
+        choose_entry(module, None)
+    except DiagnosticError as error:
+        if error.diagnostics[0].rule == "RUN-ENTRY":
+            launched = {op.attrs.get("callee") for f in module.functions if f.body for op in f.body.walk() if op.attrs}
+            names = [f.name for f in module.entries() or module.functions if f.body is not None]
+            yield from (replace(item, key=f"{item.key}:{n}", entry=n) for n in names if not {n, f"@{n}"} & launched)
+            return
+    yield item
+
+
 def campaign(items: Iterable[Item], log: str | None, seconds: int, every: int, minimise: bool, goal: str) -> None:
     """Synchronise kernels, those that a log has not, and say what all come to."""
     signal.signal(signal.SIGALRM, _over)
@@ -264,7 +278,7 @@ def main() -> None:
             items = (Item(each.key, each.text, each.target, each.entry) for each in found if "addr = " in each.text)
         case _:
             found = corpus(given.folders, given.target, True, 0)
-            items = (Item(each.key, each.text, each.target) for each in found)
+            items = (item for each in found for item in kernels(Item(each.key, each.text, each.target)))
     campaign(items, given.log, given.seconds, given.every, given.what == "minimise", given.goal)
 
 

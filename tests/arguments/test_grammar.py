@@ -153,6 +153,13 @@ def test_random_scales_are_powers_of_two_near_one() -> None:
     assert set(values.tolist()) == {2.0**n for n in range(-3, 4)}
 
 
+def test_short_vectors_hold_a_number_in_each_lane() -> None:
+    two, ones = (array(f"{name}:vector<2xf16>:8") for name in ("random", "ones"))
+    assert two.view(np.float16).reshape(8, 2)[:, 0].tolist() == two.view(np.float16).reshape(8, 2)[:, 1].tolist()
+    assert ones.view(np.float16).tolist() == [1.0] * 16
+    assert len(set(two.tolist())) > 4
+
+
 def test_random_is_repeatable_and_seeded_by_position() -> None:
     assert np.array_equal(array("random:f32:64:seed=3"), array("random:f32:64:seed=3", 5))
     assert np.array_equal(array("random:f32:64", 3), array("random:f32:64:seed=3"))

@@ -42,7 +42,7 @@ import numpy as np
 from ptokit.diagnostics import Diagnostic, DiagnosticError, Location, Scope, Severity, UsageError, define
 from ptokit.ir.launch import MOST_RANKS, Each, Peer, Query, RankQuery
 from ptokit.records import dataclass
-from ptokit.types.dtypes import DTYPES, DType, dtype, is_dtype
+from ptokit.types.dtypes import DTYPES, DType, dtype, is_dtype, lanes
 
 # Arrays made on the command line: ``zeros``, ``ones``, ``full``, ``arange``, ``random``, ``uninit``.
 
@@ -169,6 +169,9 @@ def stored_shape(element: DType, shape: tuple[int, ...]) -> tuple[int, ...]:
 def _encode(values: np.ndarray, element: DType) -> np.ndarray:
     if element.value is not None:
         return values.astype(element.value)
+    if (several := lanes(element)) is not None:  # of short vectors all numbers are equal
+        codes = _encode(values, several[0])
+        return np.repeat(codes[..., np.newaxis], several[1], -1).view(element.storage)[..., 0]
     from ptokit.types.codecs import encode, pack_nibbles
 
     codes = encode(element, values, saturate=False)

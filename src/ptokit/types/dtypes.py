@@ -183,6 +183,12 @@ def _short_vector(spelling: str) -> DType:
     return DType(name, int(m[1]) * element.bits, element.kind, name, name)
 
 
+def lanes(element: DType) -> tuple[DType, int] | None:
+    """The numbers in an element of a short vector: their type, and how many; None for other types."""
+    m = _VECTOR.match(element.name)
+    return None if m is None else (_BY_SPELLING[m[2]], int(m[1]))
+
+
 def from_numpy(dt: np.dtype) -> DType | None:
     """The element type of a NumPy dtype, or None."""
     return _BY_NUMPY.get(np.dtype(dt))
