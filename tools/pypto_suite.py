@@ -55,6 +55,7 @@ class Watch:
 
         def run(own: Any, case: Any) -> Any:
             # Most tests say a2a3, by a default of theirs, and would be compiled for it wherever they run.
+            importlib.import_module("pypto.backend").reset_for_testing()
             case.get_backend_type = lambda: harness.platform_to_backend(case.get_platform() or self.target)
             return original(own, case)
 

@@ -37,9 +37,13 @@ struct PtokitFailure {
 struct half {
     uint16_t bits;
 };
-struct bfloat16_t {
-    uint16_t bits;
+using bfloat16_t = half;
+struct float8_e4m3_t {
+    uint8_t bits;
 };
+using float8_e5m2_t = float8_e4m3_t;
+using float8_e8m0_t = float8_e4m3_t;
+using float4_e2m1x2_t = float8_e4m3_t;  // two numbers
 
 template <typename T>
 uint64_t to_u64(T value) {
