@@ -117,13 +117,22 @@ KERNELS = [{"func_id": 0, "name": "scale", "source": str(_ROOT_DIR / "scale.cpp"
 """
 
 
+RUNTIME = """
+class RunConfig:
+    def __init__(self, platform):
+        self.platform = platform
+def run(program, *args, config):
+    program.called = args, config.platform
+"""
+
+
 @contextmanager
 def fake(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package of pypto's name with as much as ptokit touches."""
     runtime = folder / "pypto" / "runtime"
     runtime.mkdir(parents=True)
     for name, text in {
-        "__init__": "", "pypto_core": "", "runtime/__init__": "", "runtime/worker": "_SimplerWorker = 7",
+        "__init__": "", "pypto_core": "", "runtime/__init__": RUNTIME, "runtime/worker": "_SimplerWorker = 7",
         "runtime/tensor_arg": "from functools import cache\n@cache\ndef _modules():\n    return 1",
         "runtime/task_interface": "from simpler.worker import Worker\nfrom simpler.task_interface import TaskArgs",
         "runtime/device_runner": "from .task_interface import Worker",
@@ -241,6 +250,21 @@ def test_everything_is_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert (os.environ["PTOAS_ROOT"], worker._SimplerWorker, sys.modules["simpler"]) == ("before", 7, worker)
         assert "pypto.runtime.task_interface" not in sys.modules
         assert not hasattr(sys.modules["pypto.runtime"], "task_interface")
+
+
+def test_run_compiles_and_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Compiled:
+        def __call__(self, *args: Any, config: Any) -> None:
+            self.called = args, config.platform
+
+    class OfJit(Compiled):
+        def lower(self) -> None: ...
+
+    with fake(tmp_path, monkeypatch):
+        for program in (Compiled(), OfJit()):
+            device = pto.pypto.run(program, [1, 2.0], target="a5", sanitize=True)
+            assert program.called == ((1, 2.0), "a5sim")
+            assert (device.target, device.sanitize) == (TARGETS["a5"], True)
 
 
 def test_without_pypto_there_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
