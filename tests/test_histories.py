@@ -54,6 +54,18 @@ def test_a_campaign_over_a_history(repository: Path, tmp_path: Path) -> None:
     assert sorted(case.text for case in cases.values()) == sorted((GOOD, GOOD.replace("f32", "f99")))
 
 
+def test_other_files_of_a_history(repository: Path, tmp_path: Path) -> None:
+    (repository / "k.cpp").write_text("int k;\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "c")
+    out = tmp_path / "out"
+    how = ["--files", "*.cpp", "--write", str(out)]
+    subprocess.run([sys.executable, str(TOOL), f"{repository}=a5", *how], check=True)
+    (file,) = out.rglob("k.*.cpp")
+    assert file.read_text() == "int k;\n"
+    assert 'programs = ["*/**/*.cpp"]' in (out / "campaign.toml").read_text()
+
+
 def test_no_repository(tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError):
         subprocess.run([sys.executable, str(TOOL), str(tmp_path / "none")], capture_output=True, check=True)

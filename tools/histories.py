@@ -1,11 +1,12 @@
 """Verdicts of ptokit on all `.pto` texts in the histories of git repositories, those that are deleted now, too.
 
     python tools/histories.py REPOSITORY[=TARGET] ... [--list]
-    python tools/histories.py REPOSITORY[=TARGET] ... --write FOLDER
+    python tools/histories.py REPOSITORY[=TARGET] ... --write FOLDER [--files '*kernel.cpp']
 
 Each text counts once, whatever it was called. TARGET is for texts that state none, by default a2a3. The table of
 docs/corpora.md has a row for each repository; ``--list`` names every text that is not clean, and why. ``--write``
-judges nothing: it writes the texts down, and a campaign over them, whose known outcomes are those of judged.json.
+judges nothing: it writes the texts down, or other ``--files``, and a campaign over them, whose known outcomes are those
+of judged.json.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import argparse
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import ptokit
@@ -27,10 +28,13 @@ JUDGED = Path(__file__).with_name("judged.json")
 """What is known of the texts of public repositories: findings that are defects of theirs, and refusals."""
 
 
-def texts(repository: str) -> Iterator[tuple[str, str, str]]:
+PTO = ("*.pto", "*.pto.mlir")
+
+
+def texts(repository: str, files: Sequence[str] = PTO) -> Iterator[tuple[str, str, str]]:
     """The path, the id and the contents of every text in a history, each content once."""
     git = ["git", "-C", repository]
-    how = ("--all", "--format=", "--raw", "--no-abbrev", "--no-renames", "--", "*.pto", "*.pto.mlir")
+    how = ("--all", "--format=", "--raw", "--no-abbrev", "--no-renames", "--", *files)
     log = subprocess.run([*git, "log", *how], capture_output=True, text=True, check=True).stdout
     known: set[str] = set()
     for line in log.splitlines():
@@ -66,13 +70,19 @@ def _first(findings: object) -> str:
     return f"{first.rule}, line {first.location.line}: {first.message}"
 
 
-def write(repositories: dict[str, str], folder: Path) -> None:
+def write(repositories: dict[str, str], folder: Path, files: Sequence[str]) -> None:
     """The texts below a folder for each repository, and ``campaign.toml``, with a target for each."""
-    lines = ['name = "public kernels"', 'programs = ["*/**/*.pto"]', f'recorded = "{JUDGED.name}"', "seconds = 1800"]
+    suffix = ".pto" if files == PTO else Path(files[0]).suffix
+    lines = [
+        'name = "public kernels"',
+        f'programs = ["*/**/*{suffix}"]',
+        f'recorded = "{JUDGED.name}"',
+        "seconds = 1800",
+    ]
     for repository, target in repositories.items():
         name = Path(repository).name
-        for path, blob, text in texts(repository):
-            file = folder / name / f"{path.removesuffix('.mlir').removesuffix('.pto')}.{blob[:7]}.pto"
+        for path, blob, text in texts(repository, files):
+            file = folder / name / f"{path.removesuffix('.mlir').removesuffix(suffix)}.{blob[:7]}{suffix}"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
         lines += ["", "[[set]]", f'match = "{name}/*"', f'name = "{name}"', f'default_target = "{target}"']
@@ -85,11 +95,12 @@ def main() -> None:
     parser.add_argument("repository", nargs="+")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--write", type=Path, metavar="FOLDER")
+    parser.add_argument("--files", nargs="+", default=PTO, metavar="PATTERN")
     options = parser.parse_args()
     named = (text.partition("=") for text in options.repository)
     repositories = {repository: default or "a2a3" for repository, _, default in named}
     if options.write:
-        write(repositories, options.write)
+        write(repositories, options.write, options.files)
         return
     print(f"| history | texts | {' | '.join(VERDICTS)} |\n|---|{'---|' * (len(VERDICTS) + 1)}")
     for repository, default in repositories.items():

@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 import ptokit
 from ptokit.campaign.case import Action, Status
 from ptokit.campaign.run import run_campaign
-from ptokit.campaign.spec import of_paths
+from ptokit.campaign.spec import of_paths, read_spec
+from ptokit.campaign.work import work
 from ptokit.cli.main import app
 from ptokit.cpp.compiler import find_compiler
 from ptokit.diagnostics import DiagnosticError
@@ -52,6 +53,17 @@ def test_a_folder_and_a_campaign(tmp_path: Path) -> None:
     told = {(r.id, r.result and r.result.status) for r in outcome(results).rows}
     assert {status for name, status in told if "add.cpp:add_one" in name} == {Status.PASSED}
     assert {status for name, status in told if "wrong.cpp:add_one" in name} == {Status.REFUSED}
+
+
+@pytest.mark.parametrize(("line", "status"), [('default_target = "a5"\n', Status.PASSED), ("", Status.REFUSED)])
+def test_a_campaign_has_to_know_the_target(tmp_path: Path, line: str, status: Status) -> None:
+    """C++ states none: that of the campaign counts, and without one the case says so."""
+    (tmp_path / "add.cpp").write_text(GOOD)
+    (tmp_path / "c.toml").write_text(f'programs = ["add.cpp"]\ndo = ["check"]\n{line}')
+    (case,) = read_spec(tmp_path / "c.toml").cases()
+    found = work(case)
+    assert found.status is status
+    assert status is Status.PASSED or "--default-target a5 says what is meant" in found.message
 
 
 IN_MEMORY = """#include <pto/pto-inst.hpp>

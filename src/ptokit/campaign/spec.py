@@ -124,7 +124,8 @@ class Spec:
         fitting = [s for s in self.sets if any(fnmatchcase(name, s.match) for name in names)] or [ArgumentSet()]
         default = next((s.default_target for s in fitting if s.default_target), self.default_target)
         for target in self.targets or ("",):
-            given = [program.on(target, s.args, s.expected) for s in fitting]
+            stated = target or (default if isinstance(program, CppFile) else "")
+            given = [program.on(stated, s.args, s.expected) for s in fitting]
             for action in self.do:
                 common: dict[str, Any] = {"program": program.shown, "action": action, "target": target}
                 common |= {"seconds": self.seconds, "memory": self.memory, "default_target": default}

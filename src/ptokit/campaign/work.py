@@ -128,6 +128,8 @@ def _loaded(text: str) -> tuple[ParseResult, Target]:
     found = compiled(text)
     if found.findings:
         raise _Refused(found.findings)
+    if not found.target:
+        raise _unknown_target("the file of C++ states no target", found.module.file)
     return ParseResult(found.module, Diagnostics()), target_named(found.target)
 
 
@@ -142,10 +144,14 @@ def _parsed(text: str, file: str, target_name: str, default: str) -> tuple[Parse
     if read.diagnostics.errors:
         raise _Refused(read.diagnostics)
     if target is None:
-        message = "the text states no pto.target_arch; --default-target a5 says what is meant"
-        hint = "in the description of a campaign: default_target, or targets, which is for all texts"
-        raise _Refused([Diagnostic(TARGET.id, Severity.ERROR, message, Location(file), hint)])
+        raise _unknown_target("the text states no pto.target_arch", file)
     return read, target
+
+
+def _unknown_target(why: str, file: str | None) -> _Refused:
+    message = f"{why}; --default-target a5 says what is meant"
+    hint = "in the description of a campaign: default_target, or targets, which is for all texts"
+    return _Refused([Diagnostic(TARGET.id, Severity.ERROR, message, Location(file), hint)])
 
 
 def _program(case: Case, text: str = "") -> Program:
