@@ -270,6 +270,11 @@ def test_a_source_that_may_be_ahead_is_told_of_the_last_wait() -> None:
     assert clean(made.text)
     assert not clean(made.text.replace("\n".join(told) + "\n", ""))
     assert "of the wait MTE3 is told by id 0: without it" in str(made)
+    rounds = synchronised(*SLOTS, "scf.for %j = %c0 to %n step %c1 {", *slots(2, "i", 0), "}")
+    assert [(f, each.answer >= 0) for f, each in zip(flags(rounds), rounds.flags) if "loop" in f] == [
+        ("MTE3 MTE2 0 of 2 loop", True)
+    ]
+    assert clean(rounds.text)
     once = synchronised(LOOP.replace("%n", "%c1"), *LATER[:1], load("%t0", "%c0"), store("%t0", "%c0"), "}")
     assert [each.answer for each in once.flags] == [-1]  # which no other iteration follows
 

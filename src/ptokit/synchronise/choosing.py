@@ -196,8 +196,8 @@ class Reuse(Order):
         return self.early
 
     def _do(self, verb: str, k: int, state: Any) -> None:
-        if verb == "barrier" or (flag := self.flags[k]).depth > 1:  # with ids in rotation others are between
-            super()._do(verb, k, state)
+        if verb == "barrier" or ((flag := self.flags[k]).depth > 1 and verb in ("set", "wait")):
+            super()._do(verb, k, state)  # where ids rotate, as many iterations are between
             return
         (p, q), wait = flag.pipes, -1 - k  # a wait is like an access
         if verb in ("set", "prime"):
