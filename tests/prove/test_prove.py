@@ -1172,3 +1172,26 @@ def test_a_hang_of_one_size() -> None:
     arrays = ["zeros:f32:131072"] * 2
     broken = [n for n in range(16) if ptokit.sanitize(HANGS_FOR_SEVEN, [*arrays, str(n)], target="a2a3").errors]
     assert broken == [7]
+
+
+def both_ways(popped: int = 1) -> str:
+    """The vector cores hand back what they have added up, through the other direction of the same pipe."""
+    text = cluster(1).replace("dir_mask = 1", "dir_mask = 3")
+    text = text.replace("%slots : i32)", "%slots : i32, v2c_consumer_buf = %back : i32)")
+    buffer = '%back = pto.reserve_buffer {name = "q", size = 16384, location = #pto.address_space<mat>, auto = false, '
+    text = text.replace("pto.aic_initialize", f"{buffer}base = 65536}} -> i32\npto.aic_initialize")
+    imported = '%back = pto.import_reserved_buffer {name = "q", peer_func = @k_aic} -> i32\n'
+    text = text.replace("pto.aiv_initialize", f"{imported}pto.aiv_initialize")
+    stored = "pto.tstore ins(%total : !half) outs(%ys : !half_slice)\n"
+    text = text.replace(stored, f"{stored}pto.tpush_to_aic(%total : !half) {{id = 0, split = 1}}\n")
+    pop = "%b{0} = pto.tpop_from_aiv {{id = 0, split = 1}} -> !sums\npto.tfree_from_aiv {{id = 0, split = 1}}\n"
+    nz = "blayout=col_major, slayout=row_major"
+    text = text.replace("!half =", f"!sums = !pto.tile_buf<mat, 32x64xf32, {nz}>\n!half =", 1)
+    end = "}\npto.wait_flag[<PIPE_FIX>"
+    return text.replace(f"}}\n{end}", "}\n" + "".join(map(pop.format, range(popped))) + end, 1)
+
+
+def test_a_pipe_of_both_directions_is_two_pipes() -> None:
+    proof = ptokit.prove(both_ways(), target="a5")
+    assert proof["flags"].verdict is Verdict.PROVED, str(proof)
+    assert ptokit.prove(both_ways(2), target="a5")["flags"].verdict is not Verdict.PROVED

@@ -10,6 +10,7 @@ import pytest
 
 import ptokit
 from ptokit.api.synchronise import Synchronised, synchronise
+from ptokit.prove.report import Verdict
 from tests.each import each
 from tests.prove.clusters import signalled
 
@@ -230,6 +231,39 @@ def test_signals_in_python(tmp_path: Path) -> None:
         "pto.sync.wait(pto.PIPE_MTE2, 0)",
     ]
     assert [line for line in made.text.splitlines() if line not in added] == made.old.splitlines()
+
+
+FIRST = "%zero64 = arith.constant 0 : i64\n%first = arith.cmpi eq, %sub, %zero64 : i64"
+WAIT = "pto.sync.wait <PIPE_MTE2>, 3"
+
+
+@each(
+    "arms, balanced",
+    (
+        (("scf.if %first {", WAIT, "} else {", WAIT, "}"), True),
+        (("scf.if %first {", WAIT, "}"), False),
+        (("scf.if %few {", WAIT, "}"), False),
+    ),
+    ids=("both arms wait", "one core waits", "the other core does not ask"),
+)
+def test_signals_in_branches_of_one_core(arms: tuple[str, ...], balanced: bool) -> None:
+    few = "%few = arith.cmpi ult, %n, %c4 : index"
+    cubes = section("cube", cube("x", "s", "%c0", "%c0"), "pto.sync.set <PIPE_FIX>, 3", "pto.sync.set <PIPE_FIX>, 19")
+    text = kernel(few, *cubes, *section("vector", FIRST, *arms, vector("s", "y", "%c0", "%c0")))
+    proof = ptokit.prove(text, target="a5")
+    assert (proof["flags"].verdict is Verdict.PROVED) is balanced, str(proof)
+
+
+def test_signals_in_branches_that_go_the_same_way() -> None:
+    few = "%few = arith.cmpi ult, %n, %c4 : index"
+    given = "scf.if %few {\npto.sync.set <PIPE_FIX>, 3\npto.sync.set <PIPE_FIX>, 19\n}"
+    for condition, proved in (("%few", True), ("%many_more", False)):
+        more = "%many_more = arith.cmpi uge, %n, %c4 : index"
+        taken = f"scf.if {condition} {{\n{WAIT}\n}}"
+        cubes = section("cube", cube("x", "s", "%c0", "%c0"), given)
+        text = kernel(few, more, *cubes, *section("vector", taken, vector("s", "y", "%c0", "%c0")))
+        proof = ptokit.prove(text, target="a5")
+        assert (proof["flags"].verdict is Verdict.PROVED) is proved, str(proof)
 
 
 @pytest.mark.campaign

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import z3
 
@@ -12,12 +12,38 @@ from ptokit.run.program import Program
 
 from .claims import Fragment, Loop
 from .footprints import Footprints
-from .numbers import Number, both, lifted, renamed, simple
+from .numbers import Number, both, key_of, lifted, negated, renamed, simple
 from .report import Claim
 from .state import always, laid_out
 
 MOST_TIMES = 16
 """Iterations of a loop of one core that are gone through one by one."""
+
+
+MOST_FORKS = 64
+"""Branches of one core that are gone through one way and the other."""
+
+
+class Does(NamedTuple):
+    """An operation on a pipe or with a signal, and which one."""
+
+    step: Step
+    does: str
+    key: Any
+
+
+class Repeats(NamedTuple):
+    """A loop: the core, what is around and its step, and what it does in an iteration."""
+
+    at: Any
+    body: list[Any]
+
+
+class Chooses(NamedTuple):
+    """A branch: the core, what is around and its step, and what it does where its condition holds, and where not."""
+
+    at: Any
+    arms: list[list[Any]]
 
 
 class Alternation(Footprints):
@@ -28,8 +54,10 @@ class Alternation(Footprints):
 
     def __init__(self, program: Program, **options: Any) -> None:
         self.loops_seen: dict[Any, list[Loop]] = {}  # loops by core, what is around, and step
+        self.choices_seen: dict[Any, list[Any]] = {}  # conditions of branches, likewise
         self._tokens: Mapping[Any, tuple[str, Any]] = {}  # what both cores do one after the other
         self._met: set[Any] = set()  # of these, what has been come to
+        self._forks = 0
         super().__init__(program, **options)
 
     def seen(self, key: Any, loop: Loop | None, unknown: Loop, facts: Sequence[Number]) -> None:
@@ -43,7 +71,7 @@ class Alternation(Footprints):
 
     def alternate(self, tokens: Mapping[Any, tuple[str, Any]], counts: dict[Any, list[int]]) -> list[list[Any]]:
         """Go through all that the cores do on pipes and signals. ``tokens``: as `piped`; ``counts``: of signals, 0."""
-        self._tokens, self._met = tokens, set()
+        self._tokens, self._met, self._forks = tokens, set(), 0
         bodies: list[list[Any]] = []
         for core in dict.fromkeys(role.kind for role in self.program.cores.roles):
             self.core = core
@@ -74,15 +102,14 @@ class Alternation(Footprints):
         A loop that a branch may lead past counts how often it runs, which is not at all then (`control.Iterations`).
         """
         for n, first, blocks in laid_out(region, order, head):
-            asks = region[n].steps[-1]
-            loops = len(blocks) > 1 or first is not None
             if first is not None:
-                below = list(self._on_blocks(region, blocks, first, (*context, id(asks))))
-                items = [((self.core, context, id(asks)), below)] if below else []
-            else:
-                items = list(self._on_steps(region[n].steps, context))
-            if items and not loops and not always(region, order, head, blocks):
-                raise Fragment("operations on pipes or signals in branches are not followed", asks)
+                asks = id(region[n].steps[-1])
+                below = list(self._on_blocks(region, blocks, first, (*context, asks)))
+                yield from [Repeats((self.core, context, asks), below)] if below else ()
+                continue
+            items = list(self._on_steps(region[n].steps, context))
+            if items and not always(region, order, head, blocks):
+                raise Fragment("operations on pipes or signals in branches are not followed", region[n].steps[-1])
             yield from items
 
     def _on_steps(self, steps: Sequence[Step], context: tuple[int, ...]) -> Iterator[Any]:
@@ -93,11 +120,13 @@ class Alternation(Footprints):
             below = [list(self._on_pipes_in(inner, inside)) for inner in step.regions]
             if (self.core, context, id(step)) in self._tokens:
                 self._met.add((self.core, context, id(step)))
-                yield step, *self._tokens[self.core, context, id(step)]
+                yield Does(step, *self._tokens[self.core, context, id(step)])
             elif step.word == "call":
                 yield from self._on_pipes(step.callee, inside)
-            elif step.word in ("for", "while") and below[-1] and not any(below[:-1]):
-                yield (self.core, context, id(step)), below[-1]
+            elif step.word in ("for", "while") and below and below[-1] and not any(below[:-1]):
+                yield Repeats((self.core, context, id(step)), below[-1])
+            elif step.word == "if" and any(below):
+                yield Chooses((self.core, context, id(step)), [*below, []][:2])
             elif step.word in ("region", "scope"):
                 yield from (item for items in below for item in items)
             elif any(below):
@@ -114,55 +143,91 @@ class Alternation(Footprints):
         while at != [len(a), len(b)]:
             before = list(at)
             for side, items in enumerate((a, b)):
-                while at[side] < len(items) and len(items[at[side]]) == 3 and self._happens(items[at[side]], counts):
+                while (
+                    at[side] < len(items)
+                    and isinstance(items[at[side]], Does)
+                    and self._happens(items[at[side]], counts)
+                ):
                     at[side] += 1
             if at != before:
                 continue
             heads = [items[k] if k < len(items) else None for items, k in zip((a, b), at)]
-            mine, theirs = heads
-            if mine is not None and theirs is not None and (len(mine), len(theirs)) == (2, 2):
-                inside = self._equally_often(mine[0], theirs[0], facts, pairs)
-                if inside is not None:
-                    again = {key: list(count) for key, count in counts.items()}
-                    self._together(mine[1], theirs[1], again, *inside)
-                    if again != counts:
-                        raise Fragment("a loop leaves more in a pipe than it finds, which is not followed")
-                    at = [k + 1 for k in at]
-                    continue
-            if mine is not None and theirs is not None and mine[1:] == theirs[1:] and mine[1] == "meet":
+            if self._both(heads[0], heads[1], counts, facts, pairs):
                 at = [k + 1 for k in at]
                 continue
             for side, head in enumerate(heads):
-                if head is not None and len(head) == 2 and self._alone(head, side, counts, facts, pairs):
+                if isinstance(head, Repeats | Chooses) and self._alone(head, side, counts, facts, pairs):
                     at[side] += 1
                     break
-                times = self._times(head) if head is not None and len(head) == 2 else None
-                if head is not None and times is not None:
-                    (a, b)[side][at[side] : at[side] + 1] = head[1] * times
+                times = self._times(head) if isinstance(head, Repeats) else None
+                if isinstance(head, Repeats) and times is not None:
+                    (a, b)[side][at[side] : at[side] + 1] = head.body * times
                     break
+                if isinstance(head, Chooses):
+                    self._each_arm(a[at[0] :], b[at[1] :], side, counts, facts, pairs)
+                    return
             else:
-                stuck = next((head[0] for head in heads if head is not None and len(head) == 3), None)
+                stuck = next((head.step for head in heads if isinstance(head, Does)), None)
                 raise Fragment("one core may wait for what the other does not do, or does in a loop of its own", stuck)
+
+    def _both(self, mine: Any, theirs: Any, counts: dict[Any, list[int]], facts: Any, pairs: Any) -> bool:
+        """Do what both cores do next together: meet, or a loop that runs equally often."""
+        if isinstance(mine, Does) and isinstance(theirs, Does):
+            return mine[1:] == theirs[1:] and mine.does == "meet"
+        if isinstance(mine, Repeats) and isinstance(theirs, Repeats):
+            inside = self._equally_often(mine.at, theirs.at, facts, pairs)
+            if inside is None:
+                return False
+            again = {key: list(count) for key, count in counts.items()}
+            self._together(mine.body, theirs.body, again, *inside)
+            if again != counts:
+                raise Fragment("a loop leaves more in a pipe than it finds, which is not followed")
+            return True
+        return False
+
+    def _each_arm(
+        self, a: list[Any], b: list[Any], side: int, counts: dict[Any, list[int]], facts: Any, pairs: Any
+    ) -> None:
+        """Go on with each arm of the branch that one core does next; all have to leave the same."""
+        head, *rest = (a, b)[side]
+        self._forks += 1
+        if self._forks > MOST_FORKS:
+            raise Fragment("operations on pipes or signals in so many branches are not followed")
+        conditions = {key_of(c): c for c in self.choices_seen.get(head.at, ())}
+        condition = renamed(next(iter(conditions.values())), pairs if side else ()) if len(conditions) == 1 else True
+        left = []
+        for arm, fact in zip(head.arms, (condition, True if condition is True else negated(condition))):
+            if self.solver.possible((*facts, fact)):
+                left.append({key: list(count) for key, count in counts.items()})
+                ways = [*arm, *rest]
+                self._together(list(a) if side else ways, ways if side else list(b), left[-1], (*facts, fact), pairs)
+        if any(counted != left[0] for counted in left):
+            raise Fragment("a branch leaves more in a pipe than the other way does, which is not followed")
+        counts.update(left[0] if left else {})
 
     def _times(self, head: Any) -> int | None:
         """How often a loop runs, if constants say so, and it is not often."""
-        found = [simple(times_of(loop)) for loop in self.loops_seen.get(head[0], [])]
+        found = [simple(times_of(loop)) for loop in self.loops_seen.get(head.at, [])]
         alike = all(type(n) is int and n == found[0] for n in found)
         return found[0] if found and alike and found[0] <= MOST_TIMES else None
 
     def _alone(self, head: Any, side: int, counts: dict[Any, list[int]], facts: Any, pairs: Any) -> bool:
-        """True if one core can go through a loop alone, and leaves everything as it was."""
-        again = {key: list(count) for key, count in counts.items()}
-        inside = list(head[1])
-        try:
-            self._together([] if side else inside, inside if side else [], again, facts, pairs)
-        except Fragment:
-            return False
-        return again == counts
+        """True if one core can go through a loop or branch alone, and leaves everything as it was."""
+        for items in [head.body] if isinstance(head, Repeats) else head.arms:
+            again = {key: list(count) for key, count in counts.items()}
+            try:
+                self._together([] if side else list(items), list(items) if side else [], again, facts, pairs)
+            except Fragment:
+                return False
+            if again != counts:
+                return False
+        return True
 
-    def _happens(self, item: tuple[Step, str, Any], counts: dict[Any, list[int]]) -> bool:
-        """Do an operation on a pipe, or with a signal; False if it has to wait."""
-        _, does, key = item
+    def _happens(self, item: Any, counts: dict[Any, list[int]]) -> bool:
+        """Do an operation on a pipe, or with a signal; False if it has to wait, or is a loop or branch."""
+        if not isinstance(item, Does):
+            return False
+        step, does, key = item
         if does == "give":
             for receiver in key:
                 counts[receiver][1] += 1
@@ -183,7 +248,7 @@ class Alternation(Footprints):
             count[:] = count[0] - (ring.memory is not None), count[1] - 1
         elif ring.memory is None:
             if count[0] == count[1]:
-                raise Fragment(f"{item[0].name} gives back what has not been taken", item[0])
+                raise Fragment(f"{step.name} gives back what has not been taken", step)
             count[0] -= 1
         return True
 

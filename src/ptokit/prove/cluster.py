@@ -7,6 +7,7 @@ is used between its pop and its free only, that nothing else lies among the slot
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ptokit.isa.exchange import core_pipes
@@ -75,6 +76,14 @@ class Ring:
         return self.buffer.base if isinstance(self.buffer, Reserved) else self.buffer or 0
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Ends:
+    """A pipe between cores: what goes to the vector cores, and what to the cube core."""
+
+    to_vector: Ring | None
+    to_cube: Ring | None
+
+
 @dataclass(frozen=True, slots=True)
 class Passed:
     """What is pushed or popped: a tile with so much of it valid, halved for the vector cores as ``split`` says.
@@ -101,7 +110,7 @@ class Cluster(Alternation):
         self.piped: dict[Any, tuple[str, Any]] = {}
         self.passed: dict[tuple[Any, bool], dict[int, Passed]] = {}
         self.unplaced: set[Any] = set()
-        self._ids: dict[Any, Ring] = {}
+        self._ids: dict[Any, Ends] = {}
         self._takes: dict[Space, tuple[int, ...]] = {}  # by space of an entry, the loops and calls around what pops it
         super().__init__(program, **options)
 
@@ -141,7 +150,7 @@ class Cluster(Alternation):
             raise Fragment("a pipe of tensors is not followed", step)
         number = step.attrs.get("id") or 0
         buffers = given.get("c2v_consumer_buf"), given.get("v2c_consumer_buf")
-        self._ids[self.core, number] = self._ring(step, state, ("id", number), given.get("gm_slot_buffer"), *buffers)
+        self._ids[self.core, number] = self._ends(step, state, ("id", number), given.get("gm_slot_buffer"), *buffers)
 
     def _open_value(self, step: Step, state: State, given: Mapping[str, Any]) -> None:
         way = step.attrs["dir_mask"]
@@ -149,24 +158,35 @@ class Cluster(Alternation):
         base = step.attrs.get("flag_base")
         if base is None and not any(isinstance(b, Reserved) for b in buffers):
             raise Fragment("a pipe without a flag_base is not followed", step)
-        state.values[step.result] = self._ring(step, state, ("flag", base), given.get("gm"), *buffers)
+        state.values[step.result] = self._ends(step, state, ("flag", base), given.get("gm"), *buffers)
 
-    def _ring(self, step: Step, state: State, key: Any, memory: Any, c2v: Any, v2c: Any) -> Ring:
-        way = step.attrs["dir_mask"]
+    def _ends(self, step: Step, state: State, key: Any, memory: Any, c2v: Any, v2c: Any) -> Ends:
+        ways = Direction(step.attrs["dir_mask"])
         if (
-            way == Direction.DIR_BOTH
+            ways not in core_pipes.SLOTS
             or step.attrs.get("acc_push_epilogue") is not None
             or not isinstance(memory, Pointer | None)
         ):
-            raise Fragment("a pipe of both directions, of tensors or with an epilogue is not followed", step)
-        buffer = c2v if way == Direction.DIR_C2V else v2c
+            raise Fragment("a pipe of tensors or with an epilogue is not followed", step)
+        rings: list[Ring | None] = [None, None]
+        for k, (way, buffer) in enumerate(((Direction.DIR_C2V, c2v), (Direction.DIR_V2C, v2c))):
+            if ways & way:
+                rings[k] = self._ring(step, state, (*key, k), memory, buffer, to_vector=not k)
+        return Ends(*rings)
+
+    def _ring(self, step: Step, state: State, key: Any, memory: Any, buffer: Any, *, to_vector: bool) -> Ring:
         if isinstance(buffer, Reserved):
             key = "buffer", buffer.kind, buffer.name
-        slots, size = step.attrs.get("slot_num") or core_pipes.SLOTS[way], step.attrs["slot_size"]
+        ways = step.attrs["dir_mask"]
+        slots, size = step.attrs.get("slot_num") or core_pipes.SLOTS[ways], step.attrs["slot_size"]
+        if (
+            memory is not None and ways == Direction.DIR_BOTH and not to_vector
+        ):  # they come after those to the vector cores
+            memory = replace(memory, at=simple(lifted(memory.at) + slots * size))
         local = slots if memory is None else step.attrs.get("local_slot_num") or slots
         if memory is not None and self.target.pipes_are_local and step.instr is not None and "id" in step.attrs:
             memory, local = None, slots
-        made = Ring(key, way == Direction.DIR_C2V, slots, size, local, memory, buffer)
+        made = Ring(key, to_vector, slots, size, local, memory, buffer)
         old = self.rings.setdefault(key, made)
         alike = (old.to_vector, old.slots, old.size, old.local) == (made.to_vector, slots, size, local)
         places = (made.buffer, old.buffer, *(r.memory and (r.memory.space, r.memory.at) for r in (made, old)))
@@ -193,13 +213,14 @@ class Cluster(Alternation):
 
     def _of(self, step: Step, state: State, given: Mapping[str, Any], does: str) -> Ring:
         """The pipe of an operation, which is remembered."""
-        ring = given["pipe"] if "pipe" in given else self._ids.get((self.core, step.attrs.get("id") or 0))
-        if not isinstance(ring, Ring) or given.get("aiv_subblockid") is not None:
+        ends = given["pipe"] if "pipe" in given else self._ids.get((self.core, step.attrs.get("id") or 0))
+        if not isinstance(ends, Ends) or given.get("aiv_subblockid") is not None:
             raise Fragment(f"the pipe of {step.name} is not followed", step)
+        ring = ends.to_vector if (self.core == "cube") is (does == "push") else ends.to_cube
+        if ring is None:
+            raise Fragment(f"{step.name} uses the wrong end of a pipe", step)
         if step.attrs["split"] == Split.TILE_NO_SPLIT and self.target.pipes_are_local and self.vectors > 1:
             raise Fragment("a pipe to one of two vector cores is not followed", step)
-        if (self.core == ring.consumer) is (does == "push"):
-            raise Fragment(f"{step.name} uses the wrong end of a pipe", step)
         if self.piped.setdefault((self.core, self.context, id(step)), (does, ring.key)) != (does, ring.key):
             raise Fragment(f"{step.name} uses several pipes", step)
         return ring
@@ -248,8 +269,8 @@ class Cluster(Alternation):
         self._pass(step, ring, spec, valid, pushed=False)
         around = {id(loop.step) for loop in self.loops}
         site = (RING, ring.key, *(call for call in self.context if call not in around), id(step))
-        if ring.memory is not None and len(self.passed[ring.key, False]) > 1:
-            raise Fragment("a pipe through memory with entries taken in several places is not followed", step)
+        if ring.memory is not None:  # any entry may be copied to where another one was
+            site = RING, ring.key
         if ring.memory is None and site in state.popped:
             raise Fragment("a pipe with several entries that are taken at once in one place is not followed", step)
         if isinstance(tile, Tile) and tile.space != site and self._takes.get(tile.space, self.context) != self.context:

@@ -456,6 +456,8 @@ class Instructions(Queues):
             condition = simple(lifted(condition) != 0)
         elif not is_truth(condition):
             condition = self.unknown((id(step), "condition"), True)
+        if self.looks:
+            self.choices_seen.setdefault((self.core, self.context, id(step)), []).append(condition)
         ended = []
         for k, fact in enumerate((condition, negated(condition))):
             way = self._way(state, fact)

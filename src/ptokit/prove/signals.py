@@ -19,7 +19,7 @@ from ptokit.plan.steps import Data, Step, constant, without_form
 from ptokit.records import dataclass
 from ptokit.types.enums import SECOND_CORE, Pipe
 
-from .alternation import times_of
+from .alternation import Chooses, Does, times_of
 from .claims import Fragment, Instance, Loop
 from .cluster import Cluster
 from .numbers import Number, both, either, lifted, renamed, same, simple, symbols
@@ -322,18 +322,22 @@ class Signals(Cluster):
         blocks and vector cores, or in one block of all ranks."""
         found = False
         for item in items:
-            if len(item) == 3:
-                found |= id(item[0]) in steps
+            if isinstance(item, Does):
+                found |= id(item.step) in steps
                 continue
-            seen: list[Loop] = self.loops_seen.get(item[0], [])
+            if isinstance(item, Chooses):
+                if any(self._everywhere(arm, steps, facts, ranks=ranks) for arm in item.arms):
+                    raise Fragment("operations on signals in branches are not followed")
+                continue
+            seen: list[Loop] = self.loops_seen.get(item.at, [])
             inside = tuple(both(x.k >= 0, x.k < times_of(x)) for x in seen)
-            if not self._everywhere(item[1], steps, (*facts, *inside), ranks=ranks):
+            if not self._everywhere(item.body, steps, (*facts, *inside), ranks=ranks):
                 continue
             found = True
             fixed = {s.get_id() for s in (*self.params.values(), self.total, NONE) if isinstance(s, z3.ExprRef)}
             if ranks:
                 fixed = (fixed | {lifted(self.block).get_id()}) - {self.rank.get_id()}
-            fixed |= {x.k.get_id() for x in self._around(item[0])}
+            fixed |= {x.k.get_id() for x in self._around(item.at)}
             for x, y in product(seen, repeat=2):
                 names = symbols([y.lower, y.upper, y.by, *facts]).items()
                 others = [(s, z3.Int(f"{s}'")) for n, s in names if n not in fixed and not z3.is_bool(s)]
