@@ -233,6 +233,19 @@ def test_signals_in_python(tmp_path: Path) -> None:
     assert [line for line in made.text.splitlines() if line not in added] == made.old.splitlines()
 
 
+def test_a_signal_that_a_version_dropped_is_named() -> None:
+    body = *section("cube", cube("x", "s", "%c0", "%c0")), *section("vector", vector("s", "y", "%c0", "%c0"))
+    made = synchronise(kernel(*body), target="a2a3")
+    found = ptokit.compare_order(made.text, made.old, target="a2a3")
+    assert found.less
+    (lost,) = found.lost
+    assert str(lost) == (
+        "B dropped the signal between TSTORE in line 38 and TLOAD in line 50 (lines 38 and 52 of A): "
+        "TLOAD on PIPE_MTE2 may overtake TSTORE on PIPE_FIX"
+    )
+    assert not ptokit.compare_order(made.text, made.text, target="a2a3").lost
+
+
 FIRST = "%zero64 = arith.constant 0 : i64\n%first = arith.cmpi eq, %sub, %zero64 : i64"
 WAIT = "pto.sync.wait <PIPE_MTE2>, 3"
 

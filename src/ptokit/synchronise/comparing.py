@@ -1,8 +1,4 @@
-"""Two versions of a program: which instruction of one is which of the other, and what only one of them orders.
-
-Instructions are told by their name, their operands, and what else touches their tiles. Names of values, addresses,
-flags and the order of lines do not count. Those that are still alike are told by their order in the text.
-"""
+"""Two versions of a program: what only one of them orders."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from difflib import SequenceMatcher
 from typing import Any
 
-from ptokit.ir.core import Function, Module, Op, Value
+from ptokit.ir.core import Function, Module, Op
 from ptokit.ir.facts import constant_of, instr_of
 from ptokit.isa.order.sync_rules import flag_pipes, held_pipe
 from ptokit.isa.table import Sync
@@ -19,23 +15,18 @@ from ptokit.prove.claims import line_of
 from ptokit.prove.report import Claim
 from ptokit.prove.state import Ages
 from ptokit.types.enums import Pipe
-from ptokit.types.tile import TileSpec
-from ptokit.types.values import MemRef, PartitionView, Ptr, TensorView
 
 from .dependences import Dependence, Dependences, Path
+from .matching import Labels, matched
 from .report import SHOWN, Lost, OrderComparison, Stronger
-
-_ARRAYS = (Ptr, MemRef, TensorView, PartitionView)
-_DEEP = 64
-_ROUNDS = 2
-"""How often tiles are told apart by the instructions that touch them, and these by their tiles."""
+from .signals import Crossing, Crossings
 
 _ORDERING = (Sync.SET, Sync.WAIT, Sync.BARRIER, Sync.TAKE, Sync.RELEASE)
 
 NEAREST = 12
 """What orders two instructions is looked for among so many waits and barriers, the closest before the second first."""
 
-Walk = Callable[[type[Dependences], frozenset[Op]], Dependences]
+Walk = Callable[[type[Dependences], frozenset[Op]], Any]
 
 Between = tuple[str, Path, Path]
 """Two instructions of a kind of core, "" where there is one, the earlier one first."""
@@ -62,125 +53,6 @@ def relation(walk: Dependences) -> dict[Between, Ages]:
 # Which instruction is which.
 
 
-class Labels:
-    """What tells the instructions of a program apart: numbers, the same ones for programs with one `known`."""
-
-    def __init__(
-        self, module: Module, entry: Function, accesses: Mapping[str, Mapping[Path, tuple[Pipe, ...]]], known: Any
-    ) -> None:
-        self.accesses, self.known = accesses, known
-        self.arguments = {param: k for k, param in enumerate(entry.params)}
-        self.params = {param: k for function in module.functions for k, param in enumerate(function.params)}
-        self._keys: dict[Any, int] = {}
-        self.colours: dict[Any, int] = {}  # of tiles, by how exactly they are told
-
-    def levels(self, core: str) -> Iterator[dict[Path, int]]:
-        """Labels of a core's instructions, the most exact ones first."""
-        for exact in (True, False):
-            self.colours, rounds = {}, []
-            for _ in range(_ROUNDS + 1):
-                self._keys = {}
-                made = {path: self._instruction(path, exact) for path in self.accesses.get(core, ())}
-                rounds.append(made)
-                touched: dict[Any, list[tuple[int, str]]] = {}
-                for path, label in made.items():
-                    for name, value in _operands(path[-1]):
-                        if isinstance(value.type, TileSpec):
-                            touched.setdefault(self._tile(value, path[:-1]), []).append((label, name))
-                self.colours = {tile: self._number(("touched", *sorted(by))) for tile, by in touched.items()}
-            yield from reversed(rounds)
-        yield {path: self._number(path[-1].name) for path in self.accesses.get(core, ())}
-
-    def _number(self, key: Hashable) -> int:
-        return self.known.setdefault(key, len(self.known))
-
-    def _instruction(self, path: Path, exact: bool) -> int:
-        op, calls = path[-1], path[:-1]
-        keys = [(name, self._key(value, calls, exact)) for name, value in _operands(op)]
-        return self._number((op.name, *keys, *(_attributes(op) if exact else ())))
-
-    def _outside(self, value: Value, calls: Path) -> tuple[Value, Path]:
-        """The argument of a call for a parameter of what is called."""
-        while calls and value in self.params and value not in self.arguments:
-            given = calls[-1].group("args")
-            value, calls = given[self.params[value]], calls[:-1]
-        return value, calls
-
-    def _tile(self, value: Value, calls: Path) -> tuple[Value, Path]:
-        """Where a tile is made that a value is, or is a part of."""
-        for _ in range(_DEEP):
-            value, calls = self._outside(value, calls)
-            inside = [each for _, each in _operands(value.owner)] if isinstance(value.owner, Op) else []
-            tiles = [each for each in inside if isinstance(each.type, TileSpec)]
-            if not tiles:
-                break
-            value = tiles[0]
-        return value, calls
-
-    def _key(self, value: Value, calls: Path, exact: bool, depth: int = 0) -> int:
-        value, calls = self._outside(value, calls)
-        key = value, calls
-        if key not in self._keys:
-            self._keys[key] = self._number(self._described(value, calls, exact, depth))
-        return self._keys[key]
-
-    def _described(self, value: Value, calls: Path, exact: bool, depth: int) -> Hashable:
-        kind = value.type
-        if isinstance(kind, TileSpec):
-            shape = (kind.loc, kind.dtype.name, kind.rows, kind.cols)
-            return "tile", *shape, self.colours.get(self._tile(value, calls), -1)
-        if value in self.arguments:
-            return "argument", self.arguments[value]
-        if not isinstance(value.owner, Op) or depth == _DEEP:
-            return ("carried", str(kind)) if exact else "carried"
-        number = constant_of(value)
-        if number is not None:
-            return "number", number
-        inside = list(_operands(value.owner))
-        if exact:
-            keys = [(name, self._key(each, calls, exact, depth + 1)) for name, each in inside]
-            return value.owner.name, value.owner.results.index(value), *_attributes(value.owner), *keys
-        if isinstance(kind, _ARRAYS):
-            arrays = [each for _, each in inside if isinstance(each.type, _ARRAYS)]
-            return ("view", self._key(arrays[0], calls, exact, depth + 1)) if arrays else "view"
-        return "value"
-
-
-def _operands(op: Op) -> Iterator[tuple[str, Value]]:
-    """The operands of an operation, but for where a tile lies."""
-    for name, given in op.operands.items():
-        for value in given if isinstance(given, list | tuple) else (given,):
-            if isinstance(value, Value) and not (name == "addr" and instr_of(op) is None):
-                yield name, value
-
-
-def _attributes(op: Op) -> list[tuple[str, str]]:
-    return sorted((name, str(value)) for name, value in op.attrs.items() if name != "callee")
-
-
-def matched(a: Labels, b: Labels, core: str) -> dict[Path, Path]:
-    """Of instructions of a core, those of `b` that those of `a` are."""
-    found: dict[Path, Path] = {}
-    taken: set[Path] = set()
-    for mine, theirs in zip(a.levels(core), b.levels(core)):
-        groups: dict[int, tuple[list[Path], list[Path]]] = {}
-        for path, label in mine.items():
-            if path not in found:
-                groups.setdefault(label, ([], []))[0].append(path)
-        for path, label in theirs.items():
-            if path not in taken:
-                groups.setdefault(label, ([], []))[1].append(path)
-        for ours, others in groups.values():
-            if len(ours) == len(others):
-                found.update(zip(ours, others))
-                taken.update(others)
-    left, right = [p for p in mine if p not in found], [p for p in theirs if p not in taken]
-    alike = SequenceMatcher(None, [mine[p] for p in left], [theirs[p] for p in right], autojunk=False)
-    for i, j, size in alike.get_matching_blocks():
-        found.update(zip(left[i : i + size], right[j : j + size]))
-    return found
-
-
 # What only one of two versions orders.
 
 
@@ -198,9 +70,14 @@ class Version:
     def __init__(self, module: Module, entry: Function, ops: Iterable[Op], walk: Walk, known: Any) -> None:
         self.walk, self.ops = walk, [op for op in ops if instr_of(op) is not None]
         self.ordering = [op for op in self.ops if orders(op) is not None]
-        every, left = walk(Dependences, frozenset(self.ordering)), walk(Dependences, frozenset())
+        signals = [op for op in self.ops if _signals(op)]
+        every, left = walk(Crossings, frozenset([*self.ordering, *signals])), walk(Crossings, frozenset())
         self.mixed, self.visited = every.program.cores.mixed, left.visited
         self.accesses = {core if self.mixed else "": paths for core, paths in every.accesses.items()}
+        self.crossed, self.crossing = (
+            {(each.cores, each.first, each.second, each.level): each for each in one.crossings.values()}
+            for one in (every, left)
+        )
         self.labels = Labels(module, entry, self.accesses, known)
         self.needed, self.open = (
             {(self._core(each), each.first, each.second, each.level): each for each in one.dependences}
@@ -245,6 +122,12 @@ class Version:
             self._without[key] = relation(self.walk(Relations, key))
         ages = self._without[key].get((self._core(each), each.first, each.second))
         return ages is not None and (each.level is None or ages[each.level + 1] > each.distance)
+
+
+def _signals(op: Op) -> bool:
+    """True for a signal between cores, or a wait for one."""
+    instr = instr_of(op)
+    return instr is not None and instr.order.does in (Sync.SIGNAL, Sync.AWAIT)
 
 
 def orders(op: Op) -> Sync | None:
@@ -328,6 +211,8 @@ def compared(made: OrderComparison, a: Version, b: Version) -> None:
                 what, by = (b, a)[side].cause(before)
                 groups.setdefault((each.pipes, by), []).append((each, before, what, by))
         found += [_lost(which, group) for group in groups.values()]
+    for side, which, found in ((1, "B", made.lost), (0, "A", made.gained)):
+        found += _crossed(which, (a, b)[side], (b, a)[side], ways[side])
     over = {to for key in needed[0] if key not in opened[0] and (to := _over(key, there)) is not None}
     made.both = sum(to in needed[1] and to not in opened[1] for to in over)
     core = next(iter(a.accesses), "")
@@ -357,7 +242,20 @@ def _where(key: Key) -> tuple[Any, ...]:
     return abs(there - here), here, there, core, -1 if level is None else level
 
 
-def _lost(which: str, group: Sequence[tuple[Dependence, Dependence | None, str, str]]) -> Lost:
+def _crossed(which: str, weak: Version, other: Version, way: Mapping[tuple[str, Path], Path]) -> Iterator[Lost]:
+    """What a version does not order between cores, and the other one does."""
+    groups: dict[Hashable, list[tuple[Crossing, Crossing | None, str, str]]] = {}
+    for (cores, first, second, level), each in weak.crossing.items():
+        one, two = way.get((cores[0], first)), way.get((cores[1], second))
+        if one is None or two is None:
+            continue
+        there = cores, one, two, level
+        if there not in other.crossing:
+            groups.setdefault((cores, each.pipes), []).append((each, other.crossed.get(there), "signal", ""))
+    yield from (_lost(which, group) for group in groups.values())
+
+
+def _lost(which: str, group: Sequence[tuple[Any, Any, str, str]]) -> Lost:
     each, before, what, by = group[0]
     lines, other = ((_named(x.first)[1], _named(x.second)[1]) if x else None for x in (each, before))
     assert lines is not None
@@ -374,9 +272,11 @@ def _stronger(made: OrderComparison, versions: Sequence[Version], there: Any, ne
         groups: dict[tuple[Pipe, Pipe], list[Between]] = {}
         for key, ages in weak.relation.items():
             core, first, second = key
-            pipes = weak.accesses[core][first][-1], weak.accesses[core][second][0]
             to = _over((*key, None), way)
-            if to is None or pipes[0] is pipes[1] or key in about[1 - side] or to[:3] in about[side]:
+            if to is None:
+                continue
+            pipes = weak.accesses[core][first][-1], weak.accesses[core][second][0]
+            if pipes[0] is pipes[1] or key in about[1 - side] or to[:3] in about[side]:
                 continue
             known = mine.get(to[:3])
             if known is None or (len(known) == len(ages) and any(x < y for x, y in zip(known, ages))):
