@@ -279,12 +279,73 @@ def test_signals_in_branches_that_go_the_same_way() -> None:
         assert (proof["flags"].verdict is Verdict.PROVED) is proved, str(proof)
 
 
+FEW = "%few = arith.cmpi ult, %n, %c4 : index"
+BACK = {"row": "%at", "at": "%row"}  # what is loaded from the slots
+SHAPES = {
+    "uneven": (
+        (*section("cube", *loop(ROW, cube("x", "s", at="%row"))),),
+        section("vector", "scf.for %i = %c0 to %c4 step %c1 {", ROW, vector("s", "y", at="%row"), "}"),
+        ["cube FIX MTE2 0"],
+    ),
+    "branch": (
+        section("cube", FEW, "scf.if %few {", cube("x", "s", "%c0", "%c0"), "}"),
+        section("vector", vector("s", "y", "%c0", "%c0")),
+        ["cube FIX MTE2 0"],
+    ),
+    "both write": (
+        section("vector", vector("x", "s", "%c0", "%c0")),
+        section("cube", cube("x", "s", "%c0", "%c0")),
+        ["vector MTE3 FIX 0"],
+    ),
+}
+LARGE = {
+    "to the cube core": (
+        section("vector", *loop(ROW, SLOT, vector("x", "s", "%at", "%row"))),
+        section("cube", *loop(ROW, SLOT, cube("s", "y", **BACK))),
+        ["vector MTE3 MTE2 0", "cube MTE2 MTE3 1 2 ahead"],
+    ),
+    "there and back": (
+        section("cube", *loop(ROW, SLOT, cube("x", "s"), cube("p", "y", **BACK))),
+        section("vector", *loop(ROW, SLOT, vector("s", "p", "%at"))),
+        ["cube FIX MTE2 0", "vector MTE3 MTE2 1"],
+    ),
+    "nested": (
+        section("cube", "scf.for %o = %c0 to %c4 step %c1 {", *loop(ROW, SLOT, cube("x", "s")), "}"),
+        section("vector", "scf.for %o = %c0 to %c4 step %c1 {", *loop(ROW, SLOT, vector("s", "y")), "}"),
+        ["cube FIX MTE2 0", "vector MTE2 FIX 1 2 ahead"],
+    ),
+    "three stages": (
+        loop(
+            ROW,
+            SLOT,
+            *section("cube", cube("x", "s")),
+            *section("vector", vector("s", "p", "%at")),
+            *section("cube", cube("p", "y", **BACK)),
+        ),
+        (),
+        ["cube FIX MTE2 0", "vector MTE3 MTE2 1"],
+    ),
+}
+
+
+def shaped(one: tuple[str, ...], other: tuple[str, ...], wanted: list[str], on: str) -> None:
+    made = synchronise(kernel(*one, *other), target=on)
+    assert (made.proved, made.minimal, signals(made)) == (True, True, wanted), str(made)
+    given = ["random:f32:131072", *["zeros:f32:131072"] * 3, "7"]
+    assert not ptokit.sanitize(made.text, given, target=on).errors
+
+
+@each("shape", SHAPES)
+def test_shapes_of_two_sides(shape: str) -> None:
+    for on in ("a5", "a2a3"):
+        shaped(*SHAPES[shape], on)
+
+
 @pytest.mark.campaign
-def test_three_stages_in_one_loop_wait_for_each_other() -> None:
-    stages = section("vector", vector("s", "p", "%at")), section("cube", cube("p", "y", "%at", "%row"))
-    made = synchronise(kernel(*loop(ROW, SLOT, *section("cube", cube("x", "s")), *stages[0], *stages[1])), target="a5")
-    assert made.proved
-    assert signals(made) == ["cube FIX MTE2 0", "vector MTE3 MTE2 1"]
+@pytest.mark.parametrize("on", ["a5", "a2a3"])
+@pytest.mark.parametrize("shape", LARGE)
+def test_shapes_of_two_sides_with_loops(shape: str, on: str) -> None:
+    shaped(*LARGE[shape], on)
 
 
 @pytest.mark.campaign
