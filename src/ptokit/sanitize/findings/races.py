@@ -226,7 +226,9 @@ def describe(first: Side, second: Side) -> Draft:
         hint = _told_early(*early) if early is not None else _tell(core_a, core_b)
         notes += [] if early is None else [_notification(*early)]
     elif core_a.block == core_b.block:
-        hint = "order the cores with sync.set after the first and sync.wait before the second"
+        hint = (
+            "order the cores with sync.set after the first and sync.wait before the second; `ptokit sync` inserts them"
+        )
     else:
         hint = (
             "give each block memory of its own, make both stores atomic, or order the blocks with sync.set after "
