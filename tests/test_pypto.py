@@ -178,7 +178,9 @@ def carried_out(folder: Path, rows: int, flag: int, **options: Any) -> tuple[np.
             kind = simpler.DataType[dtype]
             args.add_tensor(simpler.Tensor(array.ctypes.data, array.nbytes, array.shape, kind, array))
         args.add_scalar(simpler.scalar_to_uint64(ctypes.c_float(2)))
-        runner.Worker().run(program, args)
+        worker = runner.Worker()
+        worker.run(worker.register(program), args)
+        assert worker.aicpu_dlopen_count == 1
     return x, y, device
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ptokit.api.parts import find_target
+from ptokit.cpp.compiler import HEADERS
 from ptokit.cpp.orchestration import Assembled, DataType, Device, LaunchedTask, OrchestrationError, Tensor
 from ptokit.targets import Target
 
@@ -192,8 +193,15 @@ def _word(value: Any) -> int:
 class Worker:
     """A device as pypto's runtime has it; memory of the device is memory of this process."""
 
+    host_dlopen_count = 0
+
     def __init__(self, **_: Any) -> None:
-        pass
+        self._ran: set[Assembled] = set()
+
+    @property
+    def aicpu_dlopen_count(self) -> int:
+        """How many programs it has run."""
+        return len(self._ran)
 
     def init(self, *_: Any, **__: Any) -> None:
         """Nothing has to be prepared."""
@@ -206,6 +214,7 @@ class Worker:
 
     def run(self, program: Assembled, args: TaskArgs, config: Any = None) -> None:
         """Run a program to its end."""
+        self._ran.add(program)
         program.run(args.tensors, args.numbers)
 
     def malloc(self, nbytes: int) -> Memory:
@@ -236,6 +245,7 @@ def _stand_ins(device: Device) -> dict[str, ModuleType]:
         "simpler.worker": {"Worker": Worker},
         "simpler_setup": {"KernelCompiler": SimpleNamespace},
         "simpler_setup.torch_interop": tensors,
+        "simpler_setup.pto_isa": {"ensure_pto_isa_root": lambda **_: str(HEADERS)},
     }  # fmt: skip
     made = {name: ModuleType(name, f"In the place of pypto's runtime: {name}.") for name in holds}
     for name, module in made.items():
