@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import ptokit as pto
+from ptokit.cpp import orchestration
 from ptokit.cpp.orchestration import Texts
 from ptokit.diagnostics import DiagnosticError
 from ptokit.targets import TARGETS
@@ -226,6 +227,17 @@ def test_what_an_orchestration_breaks(compiled: Path, tmp_path: Path, monkeypatc
         (tmp_path / "scale.cpp").write_text("")
         with pytest.raises(pto.pypto.OrchestrationError, match=r"does not compile: .*main.cpp:1"):
             importlib.import_module("pypto.runtime.device_runner").compile_and_assemble(tmp_path, "a2a3")
+
+
+def test_what_python_raises_ends_the_program(compiled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    for number, (owner, name) in enumerate(((np, "zeros"), (orchestration._Flight, "_task"))):
+        with monkeypatch.context() as patch, fake(tmp_path / str(number), monkeypatch):
+            patch.setattr(owner, name, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                carried_out(compiled, 8, 1)
 
 
 def test_the_target_is_that_of_the_program(compiled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

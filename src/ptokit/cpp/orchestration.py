@@ -303,21 +303,29 @@ class _Flight:
         self._memory.insert(k, memory)
 
     def allocate(self, nbytes: int) -> int:
-        """Memory for the results of a task, until the program ends."""
-        memory = np.zeros(max(64, nbytes), np.uint8)
-        self._add(memory)
-        return memory.ctypes.data
+        """Memory for the results of a task, until the program ends; 0 where there is none."""
+        try:
+            memory = np.zeros(max(64, nbytes), np.uint8)
+            self._add(memory)
+            return memory.ctypes.data
+        except BaseException as error:
+            self.failed = error
+            return 0
 
     def called(self, kernel: bytes, block: int, slot: int, words: Any, count: int) -> None:
         """A wrapper has called its kernel."""
-        unit, _, name = kernel.decode().partition(":")
-        self._calls.append(_Call(unit, name, block, slot, words[:count]))
+        try:
+            unit, _, name = kernel.decode().partition(":")
+            self._calls.append(_Call(unit, name, block, slot, words[:count]))
+        except BaseException as error:
+            self.failed = error
 
     def submit(self, _: Any) -> int:
         """Launch what the wrappers of a task have called; 0 if all went well."""
         calls, self._calls = self._calls, []
         try:
-            self._task(calls)
+            if self.failed is None:
+                self._task(calls)
         except BaseException as error:
             self.failed = error
         return self.failed is not None

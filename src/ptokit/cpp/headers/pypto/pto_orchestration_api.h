@@ -337,6 +337,7 @@ inline const ChipTensor *ptokit_make(const TensorCreateInfo &info) {
     made.pack();
     made.buffer.size = made.nbytes();
     made.buffer.addr = ptokit_state.host->allocate(made.buffer.size);
+    if (!made.buffer.addr) throw PtokitFailure{""};
     if (info.filled)
         for (uint64_t at = 0, each = get_element_size(info.dtype); at < made.buffer.size; at += each)
             memcpy(reinterpret_cast<char *>(made.buffer.addr) + at, &info.initial, each);
