@@ -114,7 +114,7 @@ def table(results: Sequence[dict[str, Any]]) -> Iterator[str]:
     """The lines of the page."""
     targets = sorted({each["target"] for each in results})
     counts = {target: Counter(kind(each) for each in results if each["target"] == target) for target in targets}
-    yield "| target | tests that launch | " + " | ".join(KINDS) + " |"
+    yield "| target | judged | " + " | ".join(KINDS) + " |"
     yield "|---" * (2 + len(KINDS)) + "|"
     for target, found in counts.items():
         judged = sum(found[k] for k in KINDS[:4])
