@@ -340,6 +340,17 @@ template __global__ AICORE void square<32>(__gm__ float *x, __gm__ float *y, __g
 """
 
 
+def test_a_signal_between_the_cores_of_a_cluster(tmp_path: Path) -> None:
+    once = re.sub(r"for \(int i = 0.*\{", "{", SQUARE).replace("i * N * N", "0").replace("(i % 2) * N * N", "0")
+    made = at(tmp_path, once.replace("pipe_barrier(PIPE_ALL);\n    }", "}"))
+    assert made.proved
+    assert added(made) == [
+        "ffts_cross_core_sync(PIPE_FIX, getFFTSMsg(2, 0)); < }",
+        "wait_flag_dev(0); < TLOAD(rows, from);",
+    ]
+
+
+@pytest.mark.campaign
 def test_signals_between_the_cores_of_a_cluster(tmp_path: Path) -> None:
     made = at(tmp_path, SQUARE)
     assert made.proved

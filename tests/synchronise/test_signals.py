@@ -141,6 +141,7 @@ def test_slots_are_given_back_by_signals_with_as_many_ahead() -> None:
     assert "signal 1 from MTE2 of the vector core to FIX of the cube core: set after line 59" in str(made)
 
 
+@pytest.mark.campaign
 def test_a_while_loop_that_counts_is_in_step_with_one_that_says_so() -> None:
     asks = "%goes = arith.cmpi ult, %a, %n : index\nscf.condition(%goes) %a : index\n} do {\n^bb0(%i: index):"
     counted = f"scf.while (%a = %c0) : (index) -> index {{\n{asks}", "%next = arith.addi %i, %c1 : index"

@@ -102,7 +102,7 @@ class Pipes(Control):
 
     def block_races(self) -> None:
         """No flag of a core orders two blocks, but one may order what a signal tells."""
-        if Claim.BLOCKS in self.claims:
+        if Claim.BLOCKS in self.claims and (self.program.cores.mixed or not self.in_clusters):
             super().block_races()
 
     def _block_race(self, a: Instance, s: Touch, b: Instance, t: Touch, *, inside: bool = False) -> None:
