@@ -18,6 +18,7 @@ from ptokit.api.prove import Proving, prove
 from ptokit.campaign.case import Action, Case, Status
 from ptokit.campaign.work import work
 from ptokit.prove.control import Control
+from ptokit.prove.places import without_remainders
 from ptokit.prove.report import STOPPED, Claim, Proof, Verdict
 from ptokit.prove.state import growth
 from ptokit.testing import assert_proved
@@ -1195,3 +1196,9 @@ def test_a_pipe_of_both_directions_is_two_pipes() -> None:
     proof = ptokit.prove(both_ways(), target="a5")
     assert proof["flags"].verdict is Verdict.PROVED, str(proof)
     assert ptokit.prove(both_ways(2), target="a5")["flags"].verdict is not Verdict.PROVED
+
+
+def test_slots_in_rotation_need_as_much_as_all_of_them() -> None:
+    i = z3.Int("i")
+    assert list(without_remainders(i % 4 * 16 + 5)) == [53]
+    assert not list(without_remainders(i * 16))

@@ -363,3 +363,7 @@ def test_signals_between_the_cores_of_a_cluster(tmp_path: Path) -> None:
         f"{wait.format(0)} < TLOAD(rows, from);",
         f"{set_.format('MTE2', 1)} < pipe_barrier(PIPE_ALL);",
     ]
+    (tmp_path / "kernel.cpp").write_text(made.text)
+    proof = ptokit.prove(str(tmp_path / "kernel.cpp"), target="a2a3", blocks=1)
+    assert proof.proved, str(proof)
+    assert "slot of 2048 elements" in proof.needs

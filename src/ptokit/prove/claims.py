@@ -34,7 +34,7 @@ from .numbers import (
     simple,
     symbols,
 )
-from .places import Space, Touch, View, branches, certainly_apart, in_words, overlap
+from .places import Space, Touch, View, branches, certainly_apart, in_words, overlap, without_remainders
 from .ranges import Span, of_loops, proposed, sizes_of, span
 from .report import Claim
 from .state import ANY, Ages, State
@@ -136,6 +136,7 @@ class Claims:
     program: Program
     core: str
     sub: Number  # of the vector core of a cluster
+    vectors: int  # how many a cluster has
     wraps = False  # True if arithmetic does what its type does, and is not assumed to stay within that
     looks = True  # at what may not hold; False while it is found out how a loop goes on
 
@@ -232,7 +233,8 @@ class Claims:
 
     def _furthest(self, hi: Number) -> Iterator[Number]:
         """What a number may be at most: in the last block and iterations, or where a loop ends that blocks share."""
-        last = hi
+        second = [(self.sub, z3.IntVal(self.vectors - 1))] if isinstance(self.sub, z3.ExprRef) else []
+        last = hi = simple(renamed(hi, second))
         for loop in self.loops[::-1]:
             last = simple(renamed(last, [(loop.k, lifted(last_of(loop)))]))
         yield simple(renamed(last, [(self.block, lifted(self.total) - 1)]))
@@ -243,7 +245,7 @@ class Claims:
                     if inner is not loop:
                         shared = simple(renamed(shared, [(inner.k, lifted(last_of(inner)))]))
                 yield shared
-        yield from branches(hi)
+        yield from (*branches(hi), *without_remainders(hi))
 
     # --- accesses ------------------------------------------------------------------------------------------------
 

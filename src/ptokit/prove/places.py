@@ -136,6 +136,19 @@ def branches(value: Number) -> Iterator[Number]:
             yield simple(number)
 
 
+def without_remainders(value: Number) -> Iterator[Number]:
+    """What a number comes to where the remainders in it, of slots in rotation, are as large as they can be."""
+    todo, found = [value] if isinstance(value, z3.ExprRef) else [], list[Any]()
+    while todo:
+        e = todo.pop()
+        if z3.is_app_of(e, z3.Z3_OP_MOD) and z3.is_int_value(e.arg(1)) and e.arg(1).as_long() > 0:
+            found.append((e, z3.IntVal(e.arg(1).as_long() - 1)))
+        else:
+            todo += e.children()
+    if found:
+        yield simple(z3.simplify(z3.substitute(value, *found), som=True))
+
+
 def _choice(value: Any) -> Any:
     todo = [value]
     while todo:
