@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from ptokit.cpp.orchestration import Texts
 from ptokit.diagnostics import DiagnosticError
 from ptokit.targets import TARGETS
 
+HEADER = Path(pto.__file__).parent / "cpp" / "headers" / "pypto" / "data_type.h"
 TILE = "!pto.tile_buf<vec, 8x64xf32>"
 VIEW = "!pto.tensor_view<?x?xf32>"
 PART = "!pto.partition_tensor_view<8x64xf32>"
@@ -288,3 +290,8 @@ def test_without_pypto_there_is_one_error(monkeypatch: pytest.MonkeyPatch) -> No
         pto.pypto.on_device(),
     ):
         pass
+
+
+def test_element_types_have_the_numbers_of_the_header() -> None:
+    (listed,) = re.findall(r"enum class DataType[^{]*\{([^}]*)\}", HEADER.read_text(encoding="utf-8"))
+    assert [name.strip() for name in listed.split(",")] == [each.name for each in sorted(orchestration.DataType)]

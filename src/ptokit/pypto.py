@@ -81,7 +81,7 @@ def _pypto(called: str) -> Any:
         raise ModuleNotFoundError(message, name=error.name) from error
 
 
-# What stands in the place of assembler and runtime while programs run here.
+# What takes the place of assembler and runtime while programs run here.
 
 
 _ASSEMBLER = r"""

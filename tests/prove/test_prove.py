@@ -17,6 +17,7 @@ import ptokit as pto
 from ptokit.api.prove import Proving, prove
 from ptokit.campaign.case import Action, Case, Status
 from ptokit.campaign.work import work
+from ptokit.prove.alternation import Chooses, Does, Repeats, _each_time
 from ptokit.prove.control import Control
 from ptokit.prove.places import without_remainders
 from ptokit.prove.report import STOPPED, Claim, Proof, Verdict
@@ -1173,6 +1174,15 @@ def test_a_hang_of_one_size() -> None:
     arrays = ["zeros:f32:131072"] * 2
     broken = [n for n in range(16) if ptokit.sanitize(HANGS_FOR_SEVEN, [*arrays, str(n)], target="a2a3").errors]
     assert broken == [7]
+
+
+def test_a_branch_may_go_another_way_in_each_iteration() -> None:
+    """Of a loop that is gone through iteration by iteration nothing is concluded from one for another."""
+    push: Any = Does(None, "push", "p")  # type: ignore[arg-type]
+    (branch,) = _each_time([Chooses("which", [[push], []])])
+    assert branch == Chooses(None, [[push], []])
+    (inner,) = _each_time([Repeats("inner", [Chooses("which", [[], [push]])])])
+    assert inner == Repeats("inner", [Chooses(None, [[], [push]])])
 
 
 def both_ways(popped: int = 1) -> str:

@@ -365,7 +365,6 @@ class Synchronising:
 
     def _open(self, text: str) -> tuple[tuple[str, int], ...]:
         """What is not proved of a new text."""
-        from ptokit.prove.report import OF_PIPES, Claim
         from ptokit.synchronise.dependences import Pipes
 
         source = self._read(text)
@@ -373,7 +372,7 @@ class Synchronising:
         checked = self._checked(source, self.checked.assume)
         if checked.errors:
             return tuple((d.message, d.location.line) for d in checked.errors)
-        found = self.gone(Pipes, checked, claims=(*OF_PIPES, Claim.BLOCKS), in_clusters=True).broken_pipes()
+        found = self.gone(Pipes, checked).broken_pipes()
         return tuple(dict.fromkeys([*found, *(self._in_scopes(source, checked) if self.scopes else ())]))
 
     def _in_scopes(self, source: Source, checked: Proving) -> Iterator[tuple[str, int]]:
@@ -457,11 +456,9 @@ class Synchronising:
 
     def _without(self, dropped: frozenset[Op]) -> Any:
         """A walk through the program without some operations."""
-        from ptokit.prove.report import OF_PIPES, Claim
         from ptokit.synchronise.dependences import Pipes
 
-        claims = (*OF_PIPES, Claim.BLOCKS) if self.signals else OF_PIPES
-        return self.gone(Pipes, self.checked, dropped=dropped, claims=claims)
+        return self.gone(Pipes, self.checked, dropped=dropped, in_clusters=not self.signals)
 
     @property
     def signals(self) -> bool:

@@ -19,7 +19,6 @@ from .state import always, laid_out
 MOST_TIMES = 16
 """Iterations of a loop of one core that are gone through one by one."""
 
-
 MOST_FORKS = 64
 """Branches of one core that are gone through one way and the other."""
 
@@ -40,7 +39,10 @@ class Repeats(NamedTuple):
 
 
 class Chooses(NamedTuple):
-    """A branch: the core, what is around and its step, and what it does where its condition holds, and where not."""
+    """A branch: the core, what is around and its step, and what it does where its condition holds, and where not.
+
+    ``at``: None where nothing is to be concluded from its condition.
+    """
 
     at: Any
     arms: list[list[Any]]
@@ -88,7 +90,7 @@ class Alternation(Footprints):
         return bodies
 
     def _on_pipes(self, name: str, context: tuple[int, ...]) -> Iterator[Any]:
-        """What a core does on pipes in a function: operations and, as pairs of their key and body, loops."""
+        """What a core does on pipes in a function: operations, loops and branches."""
         yield from self._on_pipes_in(self.program.plan.functions[name].body, context)
 
     def _on_pipes_in(self, region: Region, context: tuple[int, ...]) -> Iterator[Any]:
@@ -143,11 +145,7 @@ class Alternation(Footprints):
         while at != [len(a), len(b)]:
             before = list(at)
             for side, items in enumerate((a, b)):
-                while (
-                    at[side] < len(items)
-                    and isinstance(items[at[side]], Does)
-                    and self._happens(items[at[side]], counts)
-                ):
+                while at[side] < len(items) and self._happens(items[at[side]], counts):
                     at[side] += 1
             if at != before:
                 continue
@@ -161,7 +159,7 @@ class Alternation(Footprints):
                     break
                 times = self._times(head) if isinstance(head, Repeats) else None
                 if isinstance(head, Repeats) and times is not None:
-                    (a, b)[side][at[side] : at[side] + 1] = head.body * times
+                    (a, b)[side][at[side] : at[side] + 1] = _each_time(head.body) * times
                     break
                 if isinstance(head, Chooses):
                     self._each_arm(a[at[0] :], b[at[1] :], side, counts, facts, pairs)
@@ -192,7 +190,8 @@ class Alternation(Footprints):
         head, *rest = (a, b)[side]
         self._forks += 1
         if self._forks > MOST_FORKS:
-            raise Fragment("operations on pipes or signals in so many branches are not followed")
+            why = f"operations on pipes or signals in branches that go more than {MOST_FORKS} ways are not followed"
+            raise Fragment(why)
         conditions = {key_of(c): c for c in self.choices_seen.get(head.at, ())}
         condition = renamed(next(iter(conditions.values())), pairs if side else ()) if len(conditions) == 1 else True
         left = []
@@ -263,6 +262,18 @@ class Alternation(Footprints):
                     return None
                 found = (*facts, x.k >= 0, x.k < often[1]), (*pairs, (y.k, x.k))
         return found
+
+
+def _each_time(items: list[Any]) -> list[Any]:
+    """What a loop does in one of several iterations: a branch may go another way in each."""
+    made: list[Any] = []
+    for item in items:
+        if isinstance(item, Repeats):
+            item = item._replace(body=_each_time(item.body))
+        elif isinstance(item, Chooses):
+            item = Chooses(None, [_each_time(arm) for arm in item.arms])
+        made.append(item)
+    return made
 
 
 def times_of(loop: Loop) -> Any:

@@ -19,21 +19,7 @@ from ptokit.targets import Target
 from ptokit.types.codecs import width
 from ptokit.types.enums import Pipe
 
-from .numbers import (
-    DATA,
-    FAR,
-    Number,
-    Solver,
-    both,
-    is_long,
-    key_of,
-    lifted,
-    negated,
-    renamed,
-    same,
-    simple,
-    symbols,
-)
+from .numbers import DATA, FAR, Number, Solver, both, is_long, key_of, lifted, negated, renamed, same, simple, symbols
 from .places import Space, Touch, View, branches, certainly_apart, in_words, overlap, without_remainders
 from .ranges import Span, of_loops, proposed, sizes_of, span
 from .report import Claim
@@ -237,6 +223,7 @@ class Claims:
         last = hi = simple(renamed(hi, second))
         for loop in self.loops[::-1]:
             last = simple(renamed(last, [(loop.k, lifted(last_of(loop)))]))
+        yield from without_remainders(hi)
         yield simple(renamed(last, [(self.block, lifted(self.total) - 1)]))
         for loop in self.loops:
             if same(loop.lower, self.block):
@@ -245,7 +232,7 @@ class Claims:
                     if inner is not loop:
                         shared = simple(renamed(shared, [(inner.k, lifted(last_of(inner)))]))
                 yield shared
-        yield from (*branches(hi), *without_remainders(hi))
+        yield from branches(hi)
 
     # --- accesses ------------------------------------------------------------------------------------------------
 

@@ -179,9 +179,7 @@ class Cluster(Alternation):
             key = "buffer", buffer.kind, buffer.name
         ways = step.attrs["dir_mask"]
         slots, size = step.attrs.get("slot_num") or core_pipes.SLOTS[ways], step.attrs["slot_size"]
-        if (
-            memory is not None and ways == Direction.DIR_BOTH and not to_vector
-        ):  # they come after those to the vector cores
+        if memory is not None and ways == Direction.DIR_BOTH and not to_vector:  # after those to the vector cores
             memory = replace(memory, at=simple(lifted(memory.at) + slots * size))
         local = slots if memory is None else step.attrs.get("local_slot_num") or slots
         if memory is not None and self.target.pipes_are_local and step.instr is not None and "id" in step.attrs:

@@ -252,7 +252,7 @@ def _combined(does: str, a: Number, b: Number, implied: Implied) -> Number:
 
 
 def _field(mask: int) -> bool:
-    """True if the ones of a mask stand side by side."""
+    """True if the ones of a mask are side by side."""
     above = mask + (mask & -mask)
     return above & mask == 0
 

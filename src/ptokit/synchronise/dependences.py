@@ -64,8 +64,8 @@ class Pipes(Control):
     """
 
     dropped: frozenset[Op] = frozenset()
-    claims: tuple[Claim, ...] = OF_PIPES
-    in_clusters = False
+    claims: tuple[Claim, ...] = (*OF_PIPES, Claim.BLOCKS)
+    in_clusters = True
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -96,13 +96,13 @@ class Pipes(Control):
         """What has been written is not followed."""
 
     def unpaired(self, step: Step) -> None:
-        if Claim.BLOCKS in self.claims and not self.in_clusters:
+        if not self.in_clusters:
             super().unpaired(step)
         self.granted["what this rank waits for comes from other ranks"] = None
 
     def block_races(self) -> None:
-        """No flag of a core orders two blocks, but one may order what a signal tells."""
-        if Claim.BLOCKS in self.claims and (self.program.cores.mixed or not self.in_clusters):
+        """Flags and signals of a cluster order no two blocks, but a flag may order what a signal tells other blocks."""
+        if self.program.cores.mixed or not self.in_clusters:
             super().block_races()
 
     def _block_race(self, a: Instance, s: Touch, b: Instance, t: Touch, *, inside: bool = False) -> None:

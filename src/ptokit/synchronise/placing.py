@@ -1,4 +1,4 @@
-"""Where flags go that order dependences, and how the text of a program says them.
+"""Where flags go that order dependences, in the blocks of a program.
 
 Both ends of a dependence are lifted to the operations of their innermost common block, so that never half of a flag is
 in an arm of a branch. There the intervals of each pair of pipes are stabbed with as few flags as possible. What a loop

@@ -27,9 +27,6 @@ def overtaking(need: Any) -> str:
     return f"{second} may overtake {first}"
 
 
-UNCOUNTED = "without it more signals may be under way than the 15 that are counted"
-"""Why a signal is needed that orders nothing."""
-
 SHOWN = 3
 """So many other kernels of a file are named."""
 
@@ -90,7 +87,8 @@ class Signalled:
         (a, b), (p, q) = self.cores, self.pipes
         lines = " and ".join(map(str, dict.fromkeys(self.carried)))
         several = "s" * (len({*self.carried}) > 1)
-        loops = f", {self.ahead} ahead, carried by the loop{several} in line{several} {lines}" if self.carried else ""
+        loops = f", {self.ahead} given ahead, carried by the loop{several} in line{several} {lines}"
+        loops = loops if self.carried else ""
         place = f"set after line {self.set_after}, waited for before line {self.wait_before}"
         return f"signal {self.number} from {p} of the {a} core to {q} of the {b} core: {place}{loops}: {self.because}"
 

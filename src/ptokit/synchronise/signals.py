@@ -22,7 +22,6 @@ from ptokit.prove.alternation import times_of
 from ptokit.prove.claims import Instance, Loop
 from ptokit.prove.numbers import Number, both, either, lifted, renamed
 from ptokit.prove.places import Touch, overlap
-from ptokit.prove.report import OF_PIPES, Claim
 from ptokit.prove.signals import LIMIT
 from ptokit.records import dataclass
 from ptokit.sanitize.findings.source_text import Structure, cpp_statement, first_line, last_line
@@ -31,7 +30,7 @@ from ptokit.types.enums import SECOND_CORE, Pipe
 
 from .dependences import FARTHEST, Dependences, Path
 from .placing import NoPlace
-from .report import UNCOUNTED, Signalled, overtaking
+from .report import Signalled, overtaking
 
 UNDER_WAY = 4
 """So many iterations may be under way where nothing but the count of a signal bounds them."""
@@ -84,9 +83,6 @@ class _Met:
 
 class Crossings(Dependences):
     """Collects what has to be ordered between pipes, and between the cores of a cluster."""
-
-    claims = (*OF_PIPES, Claim.BLOCKS)
-    in_clusters = True
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -145,6 +141,7 @@ class Crossings(Dependences):
         return not self.solver.implied(known, both(*(m == renamed(n, rest) for m, n in zip(there, here))))
 
     def _cross(self, met: _Met, pairs: Sequence[tuple[Loop, Loop]]) -> None:
+        """Add what has to be ordered of two accesses: within one iteration, and where one is in an earlier one."""
         a, b, facts = met.first, met.second, met.facts
         names = {old.get_id(): new for old, new in met.others}
         now = [(names.get(x.k.get_id(), x.k), y.k) for x, y in pairs]
@@ -152,16 +149,9 @@ class Crossings(Dependences):
         often = [times_of(y) < LIMIT for _, y in pairs]
         bounded = not pairs or (len(pairs) == 1 and self.solver.implied(self.assumed, often[0]))
         paths = self.paths[a.access], self.paths[b.access]
-        made = Crossing(
-            *paths,
-            (a.core, b.core),
-            (a.pipe, b.pipe),
-            (a.step.name, b.step.name),
-            tuple((x.step.op, y.step.op) for x, y in pairs),
-            None,
-            0,
-            bounded,
-        )
+        loops = tuple((x.step.op, y.step.op) for x, y in pairs)
+        names_of = a.step.name, b.step.name
+        made = Crossing(*paths, (a.core, b.core), (a.pipe, b.pipe), names_of, loops, None, distance=0, bounded=bounded)
         if self.solver.possible((*facts, *(p == q for p, q in now))):
             self._add(replace(made, settled=met.settled and not common))
         for i, (p, q) in enumerate(now):
@@ -384,6 +374,10 @@ def only_on(op: Op, core: str, structure: Structure) -> bool:
     function = structure.function(op)
     around = structure.chain(op)[1:]
     return (function is not None and function.core == core) or any(section_of(x) == core for x, _ in around)
+
+
+UNCOUNTED = f"without it more signals may be under way than the {LIMIT} that are counted"
+"""Why a signal is needed that orders nothing."""
 
 
 def told(signal: Signal, structure: Structure) -> Signalled:

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "data_type.h"
+
 #define __gm__
 #define __aicore__
 #define AICORE
@@ -58,10 +60,6 @@ T from_u64(uint64_t word) {
     memcpy(&value, &word, sizeof value);
     return value;
 }
-
-enum class DataType : uint8_t {
-    FLOAT32, FLOAT16, INT32, INT16, INT8, UINT8, BFLOAT16, INT64, UINT64, UINT16, UINT32, BOOL, FP8E4M3FN, FP8E8M0, FP4E2M1
-};
 
 inline uint64_t get_element_size(DataType type) {
     constexpr uint8_t bytes[] = {4, 2, 4, 2, 1, 1, 2, 8, 8, 2, 4, 1, 1, 1, 1};
@@ -235,7 +233,7 @@ uint64_t ptokit_word(T value) {
     else return static_cast<uint64_t>(static_cast<int64_t>(value));
 }
 
-// What stands for the compiled kernel in a wrapper: it says with which arguments it was called.
+// Takes the place of the compiled kernel in a wrapper: it says with which arguments it was called.
 template <typename... Ts>
 void ptokit_called(const char *kernel, Ts... values) {
     const uint64_t words[] = {ptokit_word(values)..., 0};

@@ -2,9 +2,7 @@
 #pragma once
 #include <pto/pto-inst.hpp>
 
-enum class DataType : uint8_t {
-    FLOAT32, FLOAT16, INT32, INT16, INT8, UINT8, BFLOAT16, INT64, UINT64, UINT16, UINT32, BOOL, FP8E4M3FN, FP8E8M0, FP4E2M1
-};
+#include "../data_type.h"
 
 struct ChipTensor {
     struct {
@@ -21,3 +19,4 @@ struct ChipTensor {
     uint32_t strides[5];
     uint8_t rest[36];
 };
+static_assert(sizeof(ChipTensor) == 128, "the runtime hands over tensors of 128 bytes");
