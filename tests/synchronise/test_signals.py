@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import ptokit
 from ptokit.api.synchronise import Synchronised, synchronise
 from ptokit.prove.report import Verdict
+from ptokit.sanitize.findings.source_text import Structure
+from ptokit.synchronise.signals import Meeting
+from ptokit.targets import target as target_named
 from tests.each import each
-from tests.prove.clusters import signalled
+from tests.prove.clusters import cluster, signalled
 
 pytest.importorskip("z3")
 
@@ -266,6 +271,27 @@ def test_signals_in_branches_of_one_core(arms: tuple[str, ...], balanced: bool) 
     text = kernel(few, *cubes, *section("vector", FIRST, *arms, vector("s", "y", "%c0", "%c0")))
     proof = ptokit.prove(text, target="a5")
     assert (proof["flags"].verdict is Verdict.PROVED) is balanced, str(proof)
+    why = [why for why, _ in synchronise(text, target="a5").open]
+    assert ("a branch leaves more in a pipe than the other way does, which is not followed" in why) is not balanced
+
+
+def test_a_signal_in_blocks_that_may_be_passed_by_is_not_taken_to_come() -> None:
+    blocks = "scf.execute_region {\ncf.cond_br %few, ^waits, ^on\n^waits:\n{}\ncf.br ^on\n^on:\nscf.yield\n}"
+    cubes = section("cube", cube("x", "s", "%c0", "%c0"), "pto.sync.set <PIPE_FIX>, 3", "pto.sync.set <PIPE_FIX>, 19")
+    few = "%few = arith.cmpi ult, %n, %c4 : index"
+    waits = blocks.replace("{}", WAIT)
+    made = synchronise(kernel(few, *cubes, *section("vector", waits, vector("s", "y", "%c0", "%c0"))), target="a5")
+    line = made.text.splitlines().index(WAIT) + 1
+    assert ("operations on pipes or signals in branches are not followed", line) in made.open
+
+
+def test_ids_of_pipes_between_cores_stay_theirs() -> None:
+    """A pipe has up to four."""
+    a5 = target_named("a5")
+    module = ptokit.read(cluster(1), target="a5").module
+    signal: Any = SimpleNamespace(number=-1)
+    assert Meeting((), Structure(module.functions), a5).number([signal]) is None
+    assert signal.number == 4
 
 
 def test_signals_in_branches_that_go_the_same_way() -> None:

@@ -103,15 +103,16 @@ class Alternation(Footprints):
 
         A loop that a branch may lead past counts how often it runs, which is not at all then (`control.Iterations`).
         """
-        for n, first, blocks in laid_out(region, order, head):
-            if first is not None:
+        for n, begins, blocks in laid_out(region, order, head):
+            if begins is not None:
                 asks = id(region[n].steps[-1])
-                below = list(self._on_blocks(region, blocks, first, (*context, asks)))
+                below = list(self._on_blocks(region, blocks, begins, (*context, asks)))
                 yield from [Repeats((self.core, context, asks), below)] if below else ()
                 continue
             items = list(self._on_steps(region[n].steps, context))
             if items and not always(region, order, head, blocks):
-                raise Fragment("operations on pipes or signals in branches are not followed", region[n].steps[-1])
+                first = next((item.step for item in items if isinstance(item, Does)), region[n].steps[-1])
+                raise Fragment("operations on pipes or signals in branches are not followed", first)
             yield from items
 
     def _on_steps(self, steps: Sequence[Step], context: tuple[int, ...]) -> Iterator[Any]:
